@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 TARGET = HERE.parent / "src" / "germane" / "grpc" / "stubs"
 NAMES = {
     "germane/context/v1/block": "block",
+    "germane/context/v1/build": "build",
     "germane/context/v1/context": "context",
     "germane/context/v1/filters": "filters",
     "germane/context/v1/memory": "memory",

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from germane import Conflict, Germane, InvalidInput, NotFound, NotPermitted
+from germane import Conflict, Germane, InvalidInput, NotFound, NotPermitted, Stale
 from germane.api.agent_blocks import MemoryBlocks
+from germane.blocks import revise
 from germane.blocks.block import Block
 from germane.blocks.mutation import AppendText, InsertLines, PushItem, ReplaceText, SetField, SetText
 from germane.testing.hashed import Hashed
@@ -288,6 +289,61 @@ async def test_secrets_are_redacted_in_blocks_and_entries(blocks: MemoryBlocks) 
     entry = await blocks.archive("AKIAIOSFODNN7EXAMPLE", {"key": "AKIAIOSFODNN7EXAMPLE"})
     assert "AKIA" not in f"{entry.text}{entry.metadata}"
     assert sum(entry.secrets.values()) == 2
+
+
+async def test_one_edit_has_a_thousand_mutations_at_most(germane: Germane) -> None:
+    """More are refused before any is read, and nothing is written."""
+    blocks = germane.agent("x").blocks
+    await blocks.create("notes", text="")
+    assert (await blocks.edit("notes", *[AppendText(text="a")] * 1_000)).version == 1
+    with pytest.raises(InvalidInput, match="1,001 mutations, 1,000 are allowed"):
+        await blocks.edit("notes", *[AppendText(text="a")] * 1_001)
+    assert (await blocks.get("notes")).version == 1
+
+
+async def test_what_was_read_under_another_schema_is_no_base(germane: Germane) -> None:
+    """Its positions and words are those of another document."""
+    blocks = germane.agent("x").blocks
+    await blocks.create("notes", text="one", permission="admin")
+    await blocks.change("notes", schema="list")
+    await blocks.change("notes", schema="text")
+    with pytest.raises(Stale, match="isn't kept any more"):
+        await blocks.set_text("notes", "two", base=0)
+    assert (await blocks.set_text("notes", "two", base=2)).text == "two"
+
+
+async def test_a_label_that_is_taken_isnt_given_again(germane: Germane) -> None:
+    """Neither by a new name nor by a restoration; the error says what to do."""
+    blocks = germane.agent("x").blocks
+    first = await blocks.create("notes", permission="admin")
+    await blocks.delete("notes")
+    await blocks.create("notes", permission="admin")
+    await blocks.create("other", permission="admin")
+    for taking in (blocks.restore(first.id), blocks.change("other", new_label="notes"), blocks.rename_folder("a", "b")):
+        with pytest.raises((Conflict, NotFound)) as refused:
+            await taking
+        assert "rename or delete it first" in str(refused.value) or "no block under" in str(refused.value)
+
+
+async def test_a_viewport_that_goes_may_leave_a_text_over_the_limit(germane: Germane) -> None:
+    """Then it is refused: the limit is that of what is shown."""
+    blocks = germane.agent("x").blocks
+    viewport = {"type": "text", "viewport": {"start": 1, "lines": 2}}
+    await blocks.create("notes", schema=viewport, value="line\n" * 100, limit=60, permission="admin")
+    with pytest.raises(InvalidInput, match="60 are allowed"):
+        await blocks.change("notes", schema="text")
+    assert (await blocks.get("notes")).version == 0
+
+
+async def test_a_history_that_cant_be_consolidated_has_an_end(germane: Germane, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document with its history has a size at most; what would exceed it is refused."""
+    monkeypatch.setattr(revise, "_MAX_STORED", 600)
+    blocks = germane.agent("x").blocks
+    await blocks.create("notes", text="")
+    await blocks.set_text("notes", "short")
+    with pytest.raises(InvalidInput, match="600 are allowed: shorten it"):
+        await blocks.set_text("notes", "".join(chr(0x4E00 + number) for number in range(400)))
+    assert (await blocks.get("notes")).text == "short"
 
 
 async def test_subscribers_are_told_of_each_commit(germane: Germane) -> None:

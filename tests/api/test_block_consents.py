@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from germane import ConsentNeeded, Germane, InvalidInput, NotFound, Settings
+from germane import ConsentNeeded, Germane, InvalidInput, NotFound, NotPermitted, Settings
 from germane.api.agent_blocks import MemoryBlocks
 from germane.clock import Clock
 from germane.testing.hashed import Hashed
@@ -77,7 +77,7 @@ async def test_an_approval_once_is_good_for_that_edit_alone(blocks: MemoryBlocks
 
 
 async def test_an_approval_can_last_for_a_time_or_for_the_block(blocks: MemoryBlocks, watch: Watch) -> None:
-    """Every write of the same agent, undo included, and none on other blocks."""
+    """Every edit of the content by the same agent, undo included, and none on other blocks."""
     await blocks.approve(await request(blocks), 60)
     await blocks.append("persona", "a")
     assert (await blocks.undo("persona")).text == "calm"
@@ -87,6 +87,27 @@ async def test_an_approval_can_last_for_a_time_or_for_the_block(blocks: MemoryBl
     await blocks.approve(await request(blocks), "block")
     watch.advance(1_000_000)
     assert (await blocks.append("persona", "b")).text == "calmb"
+
+
+@pytest.mark.parametrize("scope", ["block", 60])
+async def test_who_approves_an_edit_hasnt_given_the_block_away(blocks: MemoryBlocks, scope: str | float) -> None:
+    """An approval for a time or for the block covers what rules the block (delete, share, permission) only where that was asked
+    for: also where an edit and such an operation come together."""
+    await blocks.approve(await request(blocks), scope)
+    rules = (
+        lambda: blocks.delete("persona"),
+        lambda: blocks.share("persona", "y", "human"),
+        lambda: blocks.change("persona", permission="admin"),
+        lambda: blocks.change("persona", new_label="me", limit=9),
+    )
+    asked = list[str]()
+    for rule in rules:
+        with pytest.raises(ConsentNeeded) as refused:
+            await rule()
+        asked.append(refused.value.request)
+    assert {one.needs for one in await blocks.consents() if one.id in asked} == {"delete"}
+    await blocks.approve(asked[0], scope)
+    await blocks.append("persona", "!")
     assert (await blocks.delete("persona")).deleted_at is not None
 
 
@@ -113,11 +134,72 @@ async def request_after(blocks: MemoryBlocks, _: str) -> str:
     return (await blocks.consents())[0].id
 
 
-async def test_a_denied_edit_asks_again(blocks: MemoryBlocks) -> None:
-    """With another request."""
+async def test_a_denied_edit_isnt_asked_for_again_at_once(blocks: MemoryBlocks, watch: Watch) -> None:
+    """It is refused, and says until when; another edit asks. Afterwards it asks again, with another request."""
     id = await request(blocks)
+    watch.advance(10)
     await blocks.deny(id)
-    assert await request(blocks) != id
+    with pytest.raises(NotPermitted, match="was denied: make another one, or ask again after 2026-05-04 12:05:10 UTC"):
+        await blocks.append("persona", "!")
+    assert await blocks.consents() == ()
+    other = await request(blocks, "?")
+    watch.advance(299)
+    with pytest.raises(NotPermitted):
+        await blocks.append("persona", "!")
+    watch.advance(1)
+    assert await request(blocks) not in (id, other)
+
+
+async def test_after_three_denials_nobody_is_asked_for_a_while(germane: Germane, blocks: MemoryBlocks, watch: Watch) -> None:
+    """Whatever the edit is; on other blocks, and for other agents, it changes nothing. What is approved still goes."""
+    await blocks.share("persona", "y", "human", system=True)
+    approved = await request(blocks, "good")
+    for text in "abc":
+        await blocks.deny(await request(blocks, text))
+        watch.advance(1)
+    with pytest.raises(NotPermitted, match="3 edits of block 'persona' were denied: nobody is asked again before"):
+        await blocks.append("persona", "d")
+    await request(germane.agent("y").blocks)
+    await request_after(blocks, "")
+    await blocks.approve(approved)
+    assert (await blocks.append("persona", "good")).text == "calmgood"
+    watch.advance(297)
+    await request(blocks, "d")
+
+
+async def test_a_request_and_a_block_say_briefly_what_they_are(blocks: MemoryBlocks) -> None:
+    """Their reprs are one line and hold neither content nor a hash of it, however long the label is."""
+    await request(blocks)
+    (waiting,) = await blocks.consents()
+    assert repr(waiting) == f"<ConsentRequest {waiting.id}: append_text of 'persona', pending>"
+    block = await blocks.get("persona")
+    assert repr(block) == f"<Block 'persona': working, version 0, 4 characters, {block.id}>"
+    long = await blocks.create("n" * 255, permission="admin")
+    assert len(repr(long)) < 200
+    assert ", deleted, " in repr(await blocks.delete(long.id))
+
+
+async def test_what_a_partner_agreed_to_isnt_what_a_human_agreed_to(blocks: MemoryBlocks) -> None:
+    """Where somebody else is asked by now, neither an approval nor a request that waits is good."""
+    await blocks.create("plan", text="p", permission="partner")
+    await blocks.approve(await request(blocks, "a", "plan"), "block")
+    waiting = await request(blocks)
+    await blocks.change("plan", permission="human", system=True)
+    await blocks.change("persona", permission="partner", system=True)
+    with pytest.raises(ConsentNeeded) as refused:
+        await blocks.append("plan", "a")
+    assert refused.value.asked_of == "human"
+    assert await request(blocks) != waiting
+
+
+async def test_a_hundred_requests_may_wait(blocks: MemoryBlocks) -> None:
+    """The next edit is refused until some of them are answered; one of the hundred is still the same request."""
+    ids = [await request(blocks, f"{number}") for number in range(100)]
+    with pytest.raises(NotPermitted, match="100 requests for consent that wait"):
+        await blocks.append("persona", "more")
+    assert await request(blocks, "7") == ids[7]
+    await blocks.deny(ids[0])
+    await request(blocks, "more")
 
 
 async def test_a_late_answer_is_refused(blocks: MemoryBlocks, watch: Watch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from germane import ConsentNeeded, Germane, NotFound, NotPermitted
+from germane import ConsentNeeded, Germane, InvalidInput, NotFound, NotPermitted
 from germane.api.agent_blocks import MemoryBlocks
 from germane.blocks.mutation import MUTATIONS, OPERATIONS, parse_mutation
 from germane.blocks.permission import PERMISSIONS, Needs, Permission
@@ -75,6 +75,46 @@ OWNERS = {"pin", "describe", "change_type", "change_schema", "change_limit", "ch
 async def germane(tmp_path: Path) -> AsyncIterator[Germane]:
     async with Germane.open(tmp_path / "a.db", embedder=Hashed()) as opened:
         yield opened
+
+
+async def test_a_block_is_shared_with_a_hundred_others_at_most(germane: Germane) -> None:
+    """And never with its owner; who has a share already may get another permission."""
+    owner = germane.agent("x").blocks
+    await owner.create("notes", permission="admin")
+    with pytest.raises(InvalidInput, match="owns the block"):
+        await owner.share("notes", "x")
+    for number in range(100):
+        await owner.share("notes", f"a{number}")
+    with pytest.raises(InvalidInput, match="shared with 100 agents, which is the most"):
+        await owner.share("notes", "one more")
+    assert (await owner.share("notes", "a7", "read_only")).permission == "read_only"
+    assert len(await owner.shares("notes")) == 100
+
+
+async def test_who_only_shares_a_block_is_no_system_of_its_owner(germane: Germane) -> None:
+    """`system=True` of another agent doesn't write what its schema keeps read-only: not on the newest version, nor from an
+    earlier one. The owner's does, and the other's undo doesn't take it back."""
+    owner, other = germane.agent("x").blocks, germane.agent("y").blocks
+    fields = [{"name": "plan", "read_only": True}, {"name": "note"}]
+    parts = [{"name": "fixed", "read_only": True}, {"name": "free"}]
+    await owner.create("facts", schema={"type": "map", "fields": fields}, permission="admin")
+    await owner.create("page", schema={"type": "composite", "sections": parts}, permission="admin")
+    for label in ("facts", "page"):
+        await owner.share(label, "y", "admin")
+    setting = {"op": "set_field", "field": "plan", "value": "gold"}
+    writing = {"op": "set_text", "text": "new", "section": "fixed"}
+    with pytest.raises(InvalidInput, match="read-only"):
+        await other.edit("facts", setting, system=True)
+    with pytest.raises(InvalidInput, match="read-only"):
+        await other.edit("page", writing, system=True)
+    await owner.edit("page", {"op": "set_text", "text": "more", "section": "free"})
+    with pytest.raises(InvalidInput, match="read-only"):
+        await other.edit("page", writing, base=0, system=True)
+    await owner.edit("facts", setting, system=True)
+    with pytest.raises(InvalidInput, match="read-only"):
+        await other.undo("facts", system=True)
+    assert await owner.value("facts") == {"plan": "gold", "note": ""}
+    assert (await owner.undo("facts", system=True)).version == 2
 
 
 async def prepared(owner: MemoryBlocks, op: str, permission: Permission) -> str:

@@ -112,8 +112,11 @@ async def test_another_process_takes_over_a_changed_schema(tmp_path: Path) -> No
 
 
 @pytest.mark.requirement("BLK-4")
-async def test_a_damaged_snapshot_is_made_anew_where_the_changes_suffice(tmp_path: Path) -> None:
-    """As long as no version is gone."""
+async def test_a_damaged_snapshot_is_made_anew_where_the_changes_suffice(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As long as no version is gone. Doctor says that nothing is lost, reading goes on, and the next edit mends it and says
+    so."""
     async with opened(tmp_path) as germane:
         blocks = germane.agent("x").blocks
         await blocks.create("notes", text="begin")
@@ -125,9 +128,17 @@ async def test_a_damaged_snapshot_is_made_anew_where_the_changes_suffice(tmp_pat
     written(tmp_path, "UPDATE block_snapshots SET data = zeroblob(99)")
     async with opened(tmp_path) as germane:
         blocks = germane.agent("x").blocks
-        assert (await blocks.append("notes", "!")).text == f"{text}!"
-        found = {name: fine for name, _, fine in (await germane.verify()).findings}
-        assert not found["blocks"]
+        block = await blocks.get("notes")
+        findings = {name: (said, fine) for name, said, fine in (await germane.verify()).findings}
+        said, fine = findings["blocks"]
+        assert (block.id in said, "nothing is lost" in said, "restore a backup" in said, fine) == (True, True, False, False)
+        assert await blocks.value("notes") == text
+        assert await blocks.show_version("notes", 1) == "begin 0"
+        with caplog.at_level(logging.WARNING, "germane.blocks"):
+            assert (await blocks.append("notes", "!")).text == f"{text}!"
+        assert f"block {block.id}: its snapshot was damaged" in caplog.text
+        await consolidated(germane)
+        assert {name: fine for name, _, fine in (await germane.verify()).findings}["blocks"]
 
 
 @pytest.mark.requirement("BLK-4")

@@ -359,19 +359,6 @@ def test_a_missing_delta_is_noticed_when_a_document_is_loaded() -> None:
         BlockDocument.load(TEXT, snapshot, [document.delta(middle)])
 
 
-def test_listeners_are_told_after_each_complete_change() -> None:
-    """A listener may read the document, and a refused edit isn't told."""
-    document, heard = BlockDocument.new(TEXT, "a"), list[str]()
-    stop = document.subscribe(lambda changed: heard.append(changed.value()))
-    document.apply(AppendText(text="b"), AppendText(text="c"))
-    with pytest.raises(InvalidInput):
-        document.apply(AppendText(text="d"), DeleteItem(index=0))
-    stop()
-    stop()
-    document.apply(AppendText(text="e"))
-    assert heard == ["abc"]
-
-
 def test_without_the_extra_a_document_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything else of blocks can be imported."""
     monkeypatch.setitem(sys.modules, "loro", None)

@@ -99,6 +99,8 @@ async def test_settings_shares_and_the_archive_come_back_too(service: tuple[Memo
     assert await blocks.search_archive("Almeida", 1) == await own.search_archive("Almeida", 1)
     assert (await blocks.search_archive("Almeida"))[0].entry.metadata["price"] == 12
     assert (await client.stats()).archival_entries == 1
+    found = await blocks.search("goal")
+    assert (found, found[0].block.label) == (await own.search("goal"), "goal")
     assert (await blocks.delete_entry(entry.id)).scrubbed
     with pytest.raises(NotFound):
         await blocks.entry(entry.id)
@@ -164,6 +166,7 @@ async def test_errors_are_the_librarys_own(service: tuple[MemoryBlocks, Client])
         lambda: blocks.create("x", limit=0),
         lambda: blocks.edit("tasks", {"op": "push_item", "value": "x"}, base=-1),
         lambda: blocks.search_archive("x", 0),
+        lambda: blocks.search("x", 0),
         lambda: blocks.consents(limit=1001),
         lambda: blocks.get(""),
     ):
@@ -343,6 +346,7 @@ async def test_no_text_of_any_request_is_quoted(tmp_path: Path) -> None:
         ),
         ("Archive", pb.ArchiveRequest(scope=SCOPE), "text "),
         ("SearchArchive", pb.SearchArchiveRequest(scope=SCOPE), "query is missing"),
+        ("SearchBlocks", pb.SearchBlocksRequest(scope=SCOPE), "query is missing"),
     ],
 )
 async def test_what_a_request_lacks_is_named_as_the_proto_names_it(tmp_path: Path, rpc: str, request_: Any, text: str) -> None:
@@ -442,6 +446,7 @@ async def test_blocks_of_others_are_absent(tmp_path: Path) -> None:
             assert {code for code, _ in told} == {"NOT_FOUND"}
             assert [one async for one in stub.ListBlocks(pb.ListBlocksRequest(scope=scope))] == []
             assert [one async for one in stub.SearchArchive(pb.SearchArchiveRequest(scope=scope, query=CANARY))] == []
+            assert [one async for one in stub.SearchBlocks(pb.SearchBlocksRequest(scope=scope, query=CANARY))] == []
             listed = await stub.ListConsents(pb.ListConsentsRequest(scope=scope, answered_too=True))
             assert list(listed.requests) == []
         assert (await anna.get("secret/plan")).version == 0

@@ -106,7 +106,9 @@ async def test_the_archive_is_found_by_what_the_request_asks(agent: Agent, strat
     assert {item.id for item in context.items if item.category == "archival"} == {entry.id, f"{block.id}@0"}
     assert "pressure: The pump has three bar" in context.added
     found = [(scored.id, scored.candidate.category) for scored in await agent.recall("pump")]
-    assert sorted(found) == sorted([(entry.id, "archival"), (f"{block.id}@0", "archival")])
+    core = await agent.blocks.get("persona")
+    wanted = [(entry.id, "archival"), (f"{block.id}@0", "archival"), (f"{core.id}@0", "block")]
+    assert sorted(found) == sorted(wanted)
     assert (await agent.digest("pump")).items == ()
     assert all(item.category != "block" for item in (await agent.digest("pump", strategy="default")).items)
     for filters in (Filters(kinds=("fact",)), Filters(tags=("a",)), Filters(session="s")):
@@ -143,6 +145,8 @@ async def test_blocks_are_private_and_their_scopes_own(germane: Germane, agent: 
         assert await store.allowed([f"{block.id}@0"], at=block.created_at, filters=Filters()) == frozenset()
     context = await assembled(agent, filters=Filters(sensitivities=("public",)))
     assert (context.items, context.trace.left_out) == ((), ())
+    for name in (block.id, f"{block.id}@0"):  # as it is stored, and as metadata name it
+        assert tags(await assembled(agent, filters=Filters(exclude=frozenset([name])))) == []
     context = await assembled(agent, filters=Filters(exclude=frozenset([block.id])))
     assert [item.category for item in context.items] == ["archival"]
 

@@ -11,6 +11,6 @@ from germane.types.candidate import Sensitivity
 
 def test_every_kind_and_every_sensitivity_has_a_stored_code() -> None:
     """Search knows no memories: a kind that is added there gets its code here, and those in files keep theirs."""
-    assert KIND_CODES.keys() == KINDS.keys() | {"entry", "archival", "hidden"}
+    assert KIND_CODES.keys() == KINDS.keys() | {"entry", "archival", "hidden", "block"}
     assert sorted(KIND_CODES.values()) == list(range(1, len(KIND_CODES) + 1))
     assert tuple(SENSITIVITY_CODES) == get_args(Sensitivity)

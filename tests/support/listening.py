@@ -19,6 +19,7 @@ from germane.grpc.org_slots import Limits
 from germane.grpc.server import GrpcServer
 from germane.grpc.stubs import (
     block_pb2_grpc,
+    build_pb2_grpc,
     context_pb2,
     context_pb2_grpc,
     ibex_pb2,
@@ -44,6 +45,7 @@ class Wire:
         self.memories = memory_pb2_grpc.MemoryServiceStub(channel)
         self.events = memory_pb2_grpc.EventServiceStub(channel)
         self.blocks = block_pb2_grpc.BlockServiceStub(channel)
+        self.building = build_pb2_grpc.BuildServiceStub(channel)
         self.directives = memory_pb2_grpc.DirectiveServiceStub(channel)
 
     async def assembled(self, request: context_pb2.AssembleContextRequest) -> context_pb2.AssembleContextResponse:

@@ -13,6 +13,7 @@ from germane.api.agent_blocks import MemoryBlocks
 from germane.api.agent_contexts import AgentContexts
 from germane.api.agent_documents import Documents
 from germane.api.agent_memories import Recollections
+from germane.api.archive_search import index_all
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.builder.builder import Builder
 from germane.api.builder.building import Building
@@ -189,8 +190,8 @@ class Agent(AgentContexts):
         at: datetime | None = None,
         strategy: str | Strategy = "default",
     ) -> tuple[Scored, ...]:
-        """Returns the memories and messages that answer `query` best, scored, best first, at most `limit`. Nothing is packed
-        and no token counted. Raises `InvalidInput`."""
+        """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at
+        most `limit`. Nothing is packed and no token counted. Raises `InvalidInput`."""
         limit, parts = number("limit", limit, maximum=COUNT.maximum), self._parts
         string("query", query, QUERY, valid=False)
         plan = parts.strategies.find(strategy)
@@ -202,6 +203,7 @@ class Agent(AgentContexts):
             at=at,
             filters=allowed_filters(plan, filters),
         )
+        await index_all(parts, self.scope)
         found = await parts.engine.recall(request, self._scoped(self.scope), plan)
         return found[:limit]
 

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
-from germane.api.archive_search import search_archive
+from germane.api.archive_search import search_archive, search_blocks
 from germane.api.arguments import flags, number, optional
 from germane.api.block_feed import BlockListener
 from germane.api.block_room import agreed
@@ -20,10 +21,11 @@ from germane.blocks.consent_request import ConsentRequest
 from germane.blocks.create import NewBlock, create_block, fitting_schema
 from germane.blocks.edit import edit_block, screened_mutations
 from germane.blocks.editor import Editor
-from germane.blocks.entry import ArchivalEntry, FoundEntry
+from germane.blocks.entry import ArchivalEntry, FoundBlock, FoundEntry
 from germane.blocks.folder import delete_folder, rename_folder
 from germane.blocks.label import checked_label, label_key
 from germane.blocks.mutation import AppendText, Mutation, ReplaceText, SetText
+from germane.blocks.operations import StoredDocument
 from germane.blocks.past import past_text, present_value
 from germane.blocks.permission import checked_permission
 from germane.blocks.revise import Edited
@@ -33,7 +35,7 @@ from germane.blocks.share import Share
 from germane.blocks.sharing import share_block, unshare_block
 from germane.blocks.undo import redo_edit, undo_edit
 from germane.blocks.version import Version
-from germane.errors import InvalidInput, NotFound
+from germane.errors import InvalidInput, NotFound, StoreCorrupt
 from germane.memories.forget import Receipt, forget, left_of
 from germane.types.limits import BLOCK_TEXT, COUNT, ID, PAGE, REMARK, shown
 from germane.types.limits import text as string
@@ -41,6 +43,8 @@ from germane.types.plan import Plan
 from germane.types.scope import Scope
 
 __all__ = ["MemoryBlocks"]
+
+T = TypeVar("T")
 
 
 class MemoryBlocks:
@@ -105,7 +109,7 @@ class MemoryBlocks:
         """Returns the content of a block as plain JSON of its schema; of plain text, the whole text without any mark. Raises
         `NotFound`."""
         block = await self.get(label)
-        return await asyncio.to_thread(present_value, block, await self._store.blocks.document(block.id))
+        return await self._from_document(block, partial(present_value, block))
 
     async def list(self, type: str | None = None, *, folder: str | None = None, deleted: bool = False) -> tuple[Block, ...]:
         """Returns the blocks, own ones by label and then shared ones; of one `type`, and with labels that begin with `folder/`,
@@ -174,8 +178,8 @@ class MemoryBlocks:
         """Returns the text of a block as it was at a version. Raises `NotFound`, also where the version isn't kept."""
         number("version", version, minimum=0, maximum=COUNT.maximum)
         block = await self.get(label)
-        history, stored = await asyncio.gather(self._store.blocks.history(block.id), self._store.blocks.document(block.id))
-        return await asyncio.to_thread(past_text, block, stored, history, version)
+        history = await self._store.blocks.history(block.id)
+        return await self._from_document(block, partial(past_text, block, history=history, version=version))
 
     async def pin(self, label: str, pinned: bool = True, *, by: str = "", system: bool = False) -> Block:
         """Pins a working block, so that it is in every context, or unpins it; returns the block."""
@@ -271,7 +275,8 @@ class MemoryBlocks:
 
     async def approve(self, id: str, scope: str | float = "once") -> ConsentRequest:
         """Approves a request: for this edit `once`, for a number of seconds, or for the `block`: all that the same agent does
-        with it. The agent tries its edit again then. Idempotent. Raises `NotFound`, and `InvalidInput` for a request that has
+        with its content, and what rules the block itself (delete, share, permission) only where that was asked for. The agent
+        tries its edit again then. Idempotent. Raises `NotFound`, and `InvalidInput` for a request that has
         expired or was answered otherwise."""
         chosen, lasting = consent_scope(scope)
         now = self._parts.clock.now()
@@ -279,7 +284,8 @@ class MemoryBlocks:
         return await self._store.journal.commit(plan)
 
     async def deny(self, id: str) -> ConsentRequest:
-        """Denies a request. Idempotent. Raises what `approve` raises."""
+        """Denies a request: the same edit can be asked for again after the time that requests wait. Idempotent. Raises what
+        `approve` raises."""
         plan = answer_consent(string("id", id, ID), approve=False, at=self._parts.clock.now())
         return await self._store.journal.commit(plan)
 
@@ -312,6 +318,12 @@ class MemoryBlocks:
         `InvalidInput`."""
         return await search_archive(self._parts, self._scope, query, limit)
 
+    async def search(self, query: str, limit: int = 10) -> tuple[FoundBlock, ...]:
+        """Returns at most `limit` (1 to 1,000) blocks of any type that answer `query`, best first, as they are now: the user's
+        and agent-wide ones, and none that others share. The first search after edits indexes what was edited. Raises
+        `InvalidInput`."""
+        return await search_blocks(self._parts, self._scope, query, limit)
+
     async def delete_entry(self, id: str, *, by: str = "", reason: str = "") -> Receipt:
         """Forgets an archival entry of the scope's own for good, and returns the receipt of `Agent.forget`. Raises
         `NotFound`."""
@@ -340,6 +352,17 @@ class MemoryBlocks:
         documents, secrets = self._room.documents, self._parts.secrets
         plan = change_block(label, settings, editor, cache=documents, secrets=secrets, if_hash=if_hash)
         return (await self._commit(plan)).block
+
+    async def _from_document(self, block: Block, look: Callable[[StoredDocument], T]) -> T:
+        """What `look` finds in the block's document; where its snapshot is damaged, in what its changes make. Raises
+        `StoreCorrupt`."""
+        try:
+            return await asyncio.to_thread(look, await self._store.blocks.document(block.id))
+        except StoreCorrupt:
+            stored = await self._store.blocks.document(block.id, rebuild=True)
+            if not stored.deltas:
+                raise
+            return await asyncio.to_thread(look, stored)
 
     async def _forget(self, id: str, by: str, reason: str) -> Receipt:
         for name, value in (("by", by), ("reason", reason)):

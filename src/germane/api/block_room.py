@@ -46,6 +46,8 @@ class BlockRoom:
         block = edited.block
         if edited.document is not None:
             self.documents.put(block.id, block.version, edited.document, edited.size)
+        if edited.rebuilt:
+            _LOG.warning("block %s: its snapshot was damaged, and is made anew from its changes; nothing is lost", block.id)
         if edited.due:
             self._consolidation.add([(Scope(org=scope.org, agent=block.agent, user=block.user), block.id)])
         if edited.version is not None:

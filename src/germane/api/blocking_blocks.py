@@ -10,7 +10,7 @@ from germane.api.block_feed import BlockListener
 from germane.api.loop_thread import Loop
 from germane.blocks.block import DEFAULT_LIMIT, Block
 from germane.blocks.consent_request import ConsentRequest
-from germane.blocks.entry import ArchivalEntry, FoundEntry
+from germane.blocks.entry import ArchivalEntry, FoundBlock, FoundEntry
 from germane.blocks.mutation import Mutation
 from germane.blocks.schema import Schema
 from germane.blocks.share import Share
@@ -186,6 +186,9 @@ class MemoryBlocks:
 
     def search_archive(self, query: str, limit: int = 10) -> tuple[FoundEntry, ...]:
         return self._call(self._awaited.search_archive, query, limit)
+
+    def search(self, query: str, limit: int = 10) -> tuple[FoundBlock, ...]:
+        return self._call(self._awaited.search, query, limit)
 
     def delete_entry(self, id: str, *, by: str = "", reason: str = "") -> Receipt:
         return self._call(self._awaited.delete_entry, id, by=by, reason=reason)

@@ -21,7 +21,7 @@ DEFAULT_LIMIT = 5_000
 """Characters that a block's rendered text may have, unless its owner sets another limit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Block:
     """One block as a scope sees it. `user` None stands for an agent-wide block, `agent` is the owner. `text` is the rendered
     content, `content_hash` its SHA-256 in hex, `version` the number of the latest entry of its history. `shared_from` is the
@@ -53,6 +53,12 @@ class Block:
     def standing(self) -> bool:
         """Whether the block is in every context: a core block, or a pinned working one."""
         return self.deleted_at is None and (self.type == "core" or (self.type == "working" and self.pinned))
+
+    def __repr__(self) -> str:
+        state = "" if self.deleted_at is None else ", deleted"
+        return (
+            f"<Block {shown(self.label)}: {self.type}, version {self.version}, {len(self.text):,} characters{state}, {self.id}>"
+        )
 
 
 def block_type(value: object) -> BlockType:

@@ -247,7 +247,8 @@ def _keys(words: Sequence[str]) -> list[str]:
     stays while its word goes isn't the same."""
     keys, before = list[str](), ""
     for word in words:
-        if _in_word(word[0]):
+        first = word[0]
+        if first.isalnum() or first == "_":  # as `_in_word`, without a call for each word
             before = word
             keys.append(word)
         else:

@@ -22,9 +22,9 @@ def consolidate_block(id: str) -> Plan[bool]:
     if block is None or not history:
         return Decision((), False)
     stored = yield from read(DocumentOf(id))
-    if not stored.waiting:
+    document, rebuilt = yield from loaded(block, stored)
+    if not stored.waiting and not rebuilt:
         return Decision((), False)
-    document = yield from loaded(block, stored)
     first = first_kept(history, len(block.text))
     keep = next(kept.frontiers for kept in history if kept.version.number == first)
     data = document.snapshot(keep=keep)

@@ -1,13 +1,12 @@
 """Block document: the content of one block as a CRDT document (Loro), which several editors can change at once.
 
 This is the only module that imports Loro, and only when a document is made: it belongs to the extra `blocks`. Loro's own
-errors derive from `BaseException`; `_reading` turns them into errors of germane. No listener of Loro's is used, because a
-document can't be touched within one: `subscribe` calls its listeners when a change is complete.
+errors derive from `BaseException`; `_reading` turns them into errors of germane.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import count
@@ -27,9 +26,7 @@ from germane.types.limits import text as checked_text
 if TYPE_CHECKING:
     from loro import Frontiers, LoroDoc
 
-__all__ = ["BlockDocument", "Listener"]
-
-Listener = Callable[["BlockDocument"], None]
+__all__ = ["BlockDocument"]
 
 
 class BlockDocument:
@@ -40,11 +37,10 @@ class BlockDocument:
     peer stays in it for ever. Default: a new random one.
     """
 
-    __slots__ = ("_document", "_listeners", "schema")
+    __slots__ = ("_document", "schema")
 
     def __init__(self, document: LoroDoc, schema: Schema) -> None:
         self._document, self.schema = document, schema
-        self._listeners: list[Listener] = []
 
     @classmethod
     def new(cls, schema: Schema, value: object = None, *, peer: int | None = None) -> BlockDocument:
@@ -193,7 +189,6 @@ class BlockDocument:
         self._check_present()
         with _reading("a block's delta"):
             waits = self._document.import_(delta).pending is not None
-        self._tell()
         return not waits
 
     def snapshot(self, keep: bytes | None = None) -> bytes:
@@ -206,11 +201,6 @@ class BlockDocument:
             if self._document.frontiers_to_vv(since) is None:
                 raise _not_kept()
             return self._document.export(ExportMode.ShallowSnapshot(since))
-
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Calls `listener` with the document after each complete change, until the returned function is called."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def _held(self, document: LoroDoc) -> Held:
         return {leaf.key: read_leaf(document, leaf) for leaf in leaves(self.schema)}
@@ -246,11 +236,6 @@ class BlockDocument:
     def _commit(self, draft: LoroDoc) -> None:
         draft.commit()
         self._document = draft
-        self._tell()
-
-    def _tell(self) -> None:
-        for listener in tuple(self._listeners):
-            listener(self)
 
 
 def _empty(peer: int | None = None) -> LoroDoc:

@@ -6,7 +6,7 @@ whole are changed by a scope without a user.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -17,7 +17,7 @@ from germane.blocks.block import Block
 from germane.blocks.consent_request import CONSENT_TIMEOUT, ConsentRequest
 from germane.blocks.label import label_key
 from germane.blocks.operations import BlocksNamed, ConsentsOn, PutConsent
-from germane.blocks.permission import Needs, decide
+from germane.blocks.permission import Needs, decide, strongest_first
 from germane.errors import InvalidInput, NotFound, NotPermitted, Stale
 from germane.types.ids import uuid7
 from germane.types.limits import shown
@@ -28,6 +28,8 @@ __all__ = ["Editor", "digest_of", "found", "own", "permitted", "refuse_stale"]
 
 _MAX_PENDING = 100
 """Requests of one agent that may wait on one block."""
+_MAX_DENIED = 3
+"""Requests of one agent on one block that may be denied within the time for an answer before it may not ask at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,7 @@ def permitted(
         )
     if editor.system and block.shared_from is None:
         return (), None
-    for needed in sorted(set(needs)):
+    for needed in strongest_first(needs):
         verdict = decide(block.granted, needed)
         if verdict.outcome == "refused":
             raise NotPermitted(f"block {block.label!r} can't be changed so ({operation}): {verdict.reason}")
@@ -105,7 +107,7 @@ def _consented(
     block: Block, operation: str, needs: Needs, digest: bytes, asked: Any, editor: Editor
 ) -> Generator[Read[Any], Any, tuple[tuple[Change, ...], ConsentRequest | None]]:
     requests = yield from read(ConsentsOn(block.id))
-    covering = [request for request in requests if request.asked_of == asked and request.covers(digest, editor.at)]
+    covering = [request for request in requests if request.asked_of == asked and request.covers(digest, needs, editor.at)]
     if covering:
         chosen = min(covering, key=lambda request: request.scope == "once")
         used = (PutConsent(replace(chosen, used_at=editor.at)),) if chosen.scope == "once" else ()
@@ -114,6 +116,7 @@ def _consented(
     for request in pending:
         if request.digest == digest and request.asked_of == asked:
             return (), request
+    _refuse_denied(block, requests, digest, editor)
     if len(pending) >= _MAX_PENDING:
         raise NotPermitted(f"block {block.label!r} has {len(pending)} requests for consent that wait: have them answered first")
     request = ConsentRequest(
@@ -129,3 +132,24 @@ def _consented(
         expires_at=editor.at + editor.timeout,
     )
     return (PutConsent(request),), request
+
+
+def _refuse_denied(block: Block, requests: Sequence[ConsentRequest], digest: bytes, editor: Editor) -> None:
+    """Raises `NotPermitted` for an edit that was denied a short while ago, and for every edit where several were, so that
+    nobody is asked again and again. The while is the time that a request can be answered."""
+    denied = [
+        (request.answered_at + editor.timeout, request)
+        for request in requests
+        if request.state == "denied" and request.answered_at is not None and request.answered_at + editor.timeout > editor.at
+    ]
+    same = [until for until, request in denied if request.digest == digest]
+    if same:
+        raise NotPermitted(
+            f"this edit of block {block.label!r} was denied: make another one, or ask again after"
+            f" {max(same):%Y-%m-%d %H:%M:%S} UTC"
+        )
+    if len(denied) >= _MAX_DENIED:
+        raise NotPermitted(
+            f"{len(denied)} edits of block {block.label!r} were denied: nobody is asked again before"
+            f" {sorted(until for until, _ in denied)[-_MAX_DENIED]:%Y-%m-%d %H:%M:%S} UTC"
+        )

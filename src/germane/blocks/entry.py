@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-__all__ = ["ArchivalEntry", "FoundEntry", "searched_text"]
+from germane.blocks.block import Block, BlockType
+
+__all__ = ["ArchivalEntry", "FoundBlock", "FoundEntry", "searched_text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivalEntry:
     """One entry of the archive. `user` None stands for agent-wide. `metadata` is JSON whose words are searched too. Where a
-    search found a block of type archival instead, `id`, `text`, `label` and `version` are the block's, and `metadata` is empty.
+    search found a block instead, `id`, `text`, `label`, `version` and `type` are the block's, and `metadata` is empty.
     `secrets` counts the secrets that the call which stored the entry has found, by kind; it isn't stored."""
 
     id: str
@@ -23,6 +25,7 @@ class ArchivalEntry:
     created_at: datetime
     label: str | None = None
     version: int | None = None
+    type: BlockType | None = None
     secrets: Mapping[str, int] = field(default_factory=dict, compare=False, hash=False)
 
 
@@ -31,6 +34,14 @@ class FoundEntry:
     """What a search of the archive found. `relevance` is the estimated probability that the entry helps."""
 
     entry: ArchivalEntry
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundBlock:
+    """What a search of the blocks found, as it is now. `relevance` is the estimated probability that the block helps."""
+
+    block: Block
     relevance: float
 
 

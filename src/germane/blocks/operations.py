@@ -21,6 +21,7 @@ from germane.types.plan import Change, Read
 __all__ = [
     "BlockIds",
     "BlocksNamed",
+    "BlocksToIndex",
     "BlocksUnder",
     "ConsentById",
     "ConsentsOn",
@@ -29,6 +30,7 @@ __all__ = [
     "EntriesById",
     "HistoryOf",
     "IdsOfBlocks",
+    "IndexBlock",
     "PutBlock",
     "PutConsent",
     "PutEntry",
@@ -56,6 +58,13 @@ class BlocksUnder(Read[tuple[Block, ...]]):
     label, a user's before an agent-wide one, and then those that are shared with the scope."""
 
     folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksToIndex(Read[tuple[Block, ...]]):
+    """At most `limit` of the scope's blocks, its user's and agent-wide ones, that have no search row of their present text."""
+
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +109,8 @@ class SharesOf(Read[tuple[Share, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class ConsentsOn(Read[tuple[ConsentRequest, ...]]):
-    """The requests that this scope has made on a block and that may still matter: pending ones and approvals that aren't used
-    up, newest first."""
+    """The requests that this scope has made on a block and that may still matter: pending ones, denied ones, and approvals that
+    aren't used up, newest first."""
 
     id: str
 
@@ -140,10 +149,18 @@ class BlockIds:
 
 @dataclass(frozen=True, slots=True)
 class PutBlock(Change):
-    """Inserts the block for the scope's own user, or replaces the block with its id. Its search row is derived in the same
-    transaction: an archival block that isn't deleted is found, and no other."""
+    """Inserts the block for the scope's own user, or replaces the block with its id. In the same transaction the search row of
+    an archival block is derived, so that it is found as it is now, and that of any other block or of a deleted one is blanked,
+    so that it isn't found until `IndexBlock`."""
 
     block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class IndexBlock(Change):
+    """Derives the search row of a block that a read of the plan has found, as it is now."""
+
+    id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeGuard, get_args
@@ -21,6 +21,7 @@ __all__ = [
     "checked_permission",
     "decide",
     "effective_permission",
+    "strongest_first",
 ]
 
 Permission = Literal["read_only", "partner", "human", "append", "read_write", "admin"]
@@ -69,6 +70,12 @@ class Verdict:
 
 
 _ALLOWED = Verdict(outcome="allowed")
+_NEEDS: tuple[Needs, ...] = get_args(Needs)
+
+
+def strongest_first(needs: Iterable[Needs]) -> tuple[Needs, ...]:
+    """Returns what several operations need, each once: what rules the block first, adding to its content last."""
+    return tuple(sorted(set(needs), key=_NEEDS.index, reverse=True))
 
 
 def decide(permission: Permission, needs: Needs, *, consent: bool = False) -> Verdict:

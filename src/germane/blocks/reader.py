@@ -38,6 +38,9 @@ class BlockReader(Protocol):
     async def within(self, folder: str) -> tuple[Block, ...]:
         """Returns the blocks whose labels begin with a folder and a slash, as `BlocksUnder` finds them."""
 
+    async def indexed(self) -> bool:
+        """Returns whether every block has a search row of its present text, shared ones apart; see `BlocksToIndex`."""
+
     async def history(self, id: str) -> tuple[KeptVersion, ...]:
         """Returns the versions of a block that are kept, by number; none of a block that this scope doesn't see."""
 
@@ -55,7 +58,9 @@ class BlockReader(Protocol):
         """Returns the archival entries with these ids that the scope sees, in this order."""
 
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[ArchivalEntry]:
-        """Returns at most `limit` archival entries and archival blocks, best first. See `MemoryReader.search`."""
+        """Returns at most `limit` archival entries and blocks, best first: of the kinds `entry`, `archival` and `block` (any
+        other type of block) that the filters name. An agent-wide block with the label of one of the user's isn't found, and
+        no shared one. See `MemoryReader.search`."""
 
 
 async def blocks_to_show(reader: BlockReader, names: Sequence[str]) -> list[Block]:

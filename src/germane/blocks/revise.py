@@ -28,22 +28,25 @@ _MAX_STORED = 8_000_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
     """The outcome of an edit: the block as it is now, and its new version; None where nothing changed. `document` belongs to
-    that version, and `size` are its bytes in the store. `due` says that the block should be consolidated."""
+    that version, and `size` are its bytes in the store. `due` says that the block should be consolidated, `rebuilt` that its
+    snapshot is damaged and was made anew from the changes."""
 
     block: Block
     version: Version | None = None
     document: BlockDocument | None = None
     size: int = 0
     due: bool = False
+    rebuilt: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A document as the plan got it. `before` is its state, `stored` what the store said of it."""
+    """A document as the plan got it. `before` is its state, `stored` what the store said of it, `rebuilt` as in `Edited`."""
 
     document: BlockDocument
     before: bytes
     stored: StoredDocument
+    rebuilt: bool = False
 
 
 def opened(block: Block, cache: DocumentCache) -> Generator[Read[Any], Any, Opened]:
@@ -53,6 +56,7 @@ def opened(block: Block, cache: DocumentCache) -> Generator[Read[Any], Any, Open
     if held is not None and (held.version > block.version or held.document.schema != block.schema):
         held = None
     stored = yield from read(DocumentOf(block.id, since=-1 if held is None else held.version))
+    rebuilt = False
     if held is not None and not stored.whole:
         document = held.document
         try:
@@ -61,22 +65,22 @@ def opened(block: Block, cache: DocumentCache) -> Generator[Read[Any], Any, Open
                     raise StoreCorrupt(f"block {block.id}: a part of its document is missing")
         except StoreCorrupt:
             stored = yield from read(DocumentOf(block.id))
-            document = yield from loaded(block, stored)
+            document, rebuilt = yield from loaded(block, stored)
     else:
-        document = yield from loaded(block, stored)
-    return Opened(document=document, before=document.frontiers(), stored=stored)
+        document, rebuilt = yield from loaded(block, stored)
+    return Opened(document=document, before=document.frontiers(), stored=stored, rebuilt=rebuilt)
 
 
-def loaded(block: Block, stored: StoredDocument) -> Generator[Read[Any], Any, BlockDocument]:
-    """Loads a whole document. One whose snapshot is damaged is made anew from its changes, where all of them are kept. Raises
-    `StoreCorrupt`."""
+def loaded(block: Block, stored: StoredDocument) -> Generator[Read[Any], Any, tuple[BlockDocument, bool]]:
+    """Loads a whole document. One whose snapshot is damaged is made anew from its changes, where all of them are kept; the
+    second value says so. Raises `StoreCorrupt`."""
     try:
-        return _complete(block, stored.snapshot, stored)
+        return _complete(block, stored.snapshot, stored), False
     except StoreCorrupt:
         again = yield from read(DocumentOf(block.id, rebuild=True))
         if stored.snapshot is not None and again.deltas:
             try:
-                return _complete(block, None, again)
+                return _complete(block, None, again), True
             except StoreCorrupt:
                 pass
     raise StoreCorrupt(
@@ -93,7 +97,7 @@ def revised(
     document, stored = open.document, open.stored
     after = document.frontiers()
     if after == open.before:
-        return (), Edited(block=block, document=document, size=stored.size)
+        return (), Edited(block=block, document=document, size=stored.size, due=open.rebuilt, rebuilt=open.rebuilt)
     delta = document.delta(open.before)
     size = stored.size + len(delta)
     if size > _MAX_STORED:
@@ -105,8 +109,8 @@ def revised(
     now = replace(block, text=text, content_hash=content_hash_of(text))
     changes, edited = settled(now, editor, after, delta, kind=kind, operation=operation, target=target)
     waiting, waiting_size = stored.waiting + 1, stored.waiting_size + len(delta)
-    due = waiting >= _DUE_CHANGES or waiting_size >= max(_DUE_BYTES, len(text))
-    return changes, replace(edited, document=document, size=size, due=due)
+    due = open.rebuilt or waiting >= _DUE_CHANGES or waiting_size >= max(_DUE_BYTES, len(text))
+    return changes, replace(edited, document=document, size=size, due=due, rebuilt=open.rebuilt)
 
 
 def settled(

@@ -20,6 +20,7 @@ from germane.cli.commands import (
     audit,
     backup,
     block,
+    build,
     consolidate,
     demo,
     digest,
@@ -181,6 +182,7 @@ app.command("record", short_help="Store the messages of a conversation.")(record
 app.command("search", short_help="Search memories and messages.")(search.search)
 app.command("assemble", short_help="Print a request's messages with the context for the model.")(assemble.assemble)
 app.command("about", short_help="Print all that is known about a name, what holds now first.")(about.about)
+app.command("build", short_help="Print a whole request: prompt, blocks, tools, history.")(build.build)
 app.command("digest", short_help="Print the memories that matter for a question, as a list.")(digest.digest)
 app.command("explain", short_help="Assemble, and print why each candidate went in or was left out.")(explain.explain)
 app.command("list", short_help="List the memories.")(list_memories.list_memories)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -12,14 +12,19 @@ from rich.text import Text
 from germane.cli.codec import encode
 from germane.cli.screen import plain
 from germane.types.context import Context
+from germane.types.message import Message
 
-__all__ = ["print_messages"]
+__all__ = ["print_conversation", "print_messages"]
 
 
 def print_messages(context: Context, screen: Console) -> None:
     """Print the messages, each under its role; the system prompt comes first."""
-    messages = list(map(encode, context.messages))
-    system = context.system
+    print_conversation(context.messages, context.system, screen)
+
+
+def print_conversation(given: Sequence[Mapping[str, Any] | Message], system: Any, screen: Console) -> None:
+    """Print messages and a system prompt, as `print_messages`."""
+    messages = list(map(encode, given))
     # Where the provider has no system field, the system prompt is the first message already.
     if system and not (messages and messages[0].get("role") == "system"):
         text = system if isinstance(system, str) else "\n\n".join(str(part.get("text", part)) for part in system)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from germane.cli.codec import encode
 from germane.events.event import Event
@@ -11,7 +11,10 @@ from germane.memories.memory import Memory
 from germane.types.candidate import Chosen, Scored
 from germane.types.context import Context
 
-__all__ = ["context_shape", "hit_shape", "memory_shape", "message_shape"]
+if TYPE_CHECKING:
+    from germane.api.builder.built_request import BuiltRequest
+
+__all__ = ["built_shape", "context_shape", "hit_shape", "memory_shape", "message_shape"]
 
 
 def memory_shape(memory: Memory) -> dict[str, Any]:
@@ -69,6 +72,16 @@ def context_shape(context: Context) -> dict[str, Any]:
         "attribution": context.attribution,
         "metadata": encode(context.metadata),
         "warnings": list(context.trace.warnings),
+    }
+
+
+def built_shape(built: BuiltRequest) -> dict[str, Any]:
+    """A built request: the arguments of the provider's call, and how it came about."""
+    return {
+        "provider": built.provider,
+        "request": encode(built.as_kwargs()),
+        "estimated_tokens": built.metadata.estimated_tokens,
+        "metadata": encode(built.metadata),
     }
 
 

@@ -58,6 +58,7 @@ class BlockServicer:
             "Archive": "write",
             "GetArchivalEntry": "read",
             "SearchArchive": "read",
+            "SearchBlocks": "read",
             "DeleteArchivalEntry": "write",
         }
     )
@@ -233,6 +234,15 @@ class BlockServicer:
         for found in await blocks.search_archive(request.query, limit_of("limit", request.limit, _DEFAULT_RESULTS)):
             entry = archival_entry(found.entry, readable=_may_read(call))
             yield pb.SearchArchiveResponse(entry=entry, relevance=found.relevance)
+
+    async def search_blocks(
+        self, request: pb.SearchBlocksRequest, call: RpcCall
+    ) -> AsyncGenerator[pb.SearchBlocksResponse, None]:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        if not request.query:
+            raise invalid("query is missing: say what to look for")
+        for found in await blocks.search(request.query, limit_of("limit", request.limit, _DEFAULT_RESULTS)):
+            yield pb.SearchBlocksResponse(block=_block(found.block, call), relevance=found.relevance)
 
     async def delete_archival_entry(
         self, request: pb.DeleteArchivalEntryRequest, call: RpcCall

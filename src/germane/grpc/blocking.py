@@ -20,7 +20,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
 from germane.grpc.blocking_blocks import ClientBlocks
-from germane.grpc.calling import assemble_call, looking_rpcs, rpcs
+from germane.grpc.calling import assemble_call, build_rpcs, looking_rpcs, rpcs
 from germane.grpc.calling.answer import Answer
 from germane.grpc.calling.assemble_call import AssembleCall, ClientScope
 from germane.grpc.calling.channel import ServerAddress, grpc
@@ -108,6 +108,8 @@ class Client(ScopedClient[grpc.Channel]):
     why = _raises(looking_rpcs.why)
     stats = _raises(looking_rpcs.stats)
     check = _raises(looking_rpcs.check)
+    build = _raises(build_rpcs.build)
+    check_tool_calls = _raises(build_rpcs.check_tool_calls)
 
     @property
     def blocks(self) -> ClientBlocks:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from germane.grpc.calling import block_folder_rpcs, block_rpcs
+from germane.grpc.calling import archive_rpcs, block_folder_rpcs, block_rpcs
 from germane.grpc.calling.assemble_call import ClientScope
 from germane.grpc.calling.rpcs import ClientRpc
 
@@ -57,7 +57,8 @@ class ClientBlocks:
     consents = _raises(block_rpcs.consents)
     approve = _raises(block_rpcs.approve)
     deny = _raises(block_rpcs.deny)
-    archive = _raises(block_rpcs.archive)
-    entry = _raises(block_rpcs.entry)
-    search_archive = _raises(block_rpcs.search_archive)
-    delete_entry = _raises(block_rpcs.delete_entry)
+    archive = _raises(archive_rpcs.archive)
+    entry = _raises(archive_rpcs.entry)
+    search = _raises(archive_rpcs.search)
+    search_archive = _raises(archive_rpcs.search_archive)
+    delete_entry = _raises(archive_rpcs.delete_entry)

@@ -18,6 +18,7 @@ from germane.grpc.assemble_response import GermaneResponses, IbexResponses
 from germane.grpc.assembly_servicer import AssemblyServicer
 from germane.grpc.authentication import Keys
 from germane.grpc.block_servicer import BlockServicer
+from germane.grpc.build_servicer import BuildServicer
 from germane.grpc.call import RpcObserver
 from germane.grpc.call_admission import Admission
 from germane.grpc.directive_servicer import DirectiveServicer
@@ -31,7 +32,7 @@ from germane.grpc.methods import Registry
 from germane.grpc.org_slots import Limits, OrgSlots
 from germane.grpc.port import bind, options
 from germane.grpc.server_interceptor import ServerInterceptor
-from germane.grpc.stubs import block_pb2, context_pb2, ibex_pb2, memory_pb2
+from germane.grpc.stubs import block_pb2, build_pb2, context_pb2, ibex_pb2, memory_pb2
 from germane.observe.traffic import Traffic
 from germane.settings.serving import ServiceSettings
 
@@ -54,6 +55,7 @@ def registry(germane: Germane, bridge: LoopBridge, clock: Clock, seconds: float,
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["EventService"], EventServicer(resolver), bridge)
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["DirectiveService"], DirectiveServicer(resolver), bridge)
     methods.add(block_pb2.DESCRIPTOR.services_by_name["BlockService"], BlockServicer(resolver), bridge)
+    methods.add(build_pb2.DESCRIPTOR.services_by_name["BuildService"], BuildServicer(resolver), bridge)
     return methods
 
 

@@ -151,7 +151,7 @@ class Engine:
         plans = tuple(plan for plan in strategy.sources if plan.name not in _NOT_SEARCHING)
         strategy = replace(strategy, sources=plans)
         deadline = Deadline(None, None)
-        depth = SearchDepth(min_relevance=min_relevance(strategy))
+        depth = SearchDepth(min_relevance=min_relevance(strategy), blocks=True)
         guard, said = self._guard(request.scope, deadline), RequestContents(request.messages)
         gathered = await self._gather(request, store, strategy, deadline, guard, said, depth)
         ranked = score(_distinct(gathered, request, said), strategy, request.at, self.relevance)

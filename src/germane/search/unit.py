@@ -50,9 +50,10 @@ KIND_CODES = {
     "entry": 7,
     "archival": 8,
     "hidden": 9,
+    "block": 10,
 }
-"""Codes of the kinds of memories, of archival entries and blocks, and of blocks that aren't found; 0 is an event. Both tables
-are stored in the search rows: a code never changes its meaning."""
+"""Codes of the kinds of memories, of archival entries and blocks, of blocks that aren't found, and of all other blocks; 0 is an
+event. Both tables are stored in the search rows: a code never changes its meaning."""
 
 
 class Unit(NamedTuple):

@@ -13,12 +13,14 @@ from germane.blocks.block import content_hash_of
 from germane.blocks.consent_request import ConsentRequest
 from germane.blocks.operations import (
     BlocksNamed,
+    BlocksToIndex,
     BlocksUnder,
     ConsentById,
     ConsentsOn,
     DocumentOf,
     DropShare,
     HistoryOf,
+    IndexBlock,
     PutBlock,
     PutConsent,
     PutEntry,
@@ -234,6 +236,11 @@ class BlockContract:
         await owner.journal.commit(writing(PutBlock(block), share))
         (seen,) = await other.blocks.named(["persona"])
         assert seen == replace(block, shared_from="default", granted="read_write")
+        for change in (replace(share, agent="third"), DropShare(id=block.id, agent="other")):
+            with pytest.raises(NotFound):
+                await other.journal.commit(editing("persona", change))
+        with pytest.raises(InvalidInput):
+            await owner.journal.commit(writing(PutBlock(a_block(user="ben"))))
         assert await other.journal.revision() > before
         assert await store.within(Scope(agent="other", user="ben")).blocks.list() == ()
         assert await store.within(OTHER).blocks.list() == ()
@@ -265,6 +272,35 @@ class BlockContract:
         for scope in (ANNA, Scope(agent="other", user="ben")):
             with pytest.raises(NotFound):
                 await store.within(scope).journal.commit(editing(block.id, PutBlock(replace(block, user=scope.user))))
+
+    @pytest.mark.requirement("SEARCH-1")
+    async def test_a_block_is_indexed_as_it_is_now(self, store: Store) -> None:
+        """Each change of a block takes its search row back, until `IndexBlock`. A user's scope indexes agent-wide blocks too;
+        nobody indexes what is shared, deleted, or of another scope."""
+        owner, anna = store.within(AGENT), store.within(ANNA)
+        block = a_block(permission="admin")
+        share = PutShare(id=block.id, agent="other", permission="admin", at=NOON)
+
+        def indexing(limit: int = 9) -> Plan[list[str]]:
+            found = yield from read(BlocksToIndex(limit))
+            return Decision(tuple(IndexBlock(one.id) for one in found), [one.id for one in found])
+
+        assert await owner.blocks.indexed()
+        await owner.journal.commit(writing(PutBlock(block), share))
+        assert (await owner.blocks.indexed(), await anna.blocks.indexed()) == (False, False)
+        assert await store.within(OTHER).blocks.indexed()
+        assert await store.within(OTHER).journal.commit(indexing()) == []
+        with pytest.raises(NotFound):
+            await store.within(OTHER).journal.commit(editing("persona", IndexBlock(block.id)))
+        assert await anna.journal.commit(indexing()) == [block.id]
+        assert (await owner.blocks.indexed(), await owner.journal.commit(indexing())) == (True, [])
+        for change in ({"text": "another"}, {"label": "new"}, {"text": "shared", "version": 1}):
+            block = replace(block, **change)
+            await owner.journal.commit(editing(block.id, PutBlock(block)))
+            assert not await anna.blocks.indexed()
+            assert await owner.journal.commit(indexing(1)) == [block.id]
+        await owner.journal.commit(editing(block.id, PutBlock(replace(block, deleted_at=NOON))))
+        assert (await owner.blocks.indexed(), await owner.journal.commit(indexing())) == (True, [])
 
     @pytest.mark.requirement("BLK-5")
     async def test_requests_for_consent_are_kept_and_answered(self, store: Store) -> None:

@@ -33,4 +33,4 @@ def test_only_a_price_drops_results_for_their_share() -> None:
 def test_the_floor_is_the_strategys_own() -> None:
     """Neither the budget nor the price raises it."""
     assert search_depth(100, price("low"), 0.002).min_relevance == 0.002
-    assert (COUNT.maximum, 0.0, 0.0) == EVERYTHING
+    assert (COUNT.maximum, 0.0, 0.0, False) == EVERYTHING

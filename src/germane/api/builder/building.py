@@ -35,7 +35,7 @@ from germane.pipeline.inject.returned import without_returned
 from germane.rules.wording import write_rules
 from germane.types.block_text import BlockText
 from germane.types.context import Context
-from germane.types.limits import COUNT
+from germane.types.limits import COUNT, IDS
 from germane.types.message import Wire
 from germane.types.request import Request
 from germane.types.request_limits import RequestLimits
@@ -147,7 +147,9 @@ class _Build:
         left = max(0, memory - packing.tokens - said)
         older = min(limits.history_tokens, max(0, room - memory))
         kept = keep_newest(request.messages, costs, older, limits.max_messages)
-        context = await self._assembled(kept, limits, stated + packing.tokens + said + 2 * profile.per_message, left)
+        standing = frozenset(each.block.id for each in packing.shown if plan.blocks is None)
+        beside = stated + packing.tokens + said + 2 * profile.per_message
+        context = await self._assembled(kept, limits, beside, left, standing)
         front = [plan.instructions, context.stable, *(each.text for each in packing.core)]
         behind = [*(each.text for each in packing.working), written, rules]
         turns = (context.convert_turns or context.convert)(request.provider)
@@ -276,11 +278,15 @@ class _Build:
             entries = entries[1:]
         return (), ""
 
-    async def _assembled(self, kept: KeptHistory, limits: RequestLimits, beside: int, left: int) -> Context:
-        request, parts = self._request, self._parts
+    async def _assembled(
+        self, kept: KeptHistory, limits: RequestLimits, beside: int, left: int, standing: frozenset[str]
+    ) -> Context:
+        """`standing` are the ids of the stored blocks that the system prompt shows: they aren't found for it again."""
+        request, parts, filters = self._request, self._parts, self._request.filters
         lead, start = kept.lead, kept.start
         request = replace(
             request,
+            filters=replace(filters, exclude=frozenset([*filters.exclude, *standing][: IDS.maximum])),
             messages=request.messages[:lead] + request.messages[start:],
             raw=request.raw[:lead] + request.raw[start:],
             window=limits.max_tokens,

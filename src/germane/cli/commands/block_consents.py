@@ -54,7 +54,7 @@ def approve(
         typer.Option(
             "--for",
             metavar="once|15m|block",
-            help="This edit once; all that the same agent does with the block for a time; or without an end.",
+            help="This edit once; all that the same agent does with the content for a time; or without an end.",
         ),
     ] = "once",
 ) -> None:

@@ -1,4 +1,4 @@
-"""Block RPCs: the client's calls about memory blocks and the archive, as `client.blocks`. All return plain values."""
+"""Block RPCs: the client's calls about memory blocks, as `client.blocks`. All return plain values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from google.protobuf.struct_pb2 import Struct, Value
 
 from germane.blocks.block import DEFAULT_LIMIT, Block
 from germane.blocks.consent_request import ConsentRequest
-from germane.blocks.entry import ArchivalEntry, FoundEntry
 from germane.blocks.mutation import AppendText, Mutation, ReplaceText, SetText, as_dict, parse_mutation
 from germane.blocks.schema import Schema, parse_schema
 from germane.blocks.share import Share
@@ -19,29 +18,26 @@ from germane.grpc.calling.assemble_call import ClientScope, checked_text
 from germane.grpc.calling.block_values import (
     block_of_wire,
     consent_of_wire,
-    entry_of_wire,
+    number_given,
     share_of_wire,
     version_of_wire,
+    wire_struct,
 )
 from germane.grpc.calling.plain_values import struct_of_wire
 from germane.grpc.calling.rpcs import ClientRpc, scope_to_wire
 from germane.grpc.stubs import block_pb2 as pb
 from germane.grpc.stubs.block_pb2_grpc import BlockServiceStub
-from germane.types.extent import bounded
 from germane.types.limits import BLOCK_TEXT, COUNT, PAGE, shown
 
 __all__ = [
     "append",
     "approve",
-    "archive",
     "change",
     "consents",
     "create",
     "delete",
-    "delete_entry",
     "deny",
     "edit",
-    "entry",
     "get",
     "history",
     "list_blocks",
@@ -49,7 +45,6 @@ __all__ = [
     "redo",
     "replace",
     "restore",
-    "search_archive",
     "set_text",
     "share",
     "shares",
@@ -87,7 +82,7 @@ def create(
         text=checked_text("text", text, optional=True),
         value=None if value is None else _value("value", value),
         permission=checked_text("permission", permission),
-        limit=_number("limit", limit, 1, BLOCK_TEXT.maximum),
+        limit=number_given("limit", limit, 1, BLOCK_TEXT.maximum),
         pinned=pinned,
         by=by,
         reason=reason,
@@ -140,8 +135,8 @@ def edit(
     parsed = [parse_mutation(as_dict(one) if isinstance(one, Mutation) else one) for one in mutations]
     request = pb.EditBlockRequest(
         **_named(scope, label),
-        mutations=[_struct("a mutation", as_dict(one)) for one in parsed],
-        base_version=None if base is None else _number("base", base, 0, COUNT.maximum),
+        mutations=[wire_struct("a mutation", as_dict(one)) for one in parsed],
+        base_version=None if base is None else number_given("base", base, 0, COUNT.maximum),
         if_hash=checked_text("if_hash", if_hash, optional=True),
         by=by,
         reason=reason,
@@ -191,7 +186,7 @@ def history(scope: ClientScope, label: str) -> ClientRpc[tuple[Version, ...]]:
 
 def show_version(scope: ClientScope, label: str, version: int) -> ClientRpc[str]:
     """Returns the text of a block as it was at a version. Raises `NotFound`, also where the version isn't kept."""
-    number = _number("version", version, 0, COUNT.maximum)
+    number = number_given("version", version, 0, COUNT.maximum)
     request = pb.GetBlockVersionRequest(**_named(scope, label), version=number)
     return ClientRpc(BlockServiceStub, "GetBlockVersion", request, lambda response: response.text)
 
@@ -225,7 +220,7 @@ def change(
         type=_given("type", type),
         schema=_schema(schema),
         permission=_given("permission", permission),
-        limit=0 if limit is None else _number("limit", limit, 1, BLOCK_TEXT.maximum),
+        limit=0 if limit is None else number_given("limit", limit, 1, BLOCK_TEXT.maximum),
         if_hash=_given("if_hash", if_hash),
         by=by,
         reason=reason,
@@ -283,7 +278,7 @@ def shares(scope: ClientScope, label: str | None = None) -> ClientRpc[tuple[Shar
 def consents(scope: ClientScope, *, pending: bool = True, limit: int = 50) -> ClientRpc[tuple[ConsentRequest, ...]]:
     """Returns at most `limit` (1 to 1,000) requests for consent on the scope's own blocks, newest first: those that can be
     answered now, or with `pending=False` all that are kept."""
-    number = _number("limit", limit, 1, PAGE.maximum)
+    number = number_given("limit", limit, 1, PAGE.maximum)
     request = pb.ListConsentsRequest(scope=scope_to_wire(scope), answered_too=not pending, limit=number)
 
     def read(response: pb.ListConsentsResponse) -> tuple[ConsentRequest, ...]:
@@ -308,39 +303,6 @@ def deny(scope: ClientScope, id: str) -> ClientRpc[ConsentRequest]:
     return _answer(scope, id, pb.CONSENT_ANSWER_DENY)
 
 
-def archive(scope: ClientScope, text: str, metadata: Mapping[str, Any] | None = None) -> ClientRpc[ArchivalEntry]:
-    """Keeps a text for later searches, by its words and those of its `metadata` (JSON), and returns the entry."""
-    request = pb.ArchiveRequest(
-        scope=scope_to_wire(scope),
-        text=checked_text("text", text),
-        metadata=None if metadata is None else _struct("metadata", metadata),
-    )
-    return ClientRpc(BlockServiceStub, "Archive", request, _entry)
-
-
-def entry(scope: ClientScope, id: str) -> ClientRpc[ArchivalEntry]:
-    """Returns one archival entry. Raises `NotFound`."""
-    request = pb.GetArchivalEntryRequest(scope=scope_to_wire(scope), id=checked_text("id", id))
-    return ClientRpc(BlockServiceStub, "GetArchivalEntry", request, _entry)
-
-
-def search_archive(scope: ClientScope, query: str, limit: int = 10) -> ClientRpc[tuple[FoundEntry, ...]]:
-    """Returns at most `limit` (1 to 1,000) archival entries and archival blocks that answer `query`, best first."""
-    number = _number("limit", limit, 1, PAGE.maximum)
-    request = pb.SearchArchiveRequest(scope=scope_to_wire(scope), query=checked_text("query", query), limit=number)
-
-    def read(responses: Sequence[pb.SearchArchiveResponse]) -> tuple[FoundEntry, ...]:
-        return tuple(FoundEntry(entry=entry_of_wire(one.entry), relevance=one.relevance) for one in responses)
-
-    return ClientRpc(BlockServiceStub, "SearchArchive", request, read, streams=True)
-
-
-def delete_entry(scope: ClientScope, id: str, *, by: str = "", reason: str = "") -> ClientRpc[pb.DeleteArchivalEntryResponse]:
-    """Deletes an archival entry of the scope's own for good. The answer says whether its bytes are gone already."""
-    request = pb.DeleteArchivalEntryRequest(scope=scope_to_wire(scope), id=checked_text("id", id), by=by, reason=reason)
-    return ClientRpc(BlockServiceStub, "DeleteArchivalEntry", request, lambda response: response)
-
-
 def _answer(scope: ClientScope, id: str, answer: pb.ConsentAnswer.ValueType, seconds: float = 0.0) -> ClientRpc[ConsentRequest]:
     request = pb.AnswerConsentRequest(scope=scope_to_wire(scope), id=checked_text("id", id), answer=answer, seconds=seconds)
     return ClientRpc(BlockServiceStub, "AnswerConsent", request, lambda response: consent_of_wire(response.request))
@@ -354,10 +316,6 @@ def _blocks(responses: Sequence[pb.ListBlocksResponse]) -> tuple[Block, ...]:
     return tuple(map(_block, responses))
 
 
-def _entry(response: Any) -> ArchivalEntry:
-    return entry_of_wire(response.entry)
-
-
 def _named(scope: ClientScope, label: str) -> dict[str, Any]:
     return {"scope": scope_to_wire(scope), "block": checked_text("label", label)}
 
@@ -368,21 +326,8 @@ def _given(name: str, value: str | None) -> str:
 
 
 def _schema(schema: Schema | Mapping[str, Any] | str | None) -> Struct | None:
-    return None if schema is None else _struct("schema", parse_schema(schema).as_dict())
-
-
-def _struct(name: str, value: Mapping[str, Any]) -> Struct:
-    made = Struct()
-    bounded(name, value)
-    made.update(value)
-    return made
+    return None if schema is None else wire_struct("schema", parse_schema(schema).as_dict())
 
 
 def _value(name: str, value: Any) -> Value:
-    return _struct(name, {"value": value}).fields["value"]
-
-
-def _number(name: str, value: object, minimum: int, maximum: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
-        raise InvalidInput(f"{name} must be a whole number, {minimum} to {maximum:,}, not {shown(value)}")
-    return value
+    return wire_struct(name, {"value": value}).fields["value"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Mapping
+from typing import Any, cast
+
+from google.protobuf.struct_pb2 import Struct
 
 from germane.blocks.block import Block, BlockType
 from germane.blocks.consent_request import ConsentRequest, ConsentScope, ConsentState
@@ -11,10 +14,21 @@ from germane.blocks.permission import Asked, Needs, Permission
 from germane.blocks.schema import parse_schema
 from germane.blocks.share import Share
 from germane.blocks.version import Version, VersionKind
+from germane.errors import InvalidInput
 from germane.grpc.calling.plain_values import struct_of_wire, time_of_wire
 from germane.grpc.stubs import block_pb2 as pb
+from germane.types.extent import bounded
+from germane.types.limits import shown
 
-__all__ = ["block_of_wire", "consent_of_wire", "entry_of_wire", "share_of_wire", "version_of_wire"]
+__all__ = [
+    "block_of_wire",
+    "consent_of_wire",
+    "entry_of_wire",
+    "number_given",
+    "share_of_wire",
+    "version_of_wire",
+    "wire_struct",
+]
 
 
 def block_of_wire(wire: pb.Block) -> Block:
@@ -96,5 +110,21 @@ def entry_of_wire(wire: pb.ArchivalEntry) -> ArchivalEntry:
         user=wire.user_id or None,
         created_at=time_of_wire(wire.created_at),
         label=wire.label or None,
+        type="archival" if wire.label else None,
         secrets=dict(wire.secrets),
     )
+
+
+def wire_struct(name: str, value: Mapping[str, Any]) -> Struct:
+    """Returns JSON as it goes over the wire. Raises `InvalidInput` for what is too large."""
+    made = Struct()
+    bounded(name, value)
+    made.update(value)
+    return made
+
+
+def number_given(name: str, value: object, minimum: int, maximum: int) -> int:
+    """Returns a whole number within these bounds. Raises `InvalidInput`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
+        raise InvalidInput(f"{name} must be a whole number, {minimum} to {maximum:,}, not {shown(value)}")
+    return value

@@ -35,9 +35,11 @@ class _ConsentAnswerEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Consent
     CONSENT_ANSWER_APPROVE_ONCE: _ConsentAnswer.ValueType  # 2
     """This edit is allowed, once."""
     CONSENT_ANSWER_APPROVE_UNTIL: _ConsentAnswer.ValueType  # 3
-    """All that the same agent does with the block is allowed for some seconds."""
+    """All that the same agent does with the content is allowed for some seconds. Deleting, sharing and changing settings is
+    allowed only where the request was for that.
+    """
     CONSENT_ANSWER_APPROVE_BLOCK: _ConsentAnswer.ValueType  # 4
-    """All that the same agent does with the block is allowed."""
+    """As CONSENT_ANSWER_APPROVE_UNTIL, without an end."""
 
 class ConsentAnswer(_ConsentAnswer, metaclass=_ConsentAnswerEnumTypeWrapper):
     """The answer to a request for consent."""
@@ -49,9 +51,11 @@ CONSENT_ANSWER_DENY: ConsentAnswer.ValueType  # 1
 CONSENT_ANSWER_APPROVE_ONCE: ConsentAnswer.ValueType  # 2
 """This edit is allowed, once."""
 CONSENT_ANSWER_APPROVE_UNTIL: ConsentAnswer.ValueType  # 3
-"""All that the same agent does with the block is allowed for some seconds."""
+"""All that the same agent does with the content is allowed for some seconds. Deleting, sharing and changing settings is
+allowed only where the request was for that.
+"""
 CONSENT_ANSWER_APPROVE_BLOCK: ConsentAnswer.ValueType  # 4
-"""All that the same agent does with the block is allowed."""
+"""As CONSENT_ANSWER_APPROVE_UNTIL, without an end."""
 Global___ConsentAnswer: _TypeAlias = ConsentAnswer  # noqa: Y015
 
 @_typing.final
@@ -1867,6 +1871,66 @@ class SearchArchiveResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SearchArchiveResponse: _TypeAlias = SearchArchiveResponse  # noqa: Y015
+
+@_typing.final
+class SearchBlocksRequest(_message.Message):
+    """What to search for among the blocks."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    QUERY_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    query: _builtins.str
+    """The text to search for, in any syntax. Required."""
+    limit: _builtins.int
+    """The number of results, 1 to 1,000; 0: 10."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        query: _builtins.str = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit", "query", b"query", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SearchBlocksRequest: _TypeAlias = SearchBlocksRequest  # noqa: Y015
+
+@_typing.final
+class SearchBlocksResponse(_message.Message):
+    """One block that a search found."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BLOCK_FIELD_NUMBER: _builtins.int
+    RELEVANCE_FIELD_NUMBER: _builtins.int
+    relevance: _builtins.float
+    """The probability that it is relevant, from 0 to 1."""
+    @_builtins.property
+    def block(self) -> Global___Block:
+        """The block as it is now."""
+
+    def __init__(
+        self,
+        *,
+        block: Global___Block | None = ...,
+        relevance: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["block", b"block"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "relevance", b"relevance"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SearchBlocksResponse: _TypeAlias = SearchBlocksResponse  # noqa: Y015
 
 @_typing.final
 class DeleteArchivalEntryRequest(_message.Message):

@@ -150,6 +150,11 @@ class BlockServiceStub:
                 request_serializer=germane_dot_context_dot_v1_dot_block__pb2.SearchArchiveRequest.SerializeToString,
                 response_deserializer=germane_dot_context_dot_v1_dot_block__pb2.SearchArchiveResponse.FromString,
                 _registered_method=True)
+        self.SearchBlocks = channel.unary_stream(
+                '/germane.context.v1.BlockService/SearchBlocks',
+                request_serializer=germane_dot_context_dot_v1_dot_block__pb2.SearchBlocksRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_block__pb2.SearchBlocksResponse.FromString,
+                _registered_method=True)
         self.DeleteArchivalEntry = channel.unary_unary(
                 '/germane.context.v1.BlockService/DeleteArchivalEntry',
                 request_serializer=germane_dot_context_dot_v1_dot_block__pb2.DeleteArchivalEntryRequest.SerializeToString,
@@ -320,6 +325,13 @@ class BlockServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SearchBlocks(self, request, context):
+        """Returns the blocks of any type that answer a query best, best first, as they are now; none that others share.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DeleteArchivalEntry(self, request, context):
         """Deletes an archival entry of the scope's own for good.
         """
@@ -439,6 +451,11 @@ def add_BlockServiceServicer_to_server(servicer, server):
                     servicer.SearchArchive,
                     request_deserializer=germane_dot_context_dot_v1_dot_block__pb2.SearchArchiveRequest.FromString,
                     response_serializer=germane_dot_context_dot_v1_dot_block__pb2.SearchArchiveResponse.SerializeToString,
+            ),
+            'SearchBlocks': grpc.unary_stream_rpc_method_handler(
+                    servicer.SearchBlocks,
+                    request_deserializer=germane_dot_context_dot_v1_dot_block__pb2.SearchBlocksRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_block__pb2.SearchBlocksResponse.SerializeToString,
             ),
             'DeleteArchivalEntry': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteArchivalEntry,
@@ -1046,6 +1063,33 @@ class BlockService:
             '/germane.context.v1.BlockService/SearchArchive',
             germane_dot_context_dot_v1_dot_block__pb2.SearchArchiveRequest.SerializeToString,
             germane_dot_context_dot_v1_dot_block__pb2.SearchArchiveResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchBlocks(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/germane.context.v1.BlockService/SearchBlocks',
+            germane_dot_context_dot_v1_dot_block__pb2.SearchBlocksRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_block__pb2.SearchBlocksResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -83,6 +83,8 @@ class BlockServiceStub:
     """Returns one archival entry."""
     SearchArchive: _grpc.UnaryStreamMultiCallable[_block_pb2.SearchArchiveRequest, _block_pb2.SearchArchiveResponse]
     """Returns the archival entries and archival blocks that answer a query best, best first."""
+    SearchBlocks: _grpc.UnaryStreamMultiCallable[_block_pb2.SearchBlocksRequest, _block_pb2.SearchBlocksResponse]
+    """Returns the blocks of any type that answer a query best, best first, as they are now; none that others share."""
     DeleteArchivalEntry: _grpc.UnaryUnaryMultiCallable[_block_pb2.DeleteArchivalEntryRequest, _block_pb2.DeleteArchivalEntryResponse]
     """Deletes an archival entry of the scope's own for good."""
 
@@ -141,6 +143,8 @@ class BlockServiceAsyncStub(BlockServiceStub):
     """Returns one archival entry."""
     SearchArchive: _aio.UnaryStreamMultiCallable[_block_pb2.SearchArchiveRequest, _block_pb2.SearchArchiveResponse]  # type: ignore[assignment]
     """Returns the archival entries and archival blocks that answer a query best, best first."""
+    SearchBlocks: _aio.UnaryStreamMultiCallable[_block_pb2.SearchBlocksRequest, _block_pb2.SearchBlocksResponse]  # type: ignore[assignment]
+    """Returns the blocks of any type that answer a query best, best first, as they are now; none that others share."""
     DeleteArchivalEntry: _aio.UnaryUnaryMultiCallable[_block_pb2.DeleteArchivalEntryRequest, _block_pb2.DeleteArchivalEntryResponse]  # type: ignore[assignment]
     """Deletes an archival entry of the scope's own for good."""
 
@@ -328,6 +332,14 @@ class BlockServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_block_pb2.SearchArchiveResponse], _abc.AsyncIterator[_block_pb2.SearchArchiveResponse]]:
         """Returns the archival entries and archival blocks that answer a query best, best first."""
+
+    @_abc_1.abstractmethod
+    def SearchBlocks(
+        self,
+        request: _block_pb2.SearchBlocksRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_block_pb2.SearchBlocksResponse], _abc.AsyncIterator[_block_pb2.SearchBlocksResponse]]:
+        """Returns the blocks of any type that answer a query best, best first, as they are now; none that others share."""
 
     @_abc_1.abstractmethod
     def DeleteArchivalEntry(

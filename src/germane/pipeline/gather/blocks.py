@@ -18,6 +18,7 @@ from germane.types.unread import Unread
 __all__ = ["ArchiveSource", "BlockSource"]
 
 _ARCHIVED = ("entry", "archival")
+_ALL = (*_ARCHIVED, "block")
 
 
 class BlockSource:
@@ -39,7 +40,8 @@ class BlockSource:
 
 
 class ArchiveSource(EmbeddingSource):
-    """Archival entries and archival blocks found by the query, as memories are found. They have no kind, tag or session, so a
+    """Archival entries and archival blocks found by the query, as memories are found; where the depth says so, blocks of every
+    type, as far as they are indexed (`blocks/index.py`). They have no kind, tag or session, so a
     request that filters by one gets none. Waits for a partition that is still being loaded only with `wait`."""
 
     def __init__(self, store: ScopedStore, *, wait: bool = False, depth: SearchDepth = EVERYTHING) -> None:
@@ -51,7 +53,8 @@ class ArchiveSource(EmbeddingSource):
         filters = query.said_by_then
         if _names_what_entries_lack(filters):
             return []
-        asked = replace(self._depth.within(query), filters=replace(filters, kinds=_ARCHIVED), min_relevance=0.0)
+        kinds = _ALL if self._depth.blocks else _ARCHIVED
+        asked = replace(self._depth.within(query), filters=replace(filters, kinds=kinds), min_relevance=0.0)
         found = await self._store.blocks.search(
             asked, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
         )

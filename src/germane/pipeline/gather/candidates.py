@@ -142,15 +142,16 @@ def from_block(block: Block, source: str, position: int) -> Candidate:
 
 
 def from_entry(entry: ArchivalEntry, source: str, evidence: Evidence) -> Candidate:
-    """A candidate of an archival entry or block that a search found. Somebody archived it on purpose."""
+    """A candidate of an archival entry or of a block that a search found. Somebody keeps it on purpose."""
+    kind = "archival" if entry.type in (None, "archival") else "block"
     block = entry.label is not None and entry.version is not None
     return Candidate(
         id=shown_id(entry.id, entry.version or 0) if block else entry.id,
         source=source,
-        category="archival",
+        category=kind,
         text=f"{entry.label}: {entry.text}" if block else entry.text,
         created_at=entry.created_at,
-        kinds=("archival",),
+        kinds=(kind,),
         evidence=evidence._replace(curated=1.0),
         title=entry.label or "",
         content_hash=block_hash(entry.id, entry.version or 0) if block else entry_hash(entry.id),

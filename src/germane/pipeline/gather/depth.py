@@ -20,11 +20,12 @@ _MIN_ITEMS = 32
 
 class SearchDepth(NamedTuple):
     """At most `max_items` results; none less probably relevant than `min_relevance`; and of those that can't be worth their
-    tokens at `price`, no text."""
+    tokens at `price`, no text. `blocks` says that blocks of every type are searched, and not only archival ones."""
 
     max_items: int = COUNT.maximum
     min_relevance: float = 0.0
     price: float = 0.0
+    blocks: bool = False
 
     def within(self, query: Query) -> Query:
         """The query with these limits. An exact match of an identifier or a quoted phrase shows only in a text, so a query that

@@ -21,9 +21,12 @@ __all__ = ["ENTRY", "archived_by_key", "entries_of", "entry_of", "fetch_archived
 
 ENTRY = "SELECT key, id, partition, text, metadata, created_at FROM archival_entries"
 """The rows that `entry_of` takes."""
-_BLOCK = (
-    "SELECT key, id, partition, text, created_at, label, version FROM blocks WHERE type = 'archival' AND deleted_at IS NULL"
+_BLOCK = "SELECT key, id, partition, text, created_at, label, version, type FROM blocks b WHERE deleted_at IS NULL"
+_NOT_HIDDEN = (
+    " AND NOT EXISTS (SELECT 1 FROM blocks o WHERE o.partition = ? AND o.partition <> b.partition"
+    " AND o.label_key = b.label_key AND o.deleted_at IS NULL)"
 )
+"""A block of the user's own hides the agent-wide one with its label."""
 _INSERT = "INSERT INTO archival_entries VALUES (?, ?, ?, ?, ?, ?)"
 
 
@@ -61,19 +64,29 @@ def has_archive(connection: apsw.Connection, visible: tuple[VisiblePartition, ..
 def fetch_archived(
     reading: Reading, visible: tuple[VisiblePartition, ...], places: Mapping[int, tuple[int, int]]
 ) -> dict[int, ArchivalEntry]:
-    """Reads the entries and archival blocks with these keys."""
+    """Reads the entries and blocks with these keys that a search may show."""
     return archived_by_key(reading.connection, visible, list(places))
 
 
 def archived_by_key(
     connection: apsw.Connection, visible: tuple[VisiblePartition, ...], keys: Sequence[int]
 ) -> dict[int, ArchivalEntry]:
-    """Returns entries and archival blocks by their keys."""
+    """Returns entries and blocks by their keys, without the agent-wide blocks that the user's own hide."""
     wanted, users = (to_json(list(keys)),), owners(visible)
     clause = f"key IN (SELECT value FROM json_each(?)) AND +partition IN {in_clause(visible)}"
     found = {row[0]: entry_of(row, users) for row in rows(connection, f"{ENTRY} WHERE {clause}", wanted)}
-    for key, id, partition, text, created_at, label, version in rows(connection, f"{_BLOCK} AND {clause}", wanted):
+    mine = next((one.id for one in visible if one.user is not None), None)
+    sql, bound = (
+        (f"{_BLOCK} AND {clause}", wanted) if mine is None else (f"{_BLOCK} AND {clause}{_NOT_HIDDEN}", (*wanted, mine))
+    )
+    for key, id, partition, text, created_at, label, version, type in rows(connection, sql, bound):
         found[key] = ArchivalEntry(
-            id=id, text=shown(text), user=users[partition], created_at=moment(created_at), label=label, version=version
+            id=id,
+            text=shown(text),
+            user=users[partition],
+            created_at=moment(created_at),
+            label=label,
+            version=version,
+            type=type,
         )
     return found

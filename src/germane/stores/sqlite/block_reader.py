@@ -16,7 +16,7 @@ from germane.search.hit import Found
 from germane.stores.sqlite.archive import entries_of
 from germane.stores.sqlite.block_consents import consents, shares_of
 from germane.stores.sqlite.block_documents import document_of, history_of
-from germane.stores.sqlite.blocks import STANDING, SeenBlock, block_named, seen_blocks, under
+from germane.stores.sqlite.blocks import STANDING, SeenBlock, all_indexed, block_named, seen_blocks, under
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.search import Searcher
@@ -75,6 +75,12 @@ class SqliteBlocks:
     async def within(self, folder: str) -> tuple[Block, ...]:
         clause, values = under(folder)
         return await self._readers.run(lambda reading: tuple(seen.block for seen in self._seen(reading, clause, values)))
+
+    async def indexed(self) -> bool:
+        def work(reading: Reading) -> bool:
+            return all_indexed(reading.connection, visible_partitions(reading.connection, self._scope))
+
+        return await self._readers.read_batched(work)
 
     async def history(self, id: str) -> tuple[KeptVersion, ...]:
         return await self._of(id, lambda reading, key: history_of(reading.connection, key), ())

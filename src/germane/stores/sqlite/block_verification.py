@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import apsw
 
@@ -23,20 +23,33 @@ _NAMED = 5
 
 def verify_blocks(connection: apsw.Connection) -> tuple[str, str, bool]:
     """Returns the finding about all blocks: the ids of those whose document is damaged, or isn't what is shown."""
-    count, damaged = 0, list[str]()
+    count, damaged, mendable = 0, list[str](), list[str]()
     try:
         for seen in _all(connection):
             count += 1
             if not _sound(connection, seen):
-                damaged.append(seen.block.id)
+                (mendable if _sound(connection, seen, rebuild=True) else damaged).append(seen.block.id)
     except MissingExtra:
         return ("blocks", "their documents weren't read: the extra blocks isn't installed", True)
-    if not damaged:
+    if not damaged and not mendable:
         return ("blocks", f"{count} documents are what is shown of them", True)
-    named = ", ".join(damaged[:_NAMED])
-    more = f" and {len(damaged) - _NAMED} more" if len(damaged) > _NAMED else ""
-    said = f"{len(damaged)} of {count} documents are damaged ({named}{more}): their texts are shown as they were rendered last;"
-    return ("blocks", f"{said} restore a backup, or set each text again under a new label", False)
+    parts = []
+    if damaged:
+        parts.append(
+            f"{len(damaged)} of {count} documents are damaged ({_named(damaged)}): their texts are shown as they were rendered"
+            " last; restore a backup, or set each text again under a new label"
+        )
+    if mendable:
+        parts.append(
+            f"{len(mendable)} of {count} documents have a damaged snapshot ({_named(mendable)}), and nothing is lost: the next"
+            " edit of each makes it anew from its changes"
+        )
+    return ("blocks", ". ".join(parts), False)
+
+
+def _named(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    return ", ".join(ids[:_NAMED]) + more
 
 
 def _all(connection: apsw.Connection) -> Iterator[SeenBlock]:
@@ -44,8 +57,8 @@ def _all(connection: apsw.Connection) -> Iterator[SeenBlock]:
         yield from seen_blocks(connection, (VisiblePartition(partition, None, 0),), None, "b.key = ?", (key,), shared=False)
 
 
-def _sound(connection: apsw.Connection, seen: SeenBlock) -> bool:
-    block, stored = seen.block, document_of(connection, seen.key, DocumentOf(seen.block.id))
+def _sound(connection: apsw.Connection, seen: SeenBlock, *, rebuild: bool = False) -> bool:
+    block, stored = seen.block, document_of(connection, seen.key, DocumentOf(seen.block.id, rebuild=rebuild))
     try:
         document = BlockDocument.load(block.schema, stored.snapshot, stored.deltas)
         same = document.frontiers() == stored.frontiers and content_hash_of(document.text()) == block.content_hash

@@ -13,6 +13,7 @@ from germane.blocks.block import Block
 from germane.blocks.operations import (
     BlockIds,
     BlocksNamed,
+    BlocksToIndex,
     BlocksUnder,
     ConsentById,
     ConsentsOn,
@@ -21,6 +22,7 @@ from germane.blocks.operations import (
     EntriesById,
     HistoryOf,
     IdsOfBlocks,
+    IndexBlock,
     PutBlock,
     PutConsent,
     PutEntry,
@@ -43,7 +45,16 @@ from germane.stores.sqlite.block_documents import (
     restore_history,
     take_back,
 )
-from germane.stores.sqlite.blocks import SeenBlock, block_named, put_block, seen_blocks, touch_block, under
+from germane.stores.sqlite.blocks import (
+    SeenBlock,
+    block_named,
+    derive_block,
+    put_block,
+    seen_blocks,
+    touch_block,
+    under,
+    unindexed,
+)
 from germane.stores.sqlite.encoding import micros, to_json
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.transaction import Transaction
@@ -55,6 +66,7 @@ __all__ = ["BLOCK_CHANGES", "BLOCK_READS", "BlockWork"]
 
 BLOCK_READS = (
     BlocksNamed,
+    BlocksToIndex,
     BlocksUnder,
     DocumentOf,
     HistoryOf,
@@ -64,8 +76,19 @@ BLOCK_READS = (
     EntriesById,
     IdsOfBlocks,
 )
-BLOCK_CHANGES = (PutBlock, PutVersion, TakeBack, PutSnapshot, RestoreHistory, PutShare, DropShare, PutConsent, PutEntry)
-_LIVE = "(c.state = 'pending' OR (c.state = 'approved' AND c.used_at IS NULL))"
+BLOCK_CHANGES = (
+    PutBlock,
+    PutVersion,
+    TakeBack,
+    PutSnapshot,
+    RestoreHistory,
+    PutShare,
+    DropShare,
+    PutConsent,
+    PutEntry,
+    IndexBlock,
+)
+_LIVE = "(c.state IN ('pending', 'denied') OR (c.state = 'approved' AND c.used_at IS NULL))"
 _MAX_LIVE = 200
 
 
@@ -84,6 +107,8 @@ class BlockWork:
                 return self._noted(block_named(connection, visible, self._scope.user, name))
             case BlocksUnder(folder):
                 return self._noted(seen_blocks(connection, visible, self._scope.user, *under(folder)))
+            case BlocksToIndex(limit):
+                return self._noted(unindexed(connection, visible, self._scope.user, limit)) if visible else ()
             case DocumentOf(id):
                 return document_of(connection, self._found[id].key, read) if id in self._found else StoredDocument(whole=True)
             case HistoryOf(id, limit):
@@ -108,6 +133,8 @@ class BlockWork:
         match change:
             case PutBlock(block):
                 self._put(block)
+            case IndexBlock(id):
+                derive_block(transaction, self._indexable(id))
             case PutVersion():
                 put_version(connection, self._reached(change.id).key, change)
             case TakeBack():
@@ -185,6 +212,14 @@ class BlockWork:
         sql = f"SELECT id FROM blocks WHERE {among} UNION ALL SELECT id FROM archival_entries WHERE {among}"
         taken = {id for (id,) in rows(connection, sql, (wanted, wanted))}
         return BlockIds(blocks, entries, forgotten, frozenset(taken - blocks.keys() - entries.keys()))
+
+    def _indexable(self, id: str) -> SeenBlock:
+        """Returns a block that a read of the plan has found, and that isn't another agent's: its search row holds nothing that
+        the scope couldn't write, so that an agent-wide block may be the scope's too."""
+        seen = self._found.get(id)
+        if seen is None or seen.block.shared_from is not None:
+            raise NotFound(f"no block {id!r} of this scope's own")
+        return seen
 
     def _reached(self, id: str) -> SeenBlock:
         """Returns a block that a read of the plan has found, and that the scope may write to."""

@@ -19,7 +19,19 @@ from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 
-__all__ = ["STANDING", "SeenBlock", "block_named", "derive_entry", "put_block", "seen_blocks", "touch_block", "under"]
+__all__ = [
+    "STANDING",
+    "SeenBlock",
+    "all_indexed",
+    "block_named",
+    "derive_block",
+    "derive_entry",
+    "put_block",
+    "seen_blocks",
+    "touch_block",
+    "under",
+    "unindexed",
+]
 
 _COLUMNS = (
     "b.key, b.id, b.partition, b.label, b.description, b.type, b.schema, b.permission, b.max_characters, b.pinned, b.text,"
@@ -44,7 +56,12 @@ _PUT = (
     " excluded.type, excluded.schema, excluded.permission, excluded.max_characters, excluded.pinned, excluded.text,"
     " excluded.content_hash, excluded.version, excluded.updated_at, excluded.deleted_at)"
 )
-_HIDE = "UPDATE units_blocks SET kind = ?, terms = x'', vector = x'', words = 0, revision = ? WHERE key = ?"
+_HIDE = "UPDATE units_blocks SET kind = ?1, terms = x'', vector = x'', words = 0, revision = ?2 WHERE key = ?3 AND kind <> ?1"
+_LACKING = (
+    "b.partition IN {0} AND b.deleted_at IS NULL AND NOT EXISTS"
+    " (SELECT 1 FROM units_blocks u WHERE u.key = b.key AND u.kind <> ?)"
+)
+_UNINDEXED = f"b.key IN (SELECT b.key FROM blocks b WHERE {_LACKING} LIMIT ?)"
 _SCHEMAS = 1_024
 _ID = 36
 """Characters of an id."""
@@ -112,13 +129,33 @@ def put_block(transaction: Transaction, partition: int, key: int | None, block: 
         key = line
     connection.execute(_PUT, _row(key, partition, block))
     if block.type == "archival" and block.deleted_at is None:
-        entry = ArchivalEntry(id=block.id, text=block.text, created_at=block.created_at, user=block.user, label=block.label)
-        derive_entry(transaction, partition, key, line, entry)
+        _derive(transaction, partition, key, line, block)
     else:
         transaction.flush()
         connection.execute(_HIDE, (KIND_CODES["hidden"], transaction.revision, key))
     touch_block(transaction, partition, key)
     return key
+
+
+def unindexed(
+    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], user: str | None, limit: int
+) -> list[SeenBlock]:
+    """Returns at most `limit` blocks of the partitions themselves that have no search row of their present text."""
+    clause = _UNINDEXED.format(in_clause(visible))
+    return seen_blocks(connection, visible, user, clause, (KIND_CODES["hidden"], limit), shared=False)
+
+
+def all_indexed(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> bool:
+    """Whether `unindexed` would find nothing."""
+    sql = f"SELECT 1 FROM blocks b WHERE {_LACKING.format(in_clause(visible))} LIMIT 1"
+    return not visible or first(connection, sql, (KIND_CODES["hidden"],)) is None
+
+
+def derive_block(transaction: Transaction, seen: SeenBlock) -> None:
+    """Derives the search row of a block as it is now."""
+    (line,) = transaction.keys("blocks", 1)
+    _derive(transaction, seen.partition, seen.key, line, seen.block)
+    transaction.touch((seen.partition,))
 
 
 def touch_block(transaction: Transaction, partition: int, key: int) -> None:
@@ -128,8 +165,8 @@ def touch_block(transaction: Transaction, partition: int, key: int) -> None:
 
 
 def derive_entry(transaction: Transaction, partition: int, key: int, session: int, entry: ArchivalEntry) -> None:
-    """Derives the search row of an archival entry or block. `session` is a new number each time: an entry has no neighbours,
-    its former text included."""
+    """Derives the search row of an archival entry, or of a block as one. `session` is a new number each time: an entry has no
+    neighbours, its former text included."""
     text = searched_text(entry)
     unit = describe(
         key=key,
@@ -139,9 +176,16 @@ def derive_entry(transaction: Transaction, partition: int, key: int, session: in
         role="",
         name="",
         sensitivity="private",
-        kind="entry" if entry.label is None else "archival",
+        kind="entry" if entry.label is None else "archival" if entry.type == "archival" else "block",
     )
     transaction.derive("blocks", partition, [(unit, text)])
+
+
+def _derive(transaction: Transaction, partition: int, key: int, session: int, block: Block) -> None:
+    entry = ArchivalEntry(
+        id=block.id, text=block.text, created_at=block.created_at, user=block.user, label=block.label, type=block.type
+    )
+    derive_entry(transaction, partition, key, session, entry)
 
 
 def _seen(row: tuple[Any, ...], user: str | None) -> SeenBlock:

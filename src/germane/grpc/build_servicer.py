@@ -1,0 +1,132 @@
+"""Build servicer: the RPCs of `BuildService`: builds whole requests, and enforces the rules of tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from google.protobuf.struct_pb2 import Struct
+
+from germane.access.key import Right
+from germane.api.builder.activity import Activity
+from germane.grpc.agent_resolver import AgentResolver
+from germane.grpc.build_to_wire import build_metadata, owed_tool, tool_verdict
+from germane.grpc.call import RpcCall
+from germane.grpc.from_wire import filters, json_list, message, moment, plain_object
+from germane.grpc.json_text import JsonText
+from germane.grpc.refusals import invalid
+from germane.grpc.stubs import build_pb2 as pb
+from germane.grpc.to_wire import metadata
+from germane.rules.enforce import ToolRules
+from germane.rules.tool_rule import ToolRule, parse_rule
+from germane.types.limits import ID, LIST_ITEMS, MESSAGES, NAME, TOOL_CHARACTERS, within
+from germane.types.limits import text as string
+from germane.types.message import ToolCall
+
+__all__ = ["BuildServicer"]
+
+_SECONDS = 0.25
+"""When a request is due, unless its caller says so."""
+
+
+class BuildServicer:
+    """Runs on the engine's loop. Raises `Refused` and `InvalidInput` for a request that its caller has to correct."""
+
+    rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"BuildRequest": "read", "CheckToolCalls": "read"})
+
+    def __init__(self, resolver: AgentResolver) -> None:
+        self._resolver = resolver
+
+    async def build_request(self, request: pb.BuildRequestRequest, call: RpcCall) -> pb.BuildRequestResponse:
+        """What the builder of `agent.builder()` builds with the same steps."""
+        agent = self._resolver.scoped(request.scope, call)
+        if not request.model:
+            raise invalid("model is missing: say which one is about to be called, such as gpt-4o")
+        for name, value in (("deadline_ms", request.deadline_ms), ("window", request.window)):
+            if value < 0:
+                raise invalid(f"{name} must be 0 or more")
+        within("messages", len(request.messages), MESSAGES)
+        within("tools_json", len(request.tools_json), TOOL_CHARACTERS)
+        texts = JsonText()
+        messages = [message(one, index, texts) for index, one in enumerate(request.messages)]
+        if not messages and not request.query:
+            raise invalid("messages is missing: give at least one, or query")
+        limits = {one.name: value for one, value in request.limits.ListFields()}
+        entries = [_activity(one, index) for index, one in enumerate(request.activity)]
+        builder = (
+            agent.builder()
+            .with_model(
+                string("model", request.model, NAME),
+                request.provider or None,
+                like=request.like or None,
+                window=request.window or None,
+            )
+            .with_messages(messages)
+            .with_base_instructions(request.instructions)
+            .with_tools(json_list(request.tools_json, "tools_json") if request.tools_json else [])
+            .with_tool_rules(_rules(request.rules))
+            .with_batch_blocks(*(string(f"blocks[{index}]", one, ID) for index, one in enumerate(request.blocks)))
+            .with_blocks(descriptions=not request.without_descriptions, schemas=request.schemas)
+            .with_activity(entries)
+            .with_session(request.session_id or None)
+            .with_query(
+                request.query or None,
+                filters=filters(request.filters, "filters.") if request.HasField("filters") else None,
+                at=moment(request.at, "at") if request.HasField("at") else None,
+            )
+            .with_strategy(request.strategy or "default")
+            .with_deadline(request.deadline_ms / 1000 or _SECONDS)
+            .with_limits(**limits)
+        )
+        built = await builder
+        return pb.BuildRequestResponse(
+            request_json=json.dumps(built.as_kwargs()),
+            provider=built.provider,
+            metadata=build_metadata(built.metadata),
+            assembly=None if built.context is None else metadata(built.context.metadata, ""),
+        )
+
+    async def check_tool_calls(self, request: pb.CheckToolCallsRequest, call: RpcCall) -> pb.CheckToolCallsResponse:
+        """What `ToolRules` answers with the same state."""
+        self._resolver.scoped(request.scope, call)
+        rules = _rules(request.rules)
+        approved, made, calls = (_calls(name, getattr(request, name)) for name in ("approved", "made", "calls"))
+        turn = ToolRules.from_json(rules, request.state) if request.state else ToolRules(rules)
+        if request.begin_turn:
+            turn.begin_turn()
+        for one in approved:
+            turn.approve(one)
+        turn.called(*made)
+        return pb.CheckToolCallsResponse(
+            verdicts=map(tool_verdict, turn.check_all(calls)),
+            state=turn.as_json(),
+            next_step=turn.next_step or "",
+            owed=map(owed_tool, turn.before_exit()),
+            may_exit=turn.may_exit,
+        )
+
+
+def _rules(wire: Sequence[Struct]) -> list[ToolRule]:
+    within("rules", len(wire), LIST_ITEMS)
+    return [parse_rule(plain_object(one, f"rules[{index}]")) for index, one in enumerate(wire)]
+
+
+def _calls(name: str, wire: Sequence[pb.ToolCall]) -> list[ToolCall]:
+    within(name, len(wire), LIST_ITEMS)
+    return [_call(one, f"{name}[{index}]") for index, one in enumerate(wire)]
+
+
+def _call(wire: Any, where: str) -> ToolCall:
+    if not wire.name:
+        raise invalid(f"{where}.name is missing: say which tool it is")
+    within(f"{where}.arguments_json", len(wire.arguments_json), TOOL_CHARACTERS)
+    name = string(f"{where}.name", wire.name, ID)
+    return ToolCall(id=wire.id, name=name, arguments=wire.arguments_json or "{}")
+
+
+def _activity(wire: Any, index: int) -> Activity:
+    if not wire.HasField("at"):
+        raise invalid(f"activity[{index}].at is missing: say when it was")
+    return Activity(at=moment(wire.at, f"activity[{index}].at"), agent=wire.agent, text=wire.text)
