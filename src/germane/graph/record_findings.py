@@ -220,11 +220,15 @@ def relation_changes(
     ended_by = None
     if later is not None and (relation.valid_to is None or later.valid_from < relation.valid_to):
         relation, ended_by = replace(relation, valid_to=later.valid_from), later.id
-    changes: list[Change] = [
-        EndRelation(one.id, relation.valid_from, relation.id)
-        for one in rivals
-        if one.valid_to is None and one.valid_from <= relation.valid_from
-    ]
+    changes = list[Change]()
+    for one in rivals:
+        if one.valid_from > relation.valid_from:
+            continue
+        if one.valid_to is None:
+            changes.append(EndRelation(one.id, relation.valid_from, relation.id))
+        elif one.valid_to > relation.valid_from:  # another one that began later has ended it
+            shorter = replace(one, valid_to=relation.valid_from, refs=(), updated_at=now)
+            changes.append(PutRelation(shorter, ended_by=relation.id))
     return [*changes, PutRelation(relation, said, stated, ended_by)], relation
 
 

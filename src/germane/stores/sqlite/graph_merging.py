@@ -76,7 +76,7 @@ def _move_relations(connection: apsw.Connection, kept: int, gone: int) -> None:
 def _join_relations(connection: apsw.Connection, kept: int, gone: int) -> None:
     connection.execute("UPDATE OR IGNORE relation_refs SET relation = ? WHERE relation = ?", (kept, gone))
     connection.execute(
-        "UPDATE relations SET weight = max(weight, o.weight), confidence = max(relations.confidence, o.confidence),"
+        "UPDATE relations SET weight = max(relations.weight, o.weight), confidence = max(relations.confidence, o.confidence),"
         " strength = max(relations.weight, o.weight) * max(relations.confidence, o.confidence),"
         " valid_from = min(relations.valid_from, o.valid_from), stated = coalesce(relations.stated, o.stated)"
         " FROM relations o WHERE relations.key = ? AND o.key = ?",

@@ -22,7 +22,9 @@ __all__ = ["drop_rows", "forget_things", "rebuild_entity"]
 
 _AMONG = "(SELECT value FROM json_each(?))"
 _REOPEN = (
-    "UPDATE relations SET valid_to = NULL, ended_by = NULL WHERE ended_by = ? AND NOT EXISTS (SELECT 1 FROM relations o"
+    "UPDATE relations SET (valid_to, ended_by) = (SELECT o.valid_from, o.id FROM relations o WHERE o.source = relations.source"
+    " AND o.type = relations.type AND o.target <> relations.target AND o.valid_from > relations.valid_from"
+    " ORDER BY o.valid_from LIMIT 1) WHERE ended_by = ? AND NOT EXISTS (SELECT 1 FROM relations o"
     " WHERE o.source = relations.source AND o.type = relations.type AND o.target = relations.target AND o.valid_to IS NULL)"
 )
 
@@ -56,7 +58,7 @@ def forget_things(transaction: Transaction, partition: int, domain: str, keys: S
 
 def drop_rows(transaction: Transaction, partition: int, table: str, keys: Sequence[int]) -> None:
     """Removes entities with their relations, or relations, or patterns, and what was injected of them. A relation that one of
-    these relations ended has no end again."""
+    these relations ended lasts until the next one begins, or has no end again."""
     if not keys:
         return
     connection, these = transaction.connection, to_json(list(keys))
