@@ -145,8 +145,9 @@ def _relations(
     sensitivity: Sensitivity,
 ) -> Generator[Read[Any], Any, tuple[list[Change], tuple[Relation, ...]]]:
     wanted = list[tuple[RelationFinding, Relation]]()
+    by_name = {EntityName(one.type, key): one for one in reversed(found.values()) for key in keys_of(one)} | found
     for finding in relations:
-        ends = [found.get(EntityName(one.type, name_key(one.name))) for one in (finding.source, finding.target)]
+        ends = [by_name.get(EntityName(one.type, name_key(one.name))) for one in (finding.source, finding.target)]
         if len(wanted) == MAX_FINDINGS:
             break
         if ends[0] is None or ends[1] is None or not 0 < len(finding.type) <= _MAX_TYPE:
