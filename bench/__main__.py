@@ -60,6 +60,7 @@ from bench import (
     forgetting,
     giant,
     golden,
+    graph,
     ingest,
     keyword,
     kills,
