@@ -139,6 +139,9 @@ def as_before(path: Path) -> None:
         "DROP INDEX sessions_documents; DROP INDEX sessions_started; DROP INDEX sessions_last;"
         "ALTER TABLE sessions DROP COLUMN document; CREATE INDEX sessions_started ON sessions (partition, started_at);"
         "CREATE INDEX sessions_last ON sessions (partition, last_at);"
+        "DROP TABLE pattern_refs; DROP TABLE pattern_words; DROP TABLE patterns; DROP TABLE relation_refs;"
+        "DROP TABLE relations; DROP TABLE mentions; DROP TABLE entity_names; DROP TABLE entities; DROP INDEX events_task;"
+        "ALTER TABLE events DROP COLUMN outcome; ALTER TABLE events DROP COLUMN task;"
         f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
     )
     connection.close()

@@ -103,6 +103,7 @@ class Kept:
     events: Any = field(default_factory=_Events)
     blocks: Any = field(default_factory=_Blocks)
     documents: Any = None
+    graph: Any = None
     inventory: Any = None
     journal: Any = field(default_factory=_Journal)
 

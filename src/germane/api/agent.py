@@ -12,6 +12,7 @@ from typing import Any, overload
 from germane.api.agent_blocks import MemoryBlocks
 from germane.api.agent_contexts import AgentContexts
 from germane.api.agent_documents import Documents
+from germane.api.agent_graph import KnownGraph
 from germane.api.agent_memories import Recollections
 from germane.api.archive_search import index_all
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
@@ -58,6 +59,7 @@ class Agent(AgentContexts):
         self.memories = Recollections(parts.store.within(scope), scope, parts.clock, parts.secrets)
         self.blocks = MemoryBlocks(parts, scope)
         self.documents = Documents(parts, scope)
+        self.graph = KnownGraph(parts, scope)
 
     async def assemble(
         self,

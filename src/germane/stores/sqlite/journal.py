@@ -54,6 +54,7 @@ from germane.stores.sqlite.directives import own_directive, set_directive
 from germane.stores.sqlite.documents import contents_of, mark_of, place_passages, put_mark
 from germane.stores.sqlite.erasure import Erasure, erasure_state
 from germane.stores.sqlite.forget import forget, forget_whole, ids_in_use, left_of, put_tombstones, select
+from germane.stores.sqlite.graph_work import GRAPH_CHANGES, GRAPH_READS, apply_graph_change
 from germane.stores.sqlite.injections import put_injection
 from germane.stores.sqlite.memory_sizes import drop_vectors
 from germane.stores.sqlite.readers import Readers, Reading
@@ -81,6 +82,7 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     PassagesOfDocument: (contents_of, lambda: None),
     MarkOfDocument: (mark_of, lambda: None),
     ConflictsBetween: (conflicts_between, RecordedConflicts),
+    **GRAPH_READS,
 }
 """The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
 exist."""
@@ -216,6 +218,12 @@ class _Drive(Generic[T]):
             self._block_work.apply(change)
             return
         transaction, scope = self._transaction, self._scope
+        if isinstance(change, GRAPH_CHANGES):
+            for owned in ("entity", "relation", "pattern"):
+                if hasattr(change, owned):
+                    self._check(getattr(change, owned).user)
+            apply_graph_change(transaction, transaction.own(scope), change)
+            return
         connection = transaction.connection
         match change:
             case PutMemory(memory, restored):

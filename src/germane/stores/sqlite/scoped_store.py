@@ -14,6 +14,7 @@ from germane.stores.sqlite.directives import directive
 from germane.stores.sqlite.documents import SqliteDocuments
 from germane.stores.sqlite.event_reader import SqliteEvents
 from germane.stores.sqlite.gate import allowed_now
+from germane.stores.sqlite.graph_reader import SqliteGraph
 from germane.stores.sqlite.injections import injections_of
 from germane.stores.sqlite.inventory import SqliteInventory
 from germane.stores.sqlite.journal import SqliteJournal
@@ -38,12 +39,13 @@ class SqliteScopedStore:
         memories: SqliteMemories,
         events: SqliteEvents,
         blocks: SqliteBlocks,
+        graph: SqliteGraph,
         inventory: SqliteInventory,
         journal: SqliteJournal,
     ) -> None:
         self._scope, self._readers = scope, readers
         self._memories, self._events, self._blocks = memories, events, blocks
-        self._inventory, self._journal = inventory, journal
+        self._graph, self._inventory, self._journal = graph, inventory, journal
 
     @property
     def scope(self) -> Scope:
@@ -64,6 +66,10 @@ class SqliteScopedStore:
     @property
     def documents(self) -> SqliteDocuments:
         return SqliteDocuments(self._scope, self._readers)
+
+    @property
+    def graph(self) -> SqliteGraph:
+        return self._graph
 
     @property
     def inventory(self) -> SqliteInventory:
