@@ -26,6 +26,8 @@ october oct oktober okt octobre octubre ottobre outubro pazdziernika pazdziernik
 november nov novembre noviembre novembro listopada listopad ноября ноябрь
 december dec dezember dez decembre diciembre dic dicembre dezembro grudnia grudzien декабря декабрь
 """
+_SPELT = "février août décembre märz marzo março września października kwietnia"
+_NAMES = "|".join(sorted({*_MONTHS.split(), *_SPELT.split()}, key=lambda name: (-len(name), name)))
 _DATE = re.compile(
     r"(?<![\w.-])(?P<y1>[12]\d{3})[-/.](?P<m1>1[0-2]|0?[1-9])[-/.](?P<d1>3[01]|[12]\d|0?[1-9])(?![\w-])"
     r"|(?<![\w/.])(?P<a>\d{1,2})[/.](?P<b>\d{1,2})[/.](?P<y2>(?:19|20)\d\d)(?![\w/])"
@@ -33,9 +35,11 @@ _DATE = re.compile(
     r"|(?P<y4>[12]\d{3})[年년] ?(?P<m4>1[0-2]|[1-9])[月월]"
     r"|(?<![\w.,:/-])(?P<d5>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|er|º|\.)?(?: of| de)? (?P<n5>[^\W\d_]{3,12})\b"
     r"(?:,?(?: de| del)? (?P<y5>(?:1\d|20)\d\d)(?![\w:]))?"
-    r"|\b(?P<n6>[^\W\d_]{3,12})\.? (?:the )?(?P<d6>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?![\w:.%/-]\w|[\w%])"
+    rf"|\b(?P<n6>(?i:{_NAMES}))\.? (?:the )?"
+    r"(?P<d6>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?![\w:.%/-]\w|[\w%])"
     r"(?:,? (?P<y6>(?:1\d|20)\d\d)(?![\w:]))?"
-    r"|\b(?P<n7>[^\W\d_]{3,12})(?:,| of| de| del)? (?P<y7>(?:1\d|20)\d\d)(?![\w:-])"
+    rf"|\b(?P<n7>(?i:{_NAMES}))"
+    r"(?:,| of| de| del)? (?P<y7>(?:1\d|20)\d\d)(?![\w:-])"
 )
 _WORDS = frozenset({"may", "march", "mar", "mars", "dec", "dic", "ago", "set", "marca", "ene"})
 _DIGIT = re.compile(r"\d")

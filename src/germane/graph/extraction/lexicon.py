@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from germane.text.normal import fold
 
-__all__ = ["all_of", "cue", "folded", "is_tool", "kin", "stemmed", "without_ending", "words"]
+__all__ = ["all_of", "cue", "folded", "is_tool", "kin", "nicknames", "stemmed", "without_ending", "words"]
 
 _ENDINGS = ("ами", "ями", "ого", "ему", "ом", "ем", "ой", "ей", "ах", "ях", "ов", "ью")
 _VOWELS = "аяоеуюыиьйьё"
@@ -75,3 +75,20 @@ def is_tool(word: str) -> bool:
 def all_of(names: Iterable[str]) -> frozenset[str]:
     """Returns the union of these cue lists."""
     return frozenset[str]().union(*map(cue, names))
+
+
+@cache
+def nicknames() -> Mapping[str, frozenset[str]]:
+    """Returns the other forms of each first name, by the folded form: `bob` → {robert, bert, …}. Names that only share a short
+    form aren't forms of each other. Cyrillic names stand without their endings."""
+    forms: dict[str, set[str]] = {}
+    for line in _table("people")["nicknames"]["lines"].strip().splitlines():
+        full, *short = (_form(word) for word in line.split())
+        for one in short:
+            forms.setdefault(full, set()).add(one)
+            forms.setdefault(one, set()).add(full)
+    return {name: frozenset(others - {name}) for name, others in forms.items()}
+
+
+def _form(word: str) -> str:
+    return fold(word) if word.isascii() or word[0] < "\u0370" else without_ending(word)

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache
 
 from germane.graph.extraction.found import FoundEntity
-from germane.graph.extraction.lexicon import cue, folded, is_tool, kin, stemmed, without_ending
+from germane.graph.extraction.lexicon import cue, folded, is_tool, kin, nicknames, stemmed, without_ending
 from germane.graph.extraction.runs import NameRun
 from germane.graph.extraction.tokens import Tokens
 from germane.text.language import detect
 from germane.text.normal import fold
+from germane.text.stopwords import STOP
 
 __all__ = ["named"]
 
@@ -47,7 +48,8 @@ def named(tokens: Tokens, found: Sequence[NameRun], known: Mapping[str, str]) ->
 
 @cache
 def _first_names() -> Set[str]:
-    return folded("people", "first_names") - folded("people", "first_names", "weak")
+    short = frozenset(name for name in nicknames() if len(name) > 2)
+    return (folded("people", "first_names") | short) - folded("people", "first_names", "weak") - cue("opening") - cue("never")
 
 
 @cache
@@ -85,7 +87,7 @@ def _by_words(tokens: Tokens, run: NameRun) -> Judged:
     if words[0] in _first_names() or words[0].partition("-")[0] in _first_names():
         return "person", 0.85
     if words[0] in folded("people", "first_names", "weak") and whole not in _places():
-        if not run.opens and (count > 1 or words[0] not in cue("opening")):
+        if words[0] not in STOP["english"] and (not run.opens or count > 1):
             return "person", 0.7
     if count > 1 and words[0] in folded("places", "place_words", "first") and words[1] in _first_names() | _places():
         return "place", 0.7
@@ -155,6 +157,8 @@ def _person(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool) -
         return "person", 0.75
     if first in cue("named") and (count > 1 or first not in ("i'm", "hire", "hired", "im")) and second not in _things():
         return "person", 0.7
+    if first in ("him", "her", "it") and second in ("named", "called"):
+        return "person", 0.6
     if first in cue("of_words") and second in cue("celebration"):
         return "person", 0.75
     if run.owns and (following in relatives or following in cue("celebration")):
@@ -202,6 +206,8 @@ def _somewhere(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool
             return "place", 0.85 if lives else 0.6
     if works and place in ("at", "for", "with", "na", "no", "from", "to", "der", "bij") and not german:
         return "organisation", 0.75
+    if tokens.folded(run.stop) in cue("hires") and not german:
+        return "organisation", 0.6
     if place == "at" and not skipped:
         return "organisation", 0.55
     moving = place in cue("moved") or place in cue("at_organisation")
@@ -217,10 +223,13 @@ def _somewhere(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool
 def _by_neighbour(tokens: Tokens, found: Sequence[NameRun], judged: Sequence[Judged], number: int) -> Judged:
     """The type of the name beside it in a list: `Kenya, Uganda and Wakanda`."""
     run = found[number]
-    if run.opens or len(run.words) > 3 or run.words[0].isupper():
+    if len(run.words) > 3 or run.words[0].isupper():
         return _NOTHING
+    if number + 1 < len(found) and judged[number + 1][0] == "organisation" and len(run.words) in (2, 3):
+        if tokens.text[run.end : found[number + 1].start] in (", ", " (", " from ", " of "):
+            return "person", 0.6
     for other in (number - 1, number + 1):
-        if 0 <= other < len(found) and judged[other][0] in ("person", "place"):
+        if not run.opens and 0 <= other < len(found) and judged[other][0] in ("person", "place"):
             first, last = sorted((run, found[other]), key=lambda one: one.start)
             between = fold(tokens.text[first.end : last.start]).strip(" ")
             if between in cue("and_words") and between != "of":

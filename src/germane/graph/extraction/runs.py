@@ -117,9 +117,14 @@ def _extended(tokens: Tokens, taken: Set[int], number: int, token: Token) -> lis
 def _split(tokens: Tokens, numbers: list[int]) -> list[int]:
     """The part of a run before a linking `and` or `y` or the like, unless an organisation's word follows; and before a `van`
     or `de` nothing is cut."""
+    company = tokens.folded(numbers[-1]) in folded("organisations", "organisations", "legal", "last")
+    person = company and tokens.folded(numbers[0] - 1) in folded("people", "titles", "before") | kin().keys()
+    person = person or (company and tokens.folded(numbers[0]) in _names() | folded("people", "titles", "before"))
     for at, number in enumerate(numbers):
         token = tokens[number]
         word = fold(token.word)
+        if at and person and word in ("van", "von", "de", "di", "of", "del", "da") and token.word.islower():
+            return numbers[:at]  # Meneer Jansen van Tulp Media
         if at and word in cue("and_words") and word != "of" and token.word.islower():
             return numbers[:at]
         if at and word in ("of", "for", "fur", "the") and token.word.islower() and not _heads(tokens, numbers[:at]):
@@ -150,8 +155,10 @@ def _made(tokens: Tokens, numbers: list[int]) -> NameRun | None:
             break  # Mevrouw De Vries
         elif word in cue("linking") and not token.word[:1].isupper():
             pass
-        elif _is_name(word, opens, len(numbers)) or not (word in _never() or len(word) < 2):
+        elif _is_name(word, opens, len(numbers)) or _is_place(tokens, numbers) or not _no_name(token.word, word):
             break
+        elif word in cue("never") and len(numbers) > 1 and tokens.folded(numbers[-1]) in folded("organisations", "organisations", "last"):
+            break  # European Space Agency
         numbers = numbers[1:]
     while numbers and (tokens.folded(numbers[-1]) in cue("never") or tokens[numbers[-1]].word[:1].islower()):
         numbers = numbers[:-1]
@@ -171,6 +178,16 @@ def _made(tokens: Tokens, numbers: list[int]) -> NameRun | None:
         relative=relative,
         greeting=greeting,
     )
+
+
+def _no_name(word: str, key: str) -> bool:
+    if len(word) > 1 and word.isupper():  # ESA and MIT are words of some language
+        return key in cue("opening") or key in cue("never")
+    return len(key) < 2 or key in _never() or key.replace("'", "") in _never()
+
+
+def _is_place(tokens: Tokens, numbers: list[int]) -> bool:
+    return len(numbers) > 1 and " ".join(map(tokens.folded, numbers)) in folded("places", "places")
 
 
 def _is_name(word: str, opens: bool, count: int) -> bool:

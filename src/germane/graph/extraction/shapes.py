@@ -14,7 +14,7 @@ __all__ = ["hide_phrases", "shapes"]
 _URL = re.compile(r"\b(?:https?|ftp|ssh|git|file)://[^\s<>\"'`)\]}「」）、。，]{2,400}")
 _MAIL = re.compile(r"(?<![\w.+@-])[\w.+-]{1,64}+@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}")
 _CODES = re.compile(
-    r"\bhttp(?:/[12](?:\.[01])?)?(?: (?:status|error|code)){0,2} [1-5]\d\d\b|\b(?:status code|status) [45]\d\d\b"
+    r"(?<![A-Za-z0-9_])http(?:/[12](?:\.[01])?)?(?: (?:status|error|code)){0,2} [1-5]\d\d\b|\b(?:status code|status) [45]\d\d\b"
     r"|\b[45]\d\d (?:bad request|unauthorized|payment required|forbidden|not found|method not allowed|not acceptable"
     r"|request timeout|conflict|gone|payload too large|unprocessable entity|too many requests|internal server error"
     r"|not implemented|bad gateway|service unavailable|gateway timeout)\b"
@@ -167,7 +167,7 @@ def _of_letters(word: str, code: bool) -> tuple[str | None, float]:
     if len(word) > 6 and _EXCEPTION.fullmatch(word):
         return "error", 0.9
     lower = word.lower()
-    if lower in folded("tools", "tools", "brands") or lower in folded("organisations", "organisations", "known"):
+    if lower in folded("tools", "tools", "brands") or lower in folded("organisations", "organisations", "known", "legal"):
         return None, 0
     if word.isascii() and _HUMPS.fullmatch(word) and not _SCOTS.fullmatch(word):
         return "symbol", 0.85 if code or word[0].islower() else 0.7
