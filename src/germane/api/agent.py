@@ -217,7 +217,7 @@ class Agent(AgentContents):
         them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call
         writes nothing."""
         scope = self.scope.within(session)
-        origin = origin_of(scope, source_kind, channel, self._parts)
+        origin = origin_of(scope, source_kind, channel, self._parts, self._archetype)
         listed(messages, RECORDED)
         recording = Recording(
             self._scoped(scope).journal,
