@@ -14,7 +14,7 @@ import pytest
 
 from germane import Conflict, Filters, Germane, InvalidInput, UnknownName
 from germane.api.agent_events import EventLog
-from germane.archetypes.archetype import Archetype
+from germane.archetypes.archetype import Archetype, ContextWeights
 from germane.archetypes.findings import Findings
 from germane.archetypes.recorded_event import RecordedEvent
 from germane.events.event import Event
@@ -39,20 +39,9 @@ def events(germane: Germane) -> EventLog:
 
 def finds(*names: str) -> Archetype:
     """An archetype whose one extractor finds these things in every event."""
-    return Archetype(
-        name="own",
-        extractors={
-            "things": lambda event, before: Findings(entities=tuple(EntityFinding(type="thing", name=n) for n in names))
-        },
-        weights=replace_weights(),
-        shares={"semantic": 100},
-    )
-
-
-def replace_weights() -> Any:
-    from germane.archetypes.archetype import ContextWeights
-
-    return ContextWeights(recency=0.3, relevance=0.5, salience=0.2)
+    found = Findings(entities=tuple(EntityFinding(type="thing", name=name) for name in names))
+    weights = ContextWeights(recency=0.3, relevance=0.5, salience=0.2)
+    return Archetype(name="own", extractors={"things": lambda *_: found}, weights=weights, shares={"semantic": 100})
 
 
 @pytest.mark.requirement("GRAPH-1")

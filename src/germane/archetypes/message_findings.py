@@ -39,9 +39,8 @@ class MessageNoting:
 
 
 def message_noting(archetype: Archetype | None, *, entities: bool) -> MessageNoting | None:
-    """Returns what notes the entities of messages: the extractors of the archetype, and the rules for names where `entities`
-    asks for them; None where neither is wanted."""
-    extractors = dict(archetype.extractors) if archetype is not None else {}
-    if entities:
-        extractors.setdefault("names", names)
-    return MessageNoting(extractors) if extractors else None
+    """Returns what notes the entities of messages: the extractors of the archetype and the rules for names, or these alone where
+    `entities` asks for them; None where there is neither."""
+    if archetype is None and not entities:
+        return None
+    return MessageNoting({**({} if archetype is None else archetype.extractors), "names": names})
