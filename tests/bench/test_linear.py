@@ -21,6 +21,7 @@ PACKAGES = [
     "pipeline.inject",
     "dialects",
     "tokenizers",
+    "archetypes",
     "events",
     "pipeline.gather",
     "memories",

@@ -39,8 +39,8 @@ class MessageNoting:
 
 
 def message_noting(archetype: Archetype | None, *, entities: bool) -> MessageNoting | None:
-    """Returns what notes the entities of messages: the extractors of the archetype and the rules for names, or these alone where
-    `entities` asks for them; None where there is neither."""
+    """Returns what notes the entities of messages: the extractors of the archetype and the rules for names, or these alone
+    where `entities` asks for them; None where there is neither."""
     if archetype is None and not entities:
         return None
     return MessageNoting({**({} if archetype is None else archetype.extractors), "names": names})
