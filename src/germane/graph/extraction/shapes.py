@@ -22,6 +22,7 @@ _CODES = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"\b(?:error|fehler|erreur|error code|fehlercode|errno) (?:code |nr\. ?)?(\d{3,6})\b(?![.,:/-]\d)", re.I)
+_DIGIT = re.compile(r"\d")
 _IN_TICKS = re.compile(r"`([^`\n]{1,200})`")
 _PROMPT = re.compile(r"^[ \t]{0,8}[$%❯>][ \t]{1,4}(?:sudo )?([a-z][\w.+-]{0,30})(?=\s|$)", re.MULTILINE)
 
@@ -53,6 +54,9 @@ def hide_phrases(text: str, found: list[FoundEntity]) -> str:
         text = _URL.sub(lambda match: _hidden(match, found), text)
     if "@" in text:
         text = _MAIL.sub(lambda match: HIDDEN * len(match[0]), text)
+
+    if not _DIGIT.search(text):
+        return text
 
     def code(match: re.Match[str]) -> str:
         found.append(FoundEntity("error", match[0], match.start(), match.end(), 0.9))
