@@ -24,6 +24,7 @@ PACKAGES = [
     "events",
     "pipeline.gather",
     "memories",
+    "graph",
     "rules",
     "search",
 ]

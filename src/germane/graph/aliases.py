@@ -1,7 +1,7 @@
 """Aliases: the form of a name under which an entity is looked up, and whether a found name is one that is known already.
 
-A store keeps an entity under `index_keys` of its name and aliases, and looks a found name up by `lookup_keys`. A key that begins
-with `~` is a short form: the words, initials or base name of a longer name. Ambiguity never merges.
+A store keeps an entity under `index_keys` of its name and aliases, and looks a found name up by `lookup_keys`. A key that
+begins with `~` is a short form: the words, initials or base name of a longer name. Ambiguity never merges.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Generic, Literal, Protocol, TypeVar
 
+from germane.graph.extraction.days import date_key
 from germane.graph.name_forms import (
     first_forms,
     fits_organisation,
@@ -24,7 +25,6 @@ from germane.graph.name_forms import (
     without_legal_form,
     without_titles,
 )
-from germane.graph.extraction.days import date_key
 from germane.text.normal import fold
 
 __all__ = ["MAX_KEYS", "Named", "Resolution", "index_keys", "lookup_keys", "name_key", "resolve"]
@@ -103,7 +103,7 @@ def _key(name: str, type: str) -> str:
             return tool_alias(key)
         case "place":
             return place_alias(key)
-    return key.strip(".,;:!?*_`\"") or key
+    return key.strip('.,;:!?*_`"') or key
 
 
 def _url(name: str) -> str:
@@ -212,7 +212,9 @@ def _fits(key: str, type: str, others: Iterable[str]) -> bool:
         case "file":
             return all(_ends(key, other) or _ends(other, key) for other in others)
         case "commit":
-            return all(min(len(key), len(other)) >= _MIN_HASH and (key.startswith(other) or other.startswith(key)) for other in others)
+            return all(
+                min(len(key), len(other)) >= _MIN_HASH and (key.startswith(other) or other.startswith(key)) for other in others
+            )
     return False
 
 

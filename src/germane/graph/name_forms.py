@@ -24,7 +24,35 @@ __all__ = [
 _MAX_FORMS, _MAX_WORDS = 12, 8
 _MIN_SHORT, _MIN_INITIALS = 3, 3
 _STATUS = re.compile(r"(?:http|status|\b)(?:[/ ][a-z0-9. ]{0,20})?\b([1-5]\d\d)\b")
-_SMALL = frozenset("of the for and & de la le du des der die das von und et y e del della di da do dos das".split())
+_SMALL = frozenset(
+    [
+        "of",
+        "the",
+        "for",
+        "and",
+        "&",
+        "de",
+        "la",
+        "le",
+        "du",
+        "des",
+        "der",
+        "die",
+        "das",
+        "von",
+        "und",
+        "et",
+        "y",
+        "e",
+        "del",
+        "della",
+        "di",
+        "da",
+        "do",
+        "dos",
+        "das",
+    ]
+)
 _TOOLS: Mapping[str, str] = MappingProxyType(
     {
         "postgres": "postgresql", "k8s": "kubernetes", "js": "javascript", "ts": "typescript", "node": "node.js",
@@ -150,9 +178,14 @@ def _compared(one: Sequence[str], other: Sequence[str]) -> bool | None:
 
 def _same_first(one: str, other: str) -> bool:
     """Whether two first names are the same, or one is the other's short form."""
-    if one == other or _stem(one) == _stem(other) and not one.isascii():
+    if one == other or (_stem(one) == _stem(other) and not one.isascii()):
         return True
-    if other in first_forms(one) or one in first_forms(other) or _stem(other) in first_forms(one) or _stem(one) in first_forms(other):
+    if (
+        other in first_forms(one)
+        or one in first_forms(other)
+        or _stem(other) in first_forms(one)
+        or _stem(one) in first_forms(other)
+    ):
         return True
     short, long = sorted((one, other), key=len)
     if not _MIN_SHORT <= len(short) <= 5 or len(long) < len(short) + 2 or not long.startswith(short):

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from germane.graph.extraction.days import hide_dates
 from germane.graph.extraction.found import MAX_FOUND, FoundEntity
-from germane.graph.extraction.names import named
 from germane.graph.extraction.lexicon import is_tool, tools
+from germane.graph.extraction.names import named
 from germane.graph.extraction.runs import runs
 from germane.graph.extraction.shapes import hide_phrases, shapes
 from germane.graph.extraction.tokens import HIDDEN, Tokens

@@ -18,7 +18,34 @@ __all__ = ["named"]
 Judged = tuple[str, float]
 """A type and a confidence; `("", 0)` where nothing tells."""
 _NOTHING: Judged = ("", 0.0)
-_ARTICLES = frozenset("the der die das dem den la le el il lo o a os as het de my our his her their un une".split())
+_ARTICLES = frozenset(
+    [
+        "the",
+        "der",
+        "die",
+        "das",
+        "dem",
+        "den",
+        "la",
+        "le",
+        "el",
+        "il",
+        "lo",
+        "o",
+        "a",
+        "os",
+        "as",
+        "het",
+        "de",
+        "my",
+        "our",
+        "his",
+        "her",
+        "their",
+        "un",
+        "une",
+    ]
+)
 _NEAR = 4
 """Words before a name in which a verb is looked for."""
 
@@ -87,8 +114,8 @@ def _by_words(tokens: Tokens, run: NameRun) -> Judged:
     if words[0] in _first_names() or words[0].partition("-")[0] in _first_names():
         return "person", 0.85
     if words[0] in folded("people", "first_names", "weak") and whole not in _places():
-        if words[0] not in STOP["english"] and (not run.opens or count > 1):
-            return "person", 0.7
+        sure = words[0] not in STOP["english"] and (not run.opens or count > 1)
+        return ("person", 0.7) if sure else _NOTHING
     if count > 1 and words[0] in folded("places", "place_words", "first") and words[1] in _first_names() | _places():
         return "place", 0.7
     return _NOTHING
@@ -221,7 +248,11 @@ def _somewhere(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool
     if place == "at" and not skipped:
         return "organisation", 0.55
     moving = place in cue("moved") or place in cue("at_organisation")
-    if moving and not run.words[0].isupper() and not near.isdisjoint(cue("from_motion" if place in ("from", "iz", "из") else "motion")):
+    if (
+        moving
+        and not run.words[0].isupper()
+        and not near.isdisjoint(cue("from_motion" if place in ("from", "iz", "из") else "motion"))
+    ):
         return "place", 0.75 if not german or place == "nach" else 0.0
     if whole in _weak_places() and (moving or located or place in ("from", "aus", "de", "von", "near", "visit")):
         return "place", 0.8
@@ -236,7 +267,8 @@ def _by_neighbour(tokens: Tokens, found: Sequence[NameRun], judged: Sequence[Jud
     if len(run.words) > 3 or run.words[0].isupper():
         return _NOTHING
     if number + 1 < len(found) and judged[number + 1][0] == "organisation" and len(run.words) in (2, 3):
-        if tokens.text[run.end : found[number + 1].start] in (", ", " (", " from ", " of "):
+        behind = tokens.text[run.end : found[number + 1].start]
+        if behind in (", ", " (", " from ", " of "):
             return "person", 0.6
     for other in (number - 1, number + 1):
         if not run.opens and 0 <= other < len(found) and judged[other][0] in ("person", "place"):

@@ -24,13 +24,19 @@ _ASKS = re.compile(r"[^.!?\n]{0,200}\?")
 _OWNER = re.compile(r"['’]s?\s{1,3}(?P<kin>[^\W_]{2,20}(?:-[^\W_]{2,10}){0,2}),?\s{1,3}")
 _OWNED = re.compile(r"['’]s?\s{1,3}(?P<kin>[^\W_]{2,20}(?:-[^\W_]{2,10}){0,2})\b")
 _IS = re.compile(r",?\s{1,3}(?:is|was|ist|est)\s{1,3}|,\s{1,3}")
-_IN_FILE = re.compile(r"[`'\"]?(?:\(\))?[`'\"]?,?\s{1,3}(?:in|inside|from|of|dans|en|em|im|nel file|в файле|in der Datei|w pliku)\s{1,3}(?:the\s)?[`'\"]?")
-_HOLDS = re.compile(r"[`'\"]?(?::|,? line \d{1,7}, in|['\"], line \d{1,7}, in|\s(?:defines|contains|exports|declares))\s{1,3}(?:the\s|a\s)?[`'\"]?")
+_IN_FILE = re.compile(
+    r"[`'\"]?(?:\(\))?[`'\"]?,?\s{1,3}(?:in|inside|from|of|dans|en|em|im|nel file|в файле|w pliku)\s{1,3}(?:the\s)?[`'\"]?"
+)
+_HOLDS = re.compile(
+    r"[`'\"]?(?::|(?:['\"])?,? line \d{1,7}, in|\s(?:defines|contains|exports|declares))\s{1,3}(?:the\s|a\s)?[`'\"]?"
+)
 _IMPORTS = re.compile(r"[`'\"]?\s(?:imports|requires|includes)\s{1,3}(?:the\s)?[`'\"]?")
 _OF = re.compile(r"\s(?:from|of|with|von der|von|de la société|de|van|z firmy|da|из)\s(?:the\s)?")
 _AND = re.compile(r",?\s{1,3}(?:and|und|et|y|e|en|i|и)\s|, ")
 _LISTED = re.compile(r",\s{1,3}(?:and\s)?|\s(?:and|und|et|y|e|en|i|и)\s")
-_TIME = re.compile(r"\s{0,3},?\s{0,3}(?P<word>[^\W\d_]{1,10}(?:['’][^\W\d_]{1,4})?)\s(?P<when>(?:[^\W\d_]{2,12}\.?\s){0,2}(?:19|20)\d\d|[^\W\d_]{3,12})")
+_TIME = re.compile(
+    r"\s{0,3},?\s{0,3}(?P<word>[^\W\d_]{1,10}(?:['’][^\W\d_]{1,4})?)\s(?P<when>(?:[^\W\d_]{2,12}\.?\s){0,2}(?:19|20)\d\d|[^\W\d_]{3,12})"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +125,13 @@ def _stated(
 ) -> Iterator[FoundRelation]:
     """What a verb says of the person before the target or, in the first person, of the speaker. `continued` is a relation that
     the sentence goes on from with "and"."""
-    if continued is not None and continued.type == "uses" and target.type == "tool" and between is not None and _LISTED.fullmatch(between):
+    if (
+        continued is not None
+        and continued.type == "uses"
+        and target.type == "tool"
+        and between is not None
+        and _LISTED.fullmatch(between)
+    ):
         yield continued._replace(target=target)
         return
     source, sure = before, 0.8

@@ -19,7 +19,37 @@ _NAME = re.compile(r"[^\W\d_](?:[^\W_]|[-'’.&](?=[^\W_])){0,60}")
 _ENDS = re.compile(r"[.!?:;。！？…]")
 _BREAKS = re.compile(r"[\n:;\"“„«»”()\[\]{}<>|…]|(?<!\w)['‘]")
 ABBREVIATIONS = frozenset(
-    "dr mr mrs ms prof st m mme mlle sr sra srta jr mt ing dott sig avv dhr mevr hr fr co s.a b.v n.v s.l s.p s.r".split()
+    [
+        "dr",
+        "mr",
+        "mrs",
+        "ms",
+        "prof",
+        "st",
+        "m",
+        "mme",
+        "mlle",
+        "sr",
+        "sra",
+        "srta",
+        "jr",
+        "mt",
+        "ing",
+        "dott",
+        "sig",
+        "avv",
+        "dhr",
+        "mevr",
+        "hr",
+        "fr",
+        "co",
+        "s.a",
+        "b.v",
+        "n.v",
+        "s.l",
+        "s.p",
+        "s.r",
+    ]
 )
 _SHOUTED = 0.6
 
@@ -93,7 +123,11 @@ def _extended(tokens: Tokens, taken: Set[int], number: int, token: Token) -> lis
     following = number + 1
     while following < len(tokens) and len(numbers) < _MAX_WORDS and following not in taken:
         gap = tokens.gap(following)
-        if gap.strip(" .'’sS&") or not gap or (_ENDS.search(last.tail) and fold(last.word) not in ABBREVIATIONS and len(last.word) > 1):
+        if (
+            gap.strip(" .'’sS&")
+            or not gap
+            or (_ENDS.search(last.tail) and fold(last.word) not in ABBREVIATIONS and len(last.word) > 1)
+        ):
             break
         token = tokens[following]
         if not token.word and token.tail == "&" and not held:
@@ -134,7 +168,14 @@ def _split(tokens: Tokens, numbers: list[int]) -> list[int]:
 def _heads(tokens: Tokens, numbers: list[int]) -> bool:
     """Whether these words go on with `of`: University of Leeds, Bank of England."""
     word = tokens.folded(numbers[-1])
-    return word in folded("organisations", "organisations", "first", "last") or word in ("lord", "house", "isle", "gulf", "bay", "city")
+    return word in folded("organisations", "organisations", "first", "last") or word in (
+        "lord",
+        "house",
+        "isle",
+        "gulf",
+        "bay",
+        "city",
+    )
 
 
 def _made(tokens: Tokens, numbers: list[int]) -> NameRun | None:
@@ -156,7 +197,11 @@ def _made(tokens: Tokens, numbers: list[int]) -> NameRun | None:
             pass
         elif _is_name(word, opens, len(numbers)) or _is_place(tokens, numbers) or not _no_name(token.word, word):
             break
-        elif word in cue("never") and len(numbers) > 1 and tokens.folded(numbers[-1]) in folded("organisations", "organisations", "last"):
+        elif (
+            word in cue("never")
+            and len(numbers) > 1
+            and tokens.folded(numbers[-1]) in folded("organisations", "organisations", "last")
+        ):
             break  # European Space Agency
         numbers = numbers[1:]
     while numbers and (tokens.folded(numbers[-1]) in cue("never") or tokens[numbers[-1]].word[:1].islower()):
