@@ -72,7 +72,8 @@ def name_key(name: str, type: str = "") -> str:
     Returns '' for a name without content."""
     if len(name) > _MAX_NAME:
         return f"{' '.join(fold(name[:100]).split())} {blake2b(name.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
-    return _key(name, type)
+    key = _key(name, type)
+    return key if key.split() else ""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -117,7 +118,7 @@ def index_keys(name: str, type: str) -> tuple[str, ...]:
     key = name_key(name, type)
     if not key or len(name) > _MAX_NAME:
         return (key,) if key else ()
-    return tuple(dict.fromkeys([key, *(_SHORT + form for form in _short_forms(key, type))]))[:MAX_KEYS]
+    return tuple(dict.fromkeys([key, *(_SHORT + form for form in _short_forms(key, type) if form)]))[:MAX_KEYS]
 
 
 def lookup_keys(name: str, type: str) -> tuple[str, ...]:
@@ -132,7 +133,13 @@ def lookup_keys(name: str, type: str) -> tuple[str, ...]:
             for form in first_forms(key):
                 keys += [form, _SHORT + form]
         case "person":
-            keys += [words[0], words[-1], *first_forms(words[0]), *(f"{form} {words[-1]}" for form in first_forms(words[0]))]
+            keys += [
+                words[0],
+                words[-1],
+                *(" ".join(words[:size]) for size in range(2, min(len(words), 5))),
+                *first_forms(words[0]),
+                *(f"{form} {words[-1]}" for form in first_forms(words[0])),
+            ]
         case "organisation":
             keys += [*prefixes(words), *([initials(words)] if len(words) > 1 else [])]
         case "file":

@@ -114,7 +114,7 @@ def _by_words(tokens: Tokens, run: NameRun) -> Judged:
     if words[0] in _first_names() or words[0].partition("-")[0] in _first_names():
         return "person", 0.85
     if words[0] in folded("people", "first_names", "weak") and whole not in _places():
-        sure = words[0] not in STOP["english"] and (not run.opens or count > 1)
+        sure = words[0] not in STOP["english"] and (not run.opens or count > 1) and not _titled_work(tokens, run)
         return ("person", 0.7) if sure else _NOTHING
     if count > 1 and words[0] in folded("places", "place_words", "first") and words[1] in _first_names() | _places():
         return "place", 0.7
@@ -222,10 +222,12 @@ def _somewhere(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool
     near = set(before)
     if _titled_work(tokens, run):
         return _NOTHING
-    place = next((word for word in before if word not in _ARTICLES), "")
-    skipped = before[0] in _ARTICLES
     works = not near.isdisjoint(cue("work"))
     lives = not near.isdisjoint(cue("live"))
+    place = next((word for word in before if word not in _ARTICLES), "")
+    if before[0] == "a" and (lives or not near.isdisjoint(cue("motion"))):
+        place = "a"  # à Nantes, a Torino: else an article
+    skipped = before[0] in _ARTICLES and place != "a"
     whole = run.whole
     if before[0] in cue("after_organisation_noun") or (before[0] == "called" and before[1] in cue("after_organisation_noun")):
         return "organisation", 0.8

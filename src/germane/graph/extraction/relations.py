@@ -93,9 +93,10 @@ def _all(text: str, placed: Sequence[FoundEntity], speaker: FoundEntity | None) 
         between = text[before.end : target.start] if before is not None and target.start - before.end <= _MAX_BETWEEN else None
         if before is not None and between is not None:
             yield from _in_code(before, between, target)
-        lead = _lead(text, before, target)
-        if _ASKS.match(text, target.end) or not _words("unreal").isdisjoint(lead):
+        sentence = _lead(text, 0, target)
+        if _ASKS.match(text, target.end) or not _words("unreal").isdisjoint(sentence):
             continue
+        lead = _lead(text, before.end, target) if before is not None and before.type == "person" else sentence
         if target.type == "person":
             yield from _relatives(text, before, between, target, lead, speaker)
         continued = last if last is not None and before is last.target and between is not None and _AND.match(between) else None
@@ -104,9 +105,9 @@ def _all(text: str, placed: Sequence[FoundEntity], speaker: FoundEntity | None) 
             last = relation
 
 
-def _lead(text: str, before: FoundEntity | None, target: FoundEntity) -> list[str]:
-    """The folded words before an entity in its sentence, behind the person that precedes it."""
-    start = max(0, target.start - _MAX_BETWEEN, before.end if before is not None and before.type == "person" else 0)
+def _lead(text: str, start: int, target: FoundEntity) -> list[str]:
+    """The folded words from `start` to an entity, as far as they stand in its sentence and not far before."""
+    start = max(start, target.start - _MAX_BETWEEN)
     window = text[start : target.start]
     for stop in _STOP.finditer(window):
         start_of = stop.end()

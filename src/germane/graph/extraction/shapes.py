@@ -216,7 +216,7 @@ def _file(word: str) -> bool:
         return True
     if extension and _PATH.fullmatch(word):
         if extension[1].lower() in words("tools", "files", "extensions"):
-            return not word.startswith("//")
+            return not word.startswith("//") and len(word) > 3
         return "/" in word and extension[1] not in _DOMAINS and word[0] in "./~"
     return _ROOTED.fullmatch(word) is not None
 
