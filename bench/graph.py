@@ -28,7 +28,7 @@ from germane.types.query import Filters
 
 __all__ = ["main"]
 
-_BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+_BEGINNING = datetime(2026, 4, 1, tzinfo=UTC)
 _SLICE, _HUB = 200, 10_000
 
 
@@ -78,6 +78,8 @@ async def measure(events: int, entities: int, relations: int, folder: Path) -> N
         ids = await _filled(scoped, events, entities, relations, random)
         print(f"filled in {time.perf_counter() - began:.0f} s", flush=True)
         graph, bounds = scoped.graph, {"fan_out": 20, "at": now, "filters": filters}
+        plain = [saying("nobody is named", [], session="plain", position=n) for n in range(200)]
+        await _timed("record without entities", 200, lambda n: scoped.journal.commit(plain[n]))
         await _timed("record with two entities", 200, lambda n: scoped.journal.commit(_said(events + n, entities, random)))
         await _timed("lookup by name", 500, lambda n: graph.named([name_key(f"NAME {n}")], filters=filters))
         await _timed("the 10 most salient", 200, lambda _: graph.salient(10, at=now, filters=filters))

@@ -25,6 +25,7 @@ PACKAGES = [
     "events",
     "pipeline.gather",
     "memories",
+    "graph",
     "rules",
     "search",
 ]
