@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from bench.graph_readers import GRAPH_UNREAD
 from bench.request_readers import REQUEST_UNREAD
 
 __all__ = ["UNREAD"]
@@ -13,6 +14,7 @@ _OF_CODE = "given by germane's own code"
 UNREAD: Mapping[str, str] = MappingProxyType(
     {
         **REQUEST_UNREAD,
+        **GRAPH_UNREAD,
         "catalog.bounded.CountedTokenizer.ceiling": "hands over to its tokenizer",
         "catalog.bounded.CountedTokenizer.count": "hands over to its tokenizer",
         "catalog.images.price": "a rule of the catalog's, checked when it is read",
@@ -29,6 +31,20 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "documents.ingest.write_document": _OF_CODE,
         "documents.reader.DocumentReader.get": "a protocol",
         "documents.reader.DocumentReader.page": "a protocol",
+        "archetypes.archetypes.Archetypes.create": "a name, compared",
+        "archetypes.archetypes.Archetypes.extend": "a name, compared",
+        "archetypes.archetypes.Archetypes.find": "a name, compared",
+        "archetypes.extract.run_extractors": _OF_CODE,
+        "archetypes.findings.states": _OF_CODE,
+        "archetypes.record.look_back": "a session's name, checked by Scope",
+        "archetypes.strategy.strategy_of": _OF_CODE,
+        "graph.edit.add_entity": "a name within its limit; graph.name_key.name_key, which is measured",
+        "graph.edit.apply_pattern": "an id, compared",
+        "graph.edit.end_relation": "an id, compared",
+        "graph.edit.merge_two": "ids, compared",
+        "graph.record_findings.link_findings": "names within their limit; graph.name_key.name_key, which is measured",
+        "graph.record_findings.same_entity": "name keys, compared",
+        "events.reader.EventReader.highlights": "a protocol",
         "events.reader.EventReader.page": "a protocol",
         "events.reader.EventReader.recent": "a protocol",
         "memories.compose.a_kind": "one of six kinds",

@@ -22,9 +22,11 @@ PACKAGES = [
     "dialects",
     "tokenizers",
     "documents",
+    "archetypes",
     "events",
     "pipeline.gather",
     "memories",
+    "graph",
     "rules",
     "search",
 ]

@@ -22,6 +22,7 @@ TWINS: Mapping[str, frozenset[str]] = {
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "ClientBlocks": frozenset({"grpc.blocking_blocks", "grpc.client_blocks"}),
     "Documents": frozenset({"api.agent_documents", "api.blocking_documents"}),
+    "EventLog": frozenset({"api.agent_events", "api.blocking_events"}),
     "Germane": frozenset({"api.germane", "sync"}),
     "KnownGraph": frozenset({"api.agent_graph", "api.blocking_graph"}),
     "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),

@@ -14,6 +14,7 @@ from germane.api.arguments import System
 from germane.api.blocking_blocks import MemoryBlocks
 from germane.api.blocking_contexts import BlockingContexts
 from germane.api.blocking_documents import Documents
+from germane.api.blocking_events import EventLog
 from germane.api.blocking_graph import KnownGraph
 from germane.api.builder.built_request import BuiltRequest
 from germane.api.builder.steps import BuilderSteps
@@ -62,6 +63,7 @@ class Agent(BlockingContexts):
         self.memories = Recollections(awaited.memories, loop)
         self.blocks = MemoryBlocks(awaited.blocks, loop)
         self.documents = Documents(awaited.documents, loop)
+        self.events = EventLog(awaited.events, loop)
         self.graph = KnownGraph(awaited.graph, loop)
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ from germane.types.context import Context
 if TYPE_CHECKING:
     from germane.api.builder.built_request import BuiltRequest
 
-__all__ = ["built_shape", "context_shape", "hit_shape", "memory_shape", "message_shape"]
+__all__ = ["built_shape", "context_shape", "event_shape", "hit_shape", "memory_shape", "message_shape"]
 
 
 def memory_shape(memory: Memory) -> dict[str, Any]:
@@ -36,6 +36,19 @@ def message_shape(event: Event) -> dict[str, Any]:
         "type": "message",
         "event_type": event.type,
         **{name: encode(getattr(event, name)) for name in shown},
+        "sensitivity": event.sensitivity,
+        "provenance": encode(event.provenance),
+    }
+
+
+def event_shape(event: Event) -> dict[str, Any]:
+    """A recorded event that isn't a message."""
+    shown = ("id", "user", "session", "text", "outcome", "task", "message_id", "created_at", "recorded_at")
+    return {
+        "type": "event",
+        "event_type": event.type,
+        **{name: encode(getattr(event, name)) for name in shown},
+        "content": encode(event.raw.get("content")),
         "sensitivity": event.sensitivity,
         "provenance": encode(event.provenance),
     }

@@ -34,6 +34,7 @@ def stats(context: typer.Context) -> None:
         ("  pinned", f"{found.pinned:,}" if found.pinned else ""),
         ("  ended", f"{found.ended:,}" if found.ended else ""),
         ("messages", f"{found.messages:,}"),
+        ("events", f"{found.events:,}" if found.events else ""),
         ("sessions", f"{found.sessions:,}"),
         ("documents", f"{found.documents:,}" if found.documents else ""),
         ("  passages", f"{found.passages:,}" if found.passages else ""),
@@ -60,5 +61,5 @@ def _size(count: int) -> str:
 async def _stats(options: GlobalOptions) -> tuple[Stats, list[str]]:
     async with options.open_store() as (germane, agent):
         found = await agent.stats()
-        nothing = not (found.memories or found.ended or found.messages or found.documents)
+        nothing = not (found.memories or found.ended or found.messages or found.events or found.documents)
         return found, await elsewhere(germane, options) if nothing else []
