@@ -154,8 +154,8 @@ class Format:
 
     def shorten(self, candidate: Candidate, tokens: int, chars: int | None = None) -> Excerpt | None:
         """An excerpt around the query's terms, or the beginning of a block, that costs at most `tokens` as written, a header of
-        its own included, and whose line has at most `chars` characters; None when nothing useful fits, and for an item of the
-        graph, which is one short line."""
+        its own included, and whose line has at most `chars` characters; None when nothing useful fits, and for an item of
+        the graph, which is one short line."""
 
         def cost(text: str) -> int:
             counted = self.cost(candidate, text, _NO_GROUPS)
@@ -176,7 +176,8 @@ class Format:
         return max(self._count(written.text), self._count(written.stable) + self._count(written.late))
 
     def write(self, directive: str, chosen: Sequence[Chosen]) -> RenderedContext:
-        """The final text. Sections stand by rank, memories by score, activity and conversation by time. The last result is cached."""
+        """The final text. Sections stand by rank, memories by score, activity and conversation by time. The last result is
+        cached."""
         items = tuple(chosen)
         if self._last is not None and self._last[0] == directive and self._last[1] == items:
             return self._last[2]

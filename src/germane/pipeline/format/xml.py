@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from germane.pipeline.format.blocks import block_tag, write_block
-from germane.pipeline.format.category import ACTIVITY, BLOCKS, CONVERSATION, rank, tag
+from germane.pipeline.format.category import BLOCKS, CONVERSATION, rank, tag
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
 from germane.pipeline.format.item_text import entity_properties, one_line
 from germane.pipeline.format.layout import RenderedLine, Section
