@@ -160,8 +160,8 @@ def _sources(plans: tuple[SourcePlan, ...], changes: Mapping[str, Any]) -> tuple
 
 
 def _shares(shares: Shares, changes: Mapping[str, Any]) -> Shares:
-    if strangers := sorted(set(changes) - {"sources", "kinds", "total", "pools"}):
-        raise InvalidInput(f"shares have no {', '.join(strangers)}: they are sources, kinds, total and pools")
+    if strangers := sorted(set(changes) - {"sources", "kinds", "total", "pools", "source_pools"}):
+        raise InvalidInput(f"shares have no {', '.join(strangers)}: they are sources, kinds, total, pools and source_pools")
     kinds = dict(shares.kinds)
     for kind, change in _table(changes.get("kinds", {}), "shares.kinds").items():
         kinds[kind] = _changed(kinds.get(kind, Cap()), change, f"shares.kinds.{kind}")
@@ -171,6 +171,8 @@ def _shares(shares: Shares, changes: Mapping[str, Any]) -> Shares:
         total=_changed(shares.total, changes.get("total", {}), "shares.total"),
         pools={kind: pool for kind, pool in shares.pools.items() if kind not in kinds}
         | dict(_table(changes.get("pools", {}), "shares.pools")),
+        source_pools={source: pool for source, pool in shares.source_pools.items() if source not in changes.get("sources", {})}
+        | dict(_table(changes.get("source_pools", {}), "shares.source_pools")),
     )
 
 

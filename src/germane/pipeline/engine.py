@@ -35,6 +35,7 @@ from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
 from germane.pipeline.format.nonce import nonce
 from germane.pipeline.gather.abandoned import Abandoned
+from germane.pipeline.gather.additional import CUSTOM, additional
 from germane.pipeline.gather.builtin import sources
 from germane.pipeline.gather.depth import SearchDepth, search_depth
 from germane.pipeline.gather.gather import Gathered, gather
@@ -68,7 +69,7 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Engine"]
 
-_NOT_SEARCHING = frozenset({"blocks", "continuity", "directive", "history", "recent", "structured"})
+_NOT_SEARCHING = frozenset({"blocks", "continuity", "directive", "events", "history", "recent", "structured"})
 """Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
 answers the question."""
 
@@ -131,7 +132,7 @@ class Engine:
             if slot is not None:
                 slot.end(self.clock.steady())
         context = assembly.context()
-        self.injections.remember(assembly, self.sources.keys(), self.clock.now)
+        self.injections.remember(assembly, self.sources.keys() | CUSTOM, self.clock.now)
         return context
 
     def fall_back(self, request: Request, strategy: Strategy, reason: str) -> Context:
@@ -154,7 +155,7 @@ class Engine:
         depth = SearchDepth(min_relevance=min_relevance(strategy))
         guard, said = self._guard(request.scope, deadline), RequestContents(request.messages)
         gathered = await self._gather(request, store, strategy, deadline, guard, said, depth)
-        ranked = score(_distinct(gathered, request, said), strategy, request.at, self.relevance)
+        ranked = score(_distinct(gathered, request, said), strategy, request.at, self.relevance, gathered.query)
         return once(split_at_floor(ranked, strategy.floor)[0])
 
     def state(self, *, read_only: bool = False) -> State:
@@ -232,7 +233,7 @@ class Engine:
         if deadline.closer(self.clock.steady(), _SCORING):
             assembly.hurried = True
             return _Ranked(once(in_source_order(candidates)), (), None)
-        kept, dropped = split_at_floor(score(candidates, strategy, request.at, self.relevance), strategy.floor)
+        kept, dropped = split_at_floor(score(candidates, strategy, request.at, self.relevance, gathered.query), strategy.floor)
         need = assess_need(kept, gathered.query, self.relevance, strategy.need, gathered.unread)
         return _Ranked(once(kept), dropped, need)
 
@@ -333,7 +334,7 @@ class Engine:
         time, none of its items may; raises `Late` where no other item is left. The items of registered sources aren't the
         store's to judge."""
         request = assembly.request
-        stored = {item.id for item in packing.chosen if not item.scored.candidate.only_from(self.sources.keys())}
+        stored = {item.id for item in packing.chosen if not item.scored.candidate.only_from(self.sources.keys() | CUSTOM)}
         stored |= standing.ids
         if not stored:
             return packing, standing
@@ -391,5 +392,5 @@ class Engine:
 
 
 def _distinct(gathered: Gathered, request: Request, said: RequestContents) -> tuple[Candidate, ...]:
-    """Each candidate once, without those that the request holds already."""
-    return fresh(merge(gathered.candidates), said, request.filters, session=request.scope.session)
+    """Each candidate once, without those that the request holds already; with the caller's additional context."""
+    return fresh(merge((*gathered.candidates, *additional(request))), said, request.filters, session=request.scope.session)
