@@ -177,8 +177,8 @@ def _part(value: float) -> float:
 
 def _properties(properties: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The first properties by name, each with its value on one line."""
-    chosen = sorted(properties.items())[:_MAX_PROPERTIES]
-    return tuple((key[:_MAX_VALUE], _text(value)[:_MAX_VALUE]) for key, value in chosen if value not in (None, "", [], {}))
+    given = [(key, value) for key, value in sorted(properties.items()) if value not in (None, "", [], {})]
+    return tuple((key[:_MAX_VALUE], _text(value)[:_MAX_VALUE]) for key, value in given[:_MAX_PROPERTIES])
 
 
 def _text(value: Any) -> str:

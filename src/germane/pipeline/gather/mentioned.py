@@ -59,6 +59,7 @@ def _names(query: Query) -> Iterator[str]:
     yield from query.phrases
     yield from (term.word for term in query.terms)
     words = [found[0].rstrip("'’.-") for found in islice(_WORD.finditer(query.text), _MAX_WORDS)]
+    yield from (word for word in words if not word.isalpha())
     for length in range(_MAX_RUN, 1, -1):
         yield from (" ".join(words[start : start + length]) for start in range(len(words) - length + 1))
     if query.text.isascii():
