@@ -21,6 +21,7 @@ TWINS: Mapping[str, frozenset[str]] = {
     "Builder": frozenset({"api.builder.builder", "api.blocking_agent"}),
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "ClientBlocks": frozenset({"grpc.blocking_blocks", "grpc.client_blocks"}),
+    "EventLog": frozenset({"api.agent_events", "api.blocking_events"}),
     "Germane": frozenset({"api.germane", "sync"}),
     "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),
     "MemoryBlocks": frozenset({"api.agent_blocks", "api.blocking_blocks"}),

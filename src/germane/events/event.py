@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 
 from germane.types.candidate import Outdated, PassageRange, Provenance, Sensitivity
 
-__all__ = ["FIRST_TYPED", "MESSAGE_TYPES", "Event", "EventHead", "MessagePage", "Recorded", "Session", "SessionPage"]
+__all__ = [
+    "FIRST_TYPED",
+    "MESSAGE_TYPES",
+    "Event",
+    "EventHead",
+    "EventPage",
+    "MessagePage",
+    "Recorded",
+    "Session",
+    "SessionPage",
+]
 
 MESSAGE_TYPES = ("user_message", "assistant_message", "tool_message", "system_message")
 """The types of events that are messages; all other events are typed ones."""
@@ -93,6 +103,14 @@ class MessagePage:
     """One page of a listing of messages. `cursor` continues the listing; None on the last page."""
 
     messages: tuple[Event, ...]
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventPage:
+    """One page of a listing of events that aren't messages. `cursor` continues the listing; None on the last page."""
+
+    events: tuple[Event, ...]
     cursor: str | None = None
 
 

@@ -73,7 +73,8 @@ class EventsNamed(Read[dict[str, Event]]):
 
 @dataclass(frozen=True, slots=True)
 class LatestTyped(Read[tuple[Event, ...]]):
-    """The last `limit` events of the session that aren't messages and happened by `until`, oldest first, whole."""
+    """The last `limit` events of the session that aren't messages and happened by `until`, oldest first. Long texts are cut
+    to their beginning and end, and a `raw` of more than 8 KB is empty."""
 
     session: str
     limit: int

@@ -21,6 +21,14 @@ __all__ = ["highlights_of", "latest_typed", "named", "positions_taken", "typed_p
 
 _LOOKED_AT = 256
 """The latest events of a session among which its highlights are chosen."""
+_HEAD, _TAIL = 8_192, 4_096
+"""Characters of the beginning and the end of a long text that `latest_typed` reads."""
+_LONG_TEXT = f"typeof(e.text) = 'text' AND length(e.text) > {_HEAD + _TAIL}"
+_CUT = EVENT.replace(
+    "e.text,",
+    f"CASE WHEN {_LONG_TEXT} THEN substr(e.text, 1, {_HEAD}) || char(10) || substr(e.text, -{_TAIL}) ELSE e.text END,",
+).replace("e.raw,", f"CASE WHEN octet_length(e.raw) <= {_HEAD} THEN e.raw END,")
+"""The rows that `event_of` takes, with long texts cut and without long contents."""
 
 
 def typed_position(transaction: Transaction, partition: VisiblePartition, read: TypedPosition) -> int:
@@ -43,7 +51,7 @@ def latest_typed(transaction: Transaction, partition: VisiblePartition, read: La
     if session is None:
         return ()
     sql = (
-        f"{EVENT} WHERE e.session = ? AND e.position < 0 AND e.created_at <= ?"
+        f"{_CUT} WHERE e.session = ? AND e.position < 0 AND e.created_at <= ?"
         " ORDER BY e.created_at DESC, e.position DESC LIMIT ?"
     )
     found = [event_of(row, users) for row in rows(transaction.connection, sql, (session, micros(read.until), read.limit))]
