@@ -149,7 +149,9 @@ def _merged(base: Strategy, changes: Mapping[str, Any]) -> dict[str, Any]:
                 merged[name] = _sources(base.sources, _table(value, name))
             case "shares":
                 merged[name] = _shares(base.shares, _table(value, name))
-            case "details" | "fact_keys" | "sensitivities" | "tags":
+            case "intents":
+                merged[name] = {**base.intents, **_table(value, name)}
+            case "details" | "entity_types" | "fact_keys" | "sensitivities" | "tags":
                 if isinstance(value, str) or not all(isinstance(one, str) for one in value):
                     raise InvalidInput(f"{name} must be a list of strings, not {value!r}")
                 merged[name] = tuple(value)

@@ -35,7 +35,6 @@ from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
 from germane.pipeline.format.nonce import nonce
 from germane.pipeline.gather.abandoned import Abandoned
-from germane.pipeline.gather.additional import CUSTOM, additional
 from germane.pipeline.gather.builtin import sources
 from germane.pipeline.gather.depth import SearchDepth, search_depth
 from germane.pipeline.gather.gather import Gathered, gather
@@ -132,7 +131,7 @@ class Engine:
             if slot is not None:
                 slot.end(self.clock.steady())
         context = assembly.context()
-        self.injections.remember(assembly, self.sources.keys() | CUSTOM, self.clock.now)
+        self.injections.remember(assembly, self.sources.keys(), self.clock.now)
         return context
 
     def fall_back(self, request: Request, strategy: Strategy, reason: str) -> Context:
@@ -334,7 +333,7 @@ class Engine:
         time, none of its items may; raises `Late` where no other item is left. The items of registered sources aren't the
         store's to judge."""
         request = assembly.request
-        stored = {item.id for item in packing.chosen if not item.scored.candidate.only_from(self.sources.keys() | CUSTOM)}
+        stored = {item.id for item in packing.chosen if not item.scored.candidate.only_from(self.sources.keys())}
         stored |= standing.ids
         if not stored:
             return packing, standing
@@ -392,5 +391,5 @@ class Engine:
 
 
 def _distinct(gathered: Gathered, request: Request, said: RequestContents) -> tuple[Candidate, ...]:
-    """Each candidate once, without those that the request holds already; with the caller's additional context."""
-    return fresh(merge((*gathered.candidates, *additional(request))), said, request.filters, session=request.scope.session)
+    """Each candidate once, without those that the request holds already."""
+    return fresh(merge(gathered.candidates), said, request.filters, session=request.scope.session)

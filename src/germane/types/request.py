@@ -51,7 +51,5 @@ class Request:
     """Tokens kept free for the answer, in place of BUD-3's."""
     blocks: tuple[str, ...] = ()
     """Labels or ids of memory blocks that the request refers to, so that they are shown too (BUILD-4)."""
-    additional_context: str = ""
-    """Text of the caller's that is written in a section of its own and counts in the budget (ENGINE-9)."""
     has_system: bool = False
     """Whether the first of `messages` and `raw` is the caller's `system=` (INJECT-7)."""

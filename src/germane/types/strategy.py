@@ -12,6 +12,7 @@ from germane.errors import InvalidInput
 from germane.types.candidate import Sensitivity
 from germane.types.effort import Effort, price
 from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, entries, shown, text
+from germane.types.query import Intent
 
 __all__ = ["HALF_LIVES", "Cap", "Detail", "Form", "Packer", "Placement", "Shares", "SourcePlan", "Strategy", "Weights"]
 
@@ -154,6 +155,10 @@ class Strategy:
     depth: int = 2
     fan_out: int = 20
     """Steps, and relations of one entity, that the source `relations` walks from the entities that the query names."""
+    entity_types: tuple[str, ...] = ()
+    """The types of entities to offer, unless the request's filters name others; empty: all."""
+    intents: Mapping[Intent, tuple[str, ...]] = field(default_factory=dict)
+    """The event types that matter to an intent, in place of the usual ones (SIG-2)."""
     word_boost: float = 0.0
     day_boost: float = 1.0
     """Linear form only (GRAPH-6): what a search found has its relevance multiplied by 1 + `word_boost` for each of the query's
@@ -169,6 +174,14 @@ class Strategy:
         object.__setattr__(self, "fact_keys", entries("fact_keys", self.fact_keys, NAMES, LABEL))
         object.__setattr__(self, "tags", entries("tags", self.tags, NAMES, TAG))
         object.__setattr__(self, "details", entries("details", self.details, NAMES, NAME))
+        object.__setattr__(self, "entity_types", entries("entity_types", self.entity_types, NAMES, NAME))
+        intents = {
+            intent: entries(f"intents.{intent}", types, NAMES, NAME)
+            for intent, types in _table("intents", self.intents).items()
+        }
+        if unknown := [one for one in intents if one not in get_args(Intent)]:
+            raise InvalidInput(f"intents must be some of {', '.join(get_args(Intent))}, not {shown(unknown[0])}")
+        object.__setattr__(self, "intents", intents)
         if self.sensitivities is not None:
             allowed = entries("sensitivities", self.sensitivities, NAMES, NAME)
             if unknown := [one for one in allowed if one not in get_args(Sensitivity)]:

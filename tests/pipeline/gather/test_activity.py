@@ -57,6 +57,9 @@ async def test_an_event_that_matters_to_the_intent_counts_as_half_as_far_back() 
         asking(event_types=("error",)), PLAN
     )
     assert found[4].evidence.history == found[2].evidence.history
+    own = ActivitySource(scoped(events=EventsStub(latest=latest), session="s1"), {"fix": ("file_read",)})
+    found = await own.gather(asking(event_types=("error",), intent="fix"), PLAN)
+    assert found[3].evidence.history > found[4].evidence.history
 
 
 @pytest.mark.requirement("GATHER-6")

@@ -15,7 +15,6 @@ from germane.pipeline.gather.builtin import sources
 from germane.pipeline.gather.graph import EntitySource, from_entity, from_relation
 from germane.pipeline.gather.mentioned import EntityLookup, mention_keys
 from germane.pipeline.gather.merge import RequestContents, merge
-from germane.pipeline.gather.source import Skipped
 from germane.testing.builders import MOMENT
 from germane.types.candidate import Candidate
 from germane.types.graph_item import EntityText, PatternText, RelationText
@@ -104,11 +103,6 @@ async def test_a_look_up_that_fails_fails_its_sources_and_no_others() -> None:
     assert statuses["recent"] == "ok"
 
 
-async def test_a_store_without_a_graph_has_nothing_to_offer() -> None:
-    with pytest.raises(Skipped, match="no_graph"):
-        await offered(None, about(), "entities")  # type: ignore[arg-type]
-
-
 @pytest.mark.requirement("GRAPH-6", "SCORE-4")
 async def test_a_relation_scores_weight_times_confidence_halved_with_each_step() -> None:
     """Written with the names of both ends; as sensitive as the more sensitive end."""
@@ -159,6 +153,16 @@ async def test_filters_for_what_the_graph_doesnt_have_leave_it_out(filters: dict
     """An entity has no kind, tag, session, event type or task."""
     graph = GraphStub(known=[CAROLINE], around=[(0, a_relation("Caroline", "knows", "Bob"))], applying=[a_pattern()])
     assert await offered(graph, about(filters=Filters(**filters))) == []
+
+
+@pytest.mark.requirement("GRAPH-5", "GATHER-4")
+async def test_an_archetypes_entity_types_hold_unless_the_request_names_others() -> None:
+    graph = GraphStub(known=[CAROLINE])
+    lookup = EntityLookup(scoped(graph=graph), ("file",))
+    await lookup.of(about())
+    assert {graph.asked[call]["filters"].entity_types for call in ("named", "salient")} == {("file",)}
+    await EntityLookup(scoped(graph=graph), ("file",)).of(about(filters=Filters(entity_types=("person",))))
+    assert graph.asked["named"]["filters"].entity_types == ("person",)
 
 
 @pytest.mark.requirement("GATHER-4", "GATHER-6")
@@ -212,17 +216,17 @@ def test_a_query_names_an_entity_by_name_identifier_phrase_or_words_in_a_row(tex
 
 
 @given(st.text(max_size=300), st.lists(st.text(max_size=40), max_size=8))
-def test_no_query_names_more_than_256_keys(text: str, names: list[str]) -> None:
+def test_no_query_names_more_than_96_keys(text: str, names: list[str]) -> None:
     """Whatever it says."""
     keys = mention_keys(asking(text, names=tuple(names)))
-    assert len(keys) <= 256
+    assert len(keys) <= 96
     assert "" not in keys
 
 
 @pytest.mark.requirement("LIMITS-2")
 @pytest.mark.parametrize("text", ["a" * 100_000, "a " * 50_000, "漢" * 100_000, "'" * 100_000, "a-" * 50_000, ""])
 def test_a_query_of_any_length_is_read_in_little_time(text: str) -> None:
-    assert len(mention_keys(Query(text=text, at=MOMENT))) <= 256
+    assert len(mention_keys(Query(text=text, at=MOMENT))) <= 96
 
 
 async def test_a_source_offers_no_more_than_its_limit() -> None:

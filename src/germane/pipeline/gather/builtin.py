@@ -58,7 +58,7 @@ def sources(
     sources that search are replaced by `BusySource`.
     """
     made: dict[str, Source] = {}
-    lookup = EntityLookup(store)
+    lookup = EntityLookup(store, strategy.entity_types)
     for plan in strategy.sources:
         if plan.name in registered:
             made[plan.name] = _RegisteredSource(registered[plan.name], store)
@@ -83,7 +83,7 @@ def sources(
             case "history":
                 made[plan.name] = HistorySource(store)
             case "events":
-                made[plan.name] = ActivitySource(store)
+                made[plan.name] = ActivitySource(store, strategy.intents)
             case "entities":
                 made[plan.name] = EntitySource(lookup)
             case "relations":

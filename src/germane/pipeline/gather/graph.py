@@ -14,7 +14,7 @@ from typing import Any
 from germane.graph.entity import Entity
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Relation
-from germane.pipeline.gather.mentioned import EntityLookup, graph_of, known_by, lacks_what_is_filtered
+from germane.pipeline.gather.mentioned import EntityLookup, known_by, lacks_what_is_filtered
 from germane.store import ScopedStore
 from germane.types.candidate import Candidate, Provenance, Sensitivity
 from germane.types.graph_item import EntityText, GraphItem, PatternText, RelationText
@@ -62,7 +62,7 @@ class RelationSource:
         if not starts or not self._depth:
             return []
         filters = query.said_by_then
-        around = await graph_of(self._store).neighbourhood(
+        around = await self._store.graph.neighbourhood(
             [entity.id for entity in starts],
             depth=self._depth,
             fan_out=self._fan_out,
@@ -93,7 +93,7 @@ class PatternSource:
         if lacks_what_is_filtered(filters):
             return []
         known = await self._lookup.of(query)
-        found = await graph_of(self._store).patterns(
+        found = await self._store.graph.patterns(
             [term.word for term in query.terms],
             intent=query.intent,
             entity_types=sorted({entity.type for entity in known.mentioned}),

@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
 from germane.graph.entity import Entity
-from germane.graph.reader import GraphReader
-from germane.pipeline.gather.source import Skipped
+from germane.graph.name_key import name_key
 from germane.store import ScopedStore
-from germane.text.normal import fold
 from germane.text.words import unspaced
 from germane.types.query import Filters, Query
 
-__all__ = ["EntityLookup", "KnownEntities", "graph_of", "known_by", "lacks_what_is_filtered", "mention_keys"]
+__all__ = ["EntityLookup", "KnownEntities", "known_by", "lacks_what_is_filtered", "mention_keys"]
 
 _SALIENT = 10
 """The most salient entities that are offered whatever the query names (GRAPH-6)."""
-_MAX_KEYS, _MAX_MENTIONED = 256, 50
+_MAX_KEYS, _MAX_MENTIONED = 96, 50
 _MAX_WORDS, _MAX_RUN = 64, 3
 """Words of the query that are read for names of several words, and the words of the longest such name."""
 _MAX_CHARACTERS, _MAX_UNSPACED = 48, 6
@@ -35,20 +34,8 @@ class KnownEntities(NamedTuple):
     salient: tuple[Entity, ...]
 
 
-def name_key(name: str) -> str:
-    return " ".join(fold(name).split())
-
-
-def graph_of(store: ScopedStore) -> GraphReader:
-    """The reader of the scope's graph. Raises `Skipped` for a store that has none."""
-    graph: GraphReader | None = getattr(store, "graph", None)
-    if graph is None:
-        raise Skipped("no_graph")
-    return graph
-
-
 def mention_keys(query: Query) -> tuple[str, ...]:
-    """The name keys that the query may name an entity by, at most 256: of its identifiers, names, quoted phrases and words, and
+    """The name keys that the query may name an entity by, at most 96: of its identifiers, names, quoted phrases and words, and
     of two or three words in a row."""
     return tuple(islice(dict.fromkeys(key for name in _names(query) if (key := name_key(name))), _MAX_KEYS))
 
@@ -87,8 +74,9 @@ class EntityLookup:
     assembly, whose sources all have the same query. A source that is abandoned doesn't end the look-up for the others; the last
     one does."""
 
-    def __init__(self, store: ScopedStore) -> None:
-        self._store = store
+    def __init__(self, store: ScopedStore, types: tuple[str, ...] = ()) -> None:
+        """`types` are the entity types to look for, unless the request's filters name others; empty: all."""
+        self._store, self._types = store, types
         self._task: asyncio.Task[KnownEntities] | None = None
         self._waiting = 0
 
@@ -108,9 +96,11 @@ class EntityLookup:
                 self._task = None
 
     async def _look_up(self, query: Query) -> KnownEntities:
-        graph, filters = graph_of(self._store), query.said_by_then
+        graph, filters = self._store.graph, query.said_by_then
         if lacks_what_is_filtered(filters):
             return KnownEntities((), ())
+        if filters.entity_types is None and self._types:
+            filters = replace(filters, entity_types=self._types)
         keys = mention_keys(query)
         named = await graph.named(keys, filters=filters, limit=_MAX_MENTIONED) if keys else ()
         mentioned = tuple({one.id: one for one in named if known_by(one, filters)}.values())
