@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
@@ -14,7 +15,7 @@ from germane.api.recording import origin_of
 from germane.api.wiring import Parts
 from germane.archetypes.archetype import Archetype
 from germane.archetypes.extract import extract_from, window
-from germane.archetypes.record import ExtractedEvent, look_back, record_events
+from germane.archetypes.record import ExtractedEvent, look_back, record_event
 from germane.archetypes.recorded_event import RecordedEvent
 from germane.errors import InvalidInput
 from germane.events.appending import Origin
@@ -29,7 +30,7 @@ from germane.types.scope import Scope
 __all__ = ["EventLog"]
 
 _SLICE, _SLICE_CHARACTERS = 32, 65_536
-"""Events, and characters of their texts, that are written in one transaction."""
+"""Events, and characters of their texts, that are handed to the store at once."""
 _SESSIONS = 100
 """Sessions of which highlights are asked for at most."""
 _EVERY: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
@@ -85,8 +86,9 @@ class EventLog:
         archetype: str | Archetype | None = None,
     ) -> tuple[RecordedEvent, ...]:
         """Stores events, each a `NewEvent` or a dict with the arguments of `record`, and returns what was stored of each, in
-        order. Written in slices of up to 32 events, each durable by itself: sending an interrupted call again completes it,
-        where its events have ids. Raises as `record`; events of earlier slices are stored then."""
+        order. Each is a transaction of its own, and up to 32 become durable together: sending an interrupted call again
+        completes it, where its events have ids. Raises as `record`, once for the first event that can't be stored; others may
+        be stored then."""
         chosen = self._archetype if archetype is None else self._parts.archetypes.find(archetype)
         origin = origin_of(self._scope.within(session), "user", None, self._parts)
         if isinstance(events, str | bytes | Mapping) or not isinstance(events, Sequence):
@@ -171,8 +173,12 @@ class _Recording:
             work = _extracting(self._archetype, events, known)
             small = sum(len(event.text) for event in events) <= _SLICE_CHARACTERS // 8
             extracted = work() if small else await self._parts.background.run(work)
-        result: tuple[RecordedEvent, ...] = await self._commit(record_events(extracted, origin=self._origin))
-        return result
+        plans = (record_event(one, origin=self._origin) for one in extracted)
+        written = await asyncio.gather(*(self._commit(plan) for plan in plans), return_exceptions=True)
+        for one in written:
+            if isinstance(one, BaseException):
+                raise one
+        return tuple(one for one in written if not isinstance(one, BaseException))
 
 
 def _extracting(archetype: Archetype, events: Sequence[Event], known: Sequence[Event]) -> Any:

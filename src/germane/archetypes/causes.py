@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from germane.archetypes.findings import Findings, Named, PatternHint, RelationFinding
+from germane.archetypes.findings import Findings, PatternHint, states
 from germane.archetypes.reading import command_of, error_of, is_failure, is_success
 from germane.events.event import Event
 from germane.events.wording import action_of, content_of, path_of
+from germane.graph.findings import EntityName
 from germane.text.normal import fold
 
 __all__ = ["causes", "fixes"]
@@ -22,6 +23,8 @@ _NEAR = 4
 """Events before an error among which the command that it came from is looked for."""
 _MAX_EDITS = 3
 """Files that may have been edited between a failure and a success for one of them to be called the fix."""
+_COMMON = frozenset({"error", "errors", "exception", "failed", "failure", "fatal", "file", "found", "line", "name", "warning"})
+"""Words of many errors, which don't tell one from another."""
 _MAX_WORDS = 6
 _MIN_WORD = 4
 """Keywords of a pattern, and their least length in characters."""
@@ -40,7 +43,7 @@ def causes(event: Event, before: Sequence[Event]) -> Findings:
         command = command_of(near[-1])
     if not command:
         return Findings()
-    cause = RelationFinding(source=Named("command", command), type="causes", target=Named("error", error), confidence=0.8)
+    cause = states(EntityName("command", command), "causes", EntityName("error", error), 0.8)
     return Findings(relations=(cause,))
 
 
@@ -66,8 +69,8 @@ def fixes(event: Event, before: Sequence[Event]) -> Findings:
         return Findings(patterns=(_hint(error, command, files, ran, succeeded=False),))
     sure = 0.8 if len(files) + len(ran) == 1 else 0.5
     ended = [
-        RelationFinding(source=source, type="fixes", target=Named("error", error), confidence=sure)
-        for source in ([Named("file", file) for file in files] or [Named("command", one) for one in ran[-1:]])
+        states(source, "fixes", EntityName("error", error), sure)
+        for source in ([EntityName("file", file) for file in files] or [EntityName("command", one) for one in ran[-1:]])
     ]
     return Findings(relations=tuple(ended), patterns=(_hint(error, command, files, ran, succeeded=True),))
 
@@ -81,7 +84,11 @@ def _edited(event: Event) -> str:
 
 def _hint(error: str, command: str, files: Sequence[str], ran: Sequence[str], *, succeeded: bool) -> PatternHint:
     done = f"edit {', '.join(files)}" if files else f"run `{ran[-1]}`"
-    found = [word for word in dict.fromkeys(_NO_WORD.split(fold(error))) if len(word) >= _MIN_WORD and not word.isdigit()]
+    found = [
+        word
+        for word in dict.fromkeys(_NO_WORD.split(fold(error)))
+        if len(word) >= _MIN_WORD and not word.isdigit() and word not in _COMMON
+    ]
     return PatternHint(
         action=f"After {error}: {done}, then `{command}`",
         keywords=tuple(found[:_MAX_WORDS]),

@@ -9,10 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-from germane.archetypes.findings import EntityFinding, Findings, Named, RelationFinding
+from germane.archetypes.findings import Findings, states
 from germane.archetypes.reading import command_of, error_of, is_failure, lines_of, text_of
 from germane.events.event import Event
 from germane.events.wording import action_of, content_of, path_of
+from germane.graph.findings import EntityFinding, EntityName
 
 __all__ = ["commands", "errors", "files", "imports", "symbols", "tests"]
 
@@ -38,9 +39,9 @@ def files(event: Event, before: Sequence[Event]) -> Findings:
     action = action_of(event.type)
     found = list[EntityFinding]()
     if action in ("read", "write", "edit") and (path := _path(path_of(content_of(event.raw)))):
-        found.append(_file(path, 1.0))
+        found.append(_file(path))
     if action in ("error", "execute", "test"):
-        found += [_file(path, 0.8) for path in _framed(event)]
+        found += [_file(path) for path in _framed(event)]
     return Findings(entities=tuple(found))
 
 
@@ -52,8 +53,7 @@ def symbols(event: Event, before: Sequence[Event]) -> Findings:
     names = dict.fromkeys(match[1] for line in lines_of(text_of(event)) if (match := _SYMBOL.match(line)))
     return Findings(
         relations=tuple(
-            RelationFinding(source=Named("file", path), type="contains", target=Named("symbol", name), confidence=0.9)
-            for name in list(names)[:_MOST]
+            states(EntityName("file", path), "contains", EntityName("symbol", name), 0.9) for name in list(names)[:_MOST]
         )
     )
 
@@ -69,7 +69,7 @@ def imports(event: Event, before: Sequence[Event]) -> Findings:
             names[name.strip(".")] = None
     return Findings(
         relations=tuple(
-            RelationFinding(source=Named("file", path), type="imports", target=Named("package", name), confidence=0.9)
+            states(EntityName("file", path), "imports", EntityName("package", name), 0.9)
             for name in [name for name in names if name][:_MOST]
         )
     )
@@ -81,12 +81,12 @@ def commands(event: Event, before: Sequence[Event]) -> Findings:
     if not command:
         return Findings()
     said = {"last": event.outcome[:40]} if event.outcome else {}
-    found = [EntityFinding(type="command", name=command, properties=said, confidence=1.0)]
+    found = [EntityFinding(type="command", name=command, properties=said)]
     words = command.split()
     tool = next((word for word in words if "=" not in word and word not in ("sudo", "env", "time", "nohup")), "")
     tool = PurePosixPath(tool).name
     if re.fullmatch(r"[A-Za-z][\w.+-]{1,30}", tool) and tool != "cd":
-        ran = RelationFinding(source=Named("command", command), type="uses", target=Named("tool", tool), confidence=0.9)
+        ran = states(EntityName("command", command), "uses", EntityName("tool", tool), 0.9)
         return Findings(entities=tuple(found), relations=(ran,))
     return Findings(entities=tuple(found))
 
@@ -97,11 +97,11 @@ def errors(event: Event, before: Sequence[Event]) -> Findings:
     error = error_of(event)
     if not error:
         return Findings()
-    found = EntityFinding(type="error", name=error, confidence=0.9)
+    found = EntityFinding(type="error", name=error)
     own = [path for path in _framed(event) if "site-packages" not in path and "node_modules" not in path]
     if not own:
         return Findings(entities=(found,))
-    where = RelationFinding(source=Named("error", error), type="occurs_in", target=Named("file", own[-1]), confidence=0.8)
+    where = states(EntityName("error", error), "occurs_in", EntityName("file", own[-1]), 0.8)
     return Findings(entities=(found,), relations=(where,))
 
 
@@ -121,19 +121,17 @@ def tests(event: Event, before: Sequence[Event]) -> Findings:
     said = {"last": event.outcome[:40]} if event.outcome and len(names) == 1 else {}
     chosen = [name for name in names if name][:_MOST]
     return Findings(
-        entities=tuple(EntityFinding(type="test", name=name, properties=said, confidence=0.9) for name in chosen),
+        entities=tuple(EntityFinding(type="test", name=name, properties=said) for name in chosen),
         relations=tuple(
-            RelationFinding(
-                source=Named("file", name.partition("::")[0]), type="contains", target=Named("test", name), confidence=0.9
-            )
+            states(EntityName("file", name.partition("::")[0]), "contains", EntityName("test", name), 0.9)
             for name in chosen
             if "::" in name
         ),
     )
 
 
-def _file(path: str, confidence: float) -> EntityFinding:
-    return EntityFinding(type="file", name=path, confidence=confidence)
+def _file(path: str) -> EntityFinding:
+    return EntityFinding(type="file", name=path)
 
 
 def _source(event: Event) -> str:

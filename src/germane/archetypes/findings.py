@@ -2,51 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from germane.errors import InvalidInput
 from germane.events.event import Event
+from germane.graph.findings import EntityFinding, EntityName, RelationFinding
 
-__all__ = ["EntityFinding", "Extractor", "Findings", "Named", "PatternHint", "RelationFinding", "merged"]
+__all__ = ["Extractor", "Findings", "PatternHint", "merged", "states"]
 
 _MAX_ENTITIES = _MAX_RELATIONS = 64
 _MAX_HINTS = 4
 """Of one event; what an extractor finds beyond them is left out."""
 _MAX_NAME, _MAX_TYPE, _MAX_ACTION = 256, 64, 1_000
 """Characters. What is longer names nothing, and is left out."""
-
-
-class Named(NamedTuple):
-    """An entity by its type and its name."""
-
-    type: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntityFinding:
-    """An entity that an event mentions. `properties` are merged into those that are known of it."""
-
-    type: str
-    name: str
-    aliases: tuple[str, ...] = ()
-    properties: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    confidence: float = 0.8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelationFinding:
-    """How one entity stands to another, by what an event says. Both are stored too. With `exclusive`, it ends other relations
-    of the same source and type: one customer has one plan."""
-
-    source: Named
-    type: str
-    target: Named
-    weight: float = 1.0
-    confidence: float = 0.8
-    exclusive: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +48,16 @@ in its session, oldest first, whose long texts are cut to their beginning and en
 called before the transaction, once for each event."""
 
 
+def states(source: EntityName, type: str, target: EntityName, confidence: float) -> RelationFinding:
+    """Returns the relation that an event states with this confidence, in [0, 1]."""
+    return RelationFinding(source=source, type=type, target=target, confidence=confidence)
+
+
 def merged(found: Iterable[Findings]) -> Findings:
-    """Returns all findings as one, each entity and relation once: the properties of an entity together, with the highest
-    confidence. The ends of relations are entities too. Raises `InvalidInput` for what isn't a `Findings`."""
-    entities: dict[Named, EntityFinding] = {}
-    relations: dict[tuple[Named, str, Named], RelationFinding] = {}
+    """Returns all findings as one, each entity and relation once, with all the properties that were found of an entity. The
+    ends of relations are entities too. Raises `InvalidInput` for what isn't a `Findings`."""
+    entities: dict[EntityName, EntityFinding] = {}
+    relations: dict[tuple[EntityName, str, EntityName], RelationFinding] = {}
     patterns: dict[tuple[str, tuple[str, ...]], PatternHint] = {}
     for one in found:
         if not isinstance(one, Findings):
@@ -91,10 +65,10 @@ def merged(found: Iterable[Findings]) -> Findings:
         for entity in one.entities:
             _add(entities, entity)
         for relation in one.relations:
-            ends = (Named(*relation.source), Named(*relation.target))
+            ends = (EntityName(*relation.source), EntityName(*relation.target))
             if all(_fits(*end) for end in ends) and _fits(relation.type, "-") and len(relations) < _MAX_RELATIONS:
                 for end in ends:
-                    _add(entities, EntityFinding(type=end.type, name=end.name, confidence=relation.confidence))
+                    _add(entities, EntityFinding(type=end.type, name=end.name))
                 if entities.keys() >= set(ends):
                     relations.setdefault((ends[0], relation.type, ends[1]), relation)
         for hint in one.patterns:
@@ -103,18 +77,16 @@ def merged(found: Iterable[Findings]) -> Findings:
     return Findings(entities=tuple(entities.values()), relations=tuple(relations.values()), patterns=tuple(patterns.values()))
 
 
-def _add(known: dict[Named, EntityFinding], one: EntityFinding) -> None:
-    name = Named(one.type, one.name)
+def _add(known: dict[EntityName, EntityFinding], one: EntityFinding) -> None:
+    name = EntityName(one.type, one.name)
     if not _fits(*name) or (name not in known and len(known) == _MAX_ENTITIES):
         return
     before = known.get(name)
     if before is not None:
-        one = EntityFinding(
-            type=one.type,
-            name=one.name,
+        one = replace(
+            one,
             aliases=tuple(dict.fromkeys((*before.aliases, *one.aliases))),
             properties={**before.properties, **one.properties},
-            confidence=max(before.confidence, one.confidence),
         )
     known[name] = one
 

@@ -40,3 +40,7 @@ class RecordedEvent:
     def id(self) -> str:
         """The id of the event; '' where it was refused."""
         return "" if self.event is None else self.event.id
+
+    def __repr__(self) -> str:
+        found = f"entities={len(self.entities)} relations={len(self.relations)} patterns={len(self.patterns)}"
+        return f"<RecordedEvent {self.id or f'refused by {self.refused_by}'} {found}>"

@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from germane.archetypes.findings import EntityFinding, Findings, Named, RelationFinding
+from germane.archetypes.findings import Findings, states
 from germane.archetypes.reading import text_of
 from germane.events.event import Event
 from germane.events.wording import content_of
+from germane.graph.findings import EntityFinding, EntityName
 
 __all__ = ["authors", "claims", "sources", "topics"]
 
@@ -33,20 +34,16 @@ def sources(event: Event, before: Sequence[Event]) -> Findings:
     written = [match[0].rstrip(_ENDS) for rule in (_LINK, _DOI) for match in rule.finditer(text)]
     linked = [one for one in written if not any(one != other and one in other for other in written[:_MOST])]
     names = list(dict.fromkeys((*own, *linked)))[:_MOST]
-    return Findings(
-        entities=tuple(EntityFinding(type="source", name=name, confidence=1.0 if name in own else 0.8) for name in names)
-    )
+    return Findings(entities=tuple(EntityFinding(type="source", name=name) for name in names))
 
 
 def authors(event: Event, before: Sequence[Event]) -> Findings:
     """The authors that the content names, each of the source that it is about."""
     names, about = _named(event, _AUTHOR), _named(event, _SOURCE)[:1]
     return Findings(
-        entities=tuple(EntityFinding(type="person", name=name, confidence=0.9) for name in names),
+        entities=tuple(EntityFinding(type="person", name=name) for name in names),
         relations=tuple(
-            RelationFinding(source=Named("person", name), type="wrote", target=Named("source", one), confidence=0.9)
-            for name in names
-            for one in about
+            states(EntityName("person", name), "wrote", EntityName("source", one), 0.9) for name in names for one in about
         ),
     )
 
@@ -55,11 +52,9 @@ def claims(event: Event, before: Sequence[Event]) -> Findings:
     """The claims that the content states, each of at most 256 characters, with the source that makes them."""
     names, about = _named(event, _CLAIM), _named(event, _SOURCE)[:1]
     return Findings(
-        entities=tuple(EntityFinding(type="claim", name=name, confidence=0.8) for name in names),
+        entities=tuple(EntityFinding(type="claim", name=name) for name in names),
         relations=tuple(
-            RelationFinding(source=Named("source", one), type="claims", target=Named("claim", name), confidence=0.8)
-            for name in names
-            for one in about
+            states(EntityName("source", one), "claims", EntityName("claim", name), 0.8) for name in names for one in about
         ),
     )
 
@@ -68,11 +63,9 @@ def topics(event: Event, before: Sequence[Event]) -> Findings:
     """The topics that the content names, each of the source that it is about."""
     names, about = _named(event, _TOPIC), _named(event, _SOURCE)[:1]
     return Findings(
-        entities=tuple(EntityFinding(type="topic", name=name, confidence=0.9) for name in names),
+        entities=tuple(EntityFinding(type="topic", name=name) for name in names),
         relations=tuple(
-            RelationFinding(source=Named("source", one), type="about", target=Named("topic", name), confidence=0.8)
-            for name in names
-            for one in about
+            states(EntityName("source", one), "about", EntityName("topic", name), 0.8) for name in names for one in about
         ),
     )
 

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from germane.archetypes.findings import EntityFinding, Findings, Named, RelationFinding
+from germane.archetypes.findings import Findings, states
 from germane.archetypes.reading import text_of
 from germane.events.event import Event
 from germane.events.wording import content_of
+from germane.graph.findings import EntityFinding, EntityName
 
 __all__ = ["customers", "orders", "products", "tickets"]
 
@@ -31,14 +32,14 @@ def customers(event: Event, before: Sequence[Event]) -> Findings:
     """The customer of the event, who has its tickets and orders. With an address in `email`, that is an alias."""
     names = _named(event, _CUSTOMER)
     email = next(_named(event, ("email", "customer_email")), "")
-    found = [EntityFinding(type="customer", name=name, aliases=(email,) if email else (), confidence=1.0) for name in names]
+    found = [EntityFinding(type="customer", name=name, aliases=(email,) if email else ()) for name in names]
     if not found and email:
-        found = [EntityFinding(type="customer", name=email, confidence=1.0)]
+        found = [EntityFinding(type="customer", name=email)]
     theirs = [("ticket", name) for name in _named(event, _TICKET)] + [("order", name) for name in _named(event, _ORDER)]
     return Findings(
         entities=tuple(found),
         relations=tuple(
-            RelationFinding(source=Named("customer", found[0].name), type="has", target=Named(type, name), confidence=0.9)
+            states(EntityName("customer", found[0].name), "has", EntityName(type, name), 0.9)
             for type, name in (theirs if len(found) == 1 else ())
         ),
     )
@@ -50,20 +51,14 @@ def tickets(event: Event, before: Sequence[Event]) -> Findings:
     written = [_LABEL.sub("", match[0]).strip() or match[0] for match in _TICKET_TEXT.finditer(text_of(event))]
     names = list(dict.fromkeys((*own, *written)))[:_MOST]
     state = {"state": event.outcome[:40]} if event.outcome and len(names) == 1 else {}
-    return Findings(
-        entities=tuple(
-            EntityFinding(type="ticket", name=name, properties=state, confidence=1.0 if name in own else 0.7) for name in names
-        )
-    )
+    return Findings(entities=tuple(EntityFinding(type="ticket", name=name, properties=state) for name in names))
 
 
 def orders(event: Event, before: Sequence[Event]) -> Findings:
     """Orders and invoices by number."""
     own = list(_named(event, _ORDER))
     names = list(dict.fromkeys((*own, *(match[1] for match in _ORDER_TEXT.finditer(text_of(event))))))[:_MOST]
-    return Findings(
-        entities=tuple(EntityFinding(type="order", name=name, confidence=1.0 if name in own else 0.8) for name in names)
-    )
+    return Findings(entities=tuple(EntityFinding(type="order", name=name) for name in names))
 
 
 def products(event: Event, before: Sequence[Event]) -> Findings:
@@ -71,11 +66,9 @@ def products(event: Event, before: Sequence[Event]) -> Findings:
     names = list(_named(event, _PRODUCT))[:_MOST]
     about = [("ticket", name) for name in _named(event, _TICKET)] + [("order", name) for name in _named(event, _ORDER)]
     return Findings(
-        entities=tuple(EntityFinding(type="product", name=name, confidence=1.0) for name in names),
+        entities=tuple(EntityFinding(type="product", name=name) for name in names),
         relations=tuple(
-            RelationFinding(source=Named(*one), type="concerns", target=Named("product", name), confidence=0.8)
-            for name in names
-            for one in about
+            states(EntityName(*one), "concerns", EntityName("product", name), 0.8) for name in names for one in about
         ),
     )
 
