@@ -14,6 +14,7 @@ from typing import Any
 from germane.graph.entity import Entity
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Relation
+from germane.graph.shown import entity_hash, pattern_hash, relation_hash
 from germane.pipeline.gather.mentioned import EntityLookup, known_by, lacks_what_is_filtered
 from germane.store import ScopedStore
 from germane.types.candidate import Candidate, Provenance, Sensitivity
@@ -118,6 +119,7 @@ def from_entity(entity: Entity, query: Query, *, mentioned: bool) -> Candidate:
         kinds=("entity",),
         sensitivity=entity.sensitivity,
         title=entity.name,
+        content_hash=entity_hash(entity.type, entity.name, entity.properties),
         graph=GraphItem(
             shown=shown,
             prior=_MENTIONED if mentioned else _SALIENT * _part(salience),
@@ -145,8 +147,9 @@ def from_relation(relation: Relation, source: Entity, target: Entity, *, depth: 
         created_at=relation.updated_at,
         kinds=("relation",),
         confidence=_part(relation.confidence),
-        sensitivity=max(source.sensitivity, target.sensitivity, key=_STRICTNESS.index),
+        sensitivity=max(relation.sensitivity, source.sensitivity, target.sensitivity, key=_STRICTNESS.index),
         title=relation.type,
+        content_hash=relation_hash(source.name, relation.type, target.name, relation.valid_to),
         provenance=Provenance(refs=relation.refs),
         graph=GraphItem(shown=shown, prior=likely * score, salience=score),
     )
@@ -162,6 +165,7 @@ def from_pattern(pattern: Pattern) -> Candidate:
         text=pattern.action,
         created_at=pattern.updated_at,
         kinds=("pattern",),
+        content_hash=pattern_hash(pattern.action),
         sensitivity=pattern.sensitivity,
         graph=GraphItem(
             shown=PatternText(action=pattern.action, successes=pattern.successes, applications=pattern.applications),

@@ -19,7 +19,9 @@ __all__ = ["EntityLookup", "KnownEntities", "known_by", "lacks_what_is_filtered"
 
 _SALIENT = 10
 """The most salient entities that are offered whatever the query names (GRAPH-6)."""
-_MAX_KEYS, _MAX_MENTIONED = 96, 50
+_MAX_KEYS, _MAX_SHORT, _MAX_MENTIONED = 96, 16, 50
+_SHORT = "~"
+"""How the key of a short form begins (`graph/aliases.py`)."""
 _MAX_WORDS, _MAX_RUN = 64, 3
 """Words of the query that are read for names of several words, and the words of the longest such name."""
 _MAX_CHARACTERS, _MAX_UNSPACED = 48, 6
@@ -35,9 +37,11 @@ class KnownEntities(NamedTuple):
 
 
 def mention_keys(query: Query) -> tuple[str, ...]:
-    """The name keys that the query may name an entity by, at most 96: of its identifiers, names, quoted phrases and words, and
-    of two or three words in a row."""
-    return tuple(islice(dict.fromkeys(key for name in _names(query) if (key := name_key(name))), _MAX_KEYS))
+    """The name keys that the query may name an entity by, at most 96: of its identifiers, names, quoted phrases and words, of
+    two or three words in a row, and the short forms that its identifiers and names may be."""
+    keys = dict.fromkeys(key for name in _names(query) if (key := name_key(name)))
+    short = (f"{_SHORT}{key}" for name in (*query.identifiers, *query.names) if (key := name_key(name)))
+    return tuple(dict.fromkeys((*islice(keys, _MAX_KEYS - _MAX_SHORT), *islice(short, _MAX_SHORT))))
 
 
 def _names(query: Query) -> Iterator[str]:
