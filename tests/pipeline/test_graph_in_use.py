@@ -169,9 +169,13 @@ async def test_the_default_strategy_never_asks_the_graph(agent: Agent) -> None:
 
 @pytest.mark.requirement("ENGINE-5")
 async def test_why_tells_what_became_of_an_entity(agent: Agent) -> None:
-    """It was a candidate, and went in."""
+    """It went in, or no source of the strategy offers entities, or this one wasn't reached."""
     await filled(agent)
     context = await asked(agent, strategy=_with_graph())
     entity: Candidate = next(item.scored.candidate for item in context.items if item.category == "entity")
-    told = await agent.why(entity.id, context)
-    assert told.outcome == "injected"
+    assert (await agent.why(entity.id, context)).outcome == "injected"
+    assert f"entity {entity.title!r} {entity.id}" in context.explain()
+    plain = await asked(agent, strategy="verbose")
+    assert (await agent.why(entity.id, plain)).reason == "entities"
+    elsewhere = await asked(agent, strategy=_with_graph(), filters=Filters(entity_types=("file",)))
+    assert (await agent.why(entity.id, elsewhere)).outcome == "not_reached"
