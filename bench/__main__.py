@@ -16,6 +16,7 @@ minilm         time of a query's vector and of a search with MiniLM
 linear         whether CPU time of every function that reads text is linear in its length
 memory_tool    whether a path leaves /memories, and whether an edit of two conversations on one file is lost
 blocks         memory blocks: editors, rewrites and renderings at random; time and stored size
+graph          time to record, look up and walk among many entities and relations
 forgery        whether hostile content can forge germane's delimiters
 crowd DATA     calibration of probabilities by store size
 tuning DATA    recall by relevance floor and recency weight
@@ -32,6 +33,7 @@ leftover       tasks, threads, files and memory left after 10,000 time-outs
 soak           the long runs in turn: blocks, budget, digest, forgery, linear, proven, roundtrip, leftover, kills …
 secrets DATA   secrets that are recognised, false alarms, and the cost of the search
 embedders DATA questions in thirteen scripts, and texts a second, of the embedders without a network
+entities       precision and recall of the entities that rules find, and of merged names
 distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
 peers …        comparison with other libraries
@@ -54,11 +56,13 @@ from bench import (
     digest,
     distil,
     embedders,
+    entities,
     evaluated,
     forgery,
     forgetting,
     giant,
     golden,
+    graph,
     ingest,
     keyword,
     kills,
@@ -119,6 +123,8 @@ def main() -> int:
             latency.main(rest)
         case "burst":
             burst.main(rest)
+        case "graph":
+            graph.main(rest)
         case "consolidation":
             consolidation.main(rest)
         case "remembering":
@@ -161,6 +167,8 @@ def main() -> int:
             return memory_tool.main(rest)
         case "embedders":
             embedders.main(rest)
+        case "entities":
+            return entities.main(rest)
         case "distil":
             return distil.main(rest)
         case "golden":

@@ -105,7 +105,14 @@ def alias_score(messages: Iterable[LabelledMessage], *, one_scope: bool = False)
             elif otherwise and merged is None and known is not None:
                 errors.append(f"{message.id}: {mention.type} {mention.name} wasn't merged with {known.name}")
             counts["right"] += otherwise and merged is not None and merged.thing == thing
-            _learn(index, first, merged if merged is not None and merged.thing == thing else known, mention.type, mention.name, thing)
+            _learn(
+                index,
+                first,
+                merged if merged is not None and merged.thing == thing else known,
+                mention.type,
+                mention.name,
+                thing,
+            )
     return AliasScore(
         mentions=counts["mentions"],
         otherwise=counts["otherwise"],
@@ -144,8 +151,8 @@ def _report(half: Half, *, with_errors: bool) -> None:
         aliases = alias_score(messages, one_scope=one_scope)
         print(
             f"aliases, {what}: {aliases.right} of {aliases.otherwise} merged rightly"
-            f" ({100 * aliases.right / max(1, aliases.otherwise):.1f} %), {aliases.wrong} of {aliases.mentions} mentions wrongly"
-            f" ({100 * aliases.wrong / max(1, aliases.mentions):.1f} %)"
+            f" ({100 * aliases.right / max(1, aliases.otherwise):.1f} %), {aliases.wrong} of {aliases.mentions} mentions"
+            f" wrongly ({100 * aliases.wrong / max(1, aliases.mentions):.1f} %)"
         )
         if with_errors and half == "dev":
             print("\n".join(aliases.errors))
@@ -159,7 +166,8 @@ def _time() -> None:
         texts = [message.text for message in (*sample("dev"), *sample("report")) if low <= len(message.text) <= high]
         for name, call in (("entities", extract_entities), ("entities and relations", _both)):
             spent = min(timeit.repeat(lambda texts=texts, call=call: [call(text) for text in texts], number=5, repeat=5)) / 5  # type: ignore[misc]
-            print(f"{name}, {what}: {1e6 * spent / max(1, len(texts)):.0f} µs a message of {sum(map(len, texts)) // len(texts)} characters")
+            size = sum(map(len, texts)) // len(texts)
+            print(f"{name}, {what}: {1e6 * spent / len(texts):.0f} µs a message of {size} characters")
 
 
 def _both(text: str) -> object:

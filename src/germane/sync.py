@@ -71,6 +71,7 @@ class Germane:
         extraction: bool | None = None,
         llm: LLMArgument | None = None,
         archetype: str | Archetype | None = None,
+        entities: bool | None = None,
     ) -> Germane:
         opened = front.Germane.open(
             path,
@@ -87,6 +88,7 @@ class Germane:
             extraction=extraction,
             llm=llm,
             archetype=archetype,
+            entities=entities,
         )
         return cls(opened)
 

@@ -23,8 +23,10 @@ TWINS: Mapping[str, frozenset[str]] = {
     "ClientBlocks": frozenset({"grpc.blocking_blocks", "grpc.client_blocks"}),
     "EventLog": frozenset({"api.agent_events", "api.blocking_events"}),
     "Germane": frozenset({"api.germane", "sync"}),
+    "KnownGraph": frozenset({"api.agent_graph", "api.blocking_graph"}),
     "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),
     "MemoryBlocks": frozenset({"api.agent_blocks", "api.blocking_blocks"}),
+    "Patterns": frozenset({"api.agent_graph", "api.blocking_graph"}),
     "Recollections": frozenset({"api.agent_memories", "api.blocking_agent"}),
 }
 """Classes that exist twice on purpose, once to await and once blocking, with the modules that define them."""

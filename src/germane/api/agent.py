@@ -12,6 +12,7 @@ from typing import Any, overload
 from germane.api.agent_blocks import MemoryBlocks
 from germane.api.agent_contents import AgentContents
 from germane.api.agent_events import EventLog
+from germane.api.agent_graph import KnownGraph
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.builder.builder import Builder
@@ -59,6 +60,7 @@ class Agent(AgentContents):
         self.memories = Recollections(parts.store.within(scope), scope, parts.clock, parts.secrets)
         self.blocks = MemoryBlocks(parts, scope)
         self.events = EventLog(parts, scope, self._archetype)
+        self.graph = KnownGraph(parts, scope)
 
     async def assemble(
         self,
@@ -217,7 +219,7 @@ class Agent(AgentContents):
         them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call
         writes nothing."""
         scope = self.scope.within(session)
-        origin = origin_of(scope, source_kind, channel, self._parts)
+        origin = origin_of(scope, source_kind, channel, self._parts, self._archetype)
         listed(messages, RECORDED)
         recording = Recording(
             self._scoped(scope).journal,

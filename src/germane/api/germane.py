@@ -69,10 +69,12 @@ class Germane:
         extraction: bool | None = None,
         llm: LLMArgument | None = None,
         archetype: str | Archetype | None = None,
+        entities: bool | None = None,
     ) -> None:
         self._secrets, self._archetype = secrets, archetype
         self._dimensions, self._embedder_model, self._llm = dimensions, embedder_model, llm
         settings = settings if extraction is None else replace(settings, extraction=extraction)
+        settings = settings if entities is None else replace(settings, entities=entities)
         self._path, self._settings, self._embedder, self._relevance = path, settings, embedder, relevance
         self._clock, self._sources, self._freeze, self._warm = clock, sources, freeze, warm
         self._parts: Parts | None = None
@@ -95,6 +97,7 @@ class Germane:
         extraction: bool | None = None,
         llm: LLMArgument | None = None,
         archetype: str | Archetype | None = None,
+        entities: bool | None = None,
     ) -> Germane:
         """A germane over the store in the file at `path`, which is created if need be (`:memory:` keeps nothing).
 
@@ -112,7 +115,8 @@ class Germane:
         that store and search only: the first assembly then loads the vocabulary and is late. `secrets` overrides the settings'
         policy on secrets in what is stored: `redact` (default), `tag`, `refuse` or `off`. `archetype` is one whose extractors
         read what is recorded: `coding`, `support`, `research`, one of the settings', or an `Archetype` (default: the settings',
-        which is none).
+        which is none). `entities` says whether messages are searched for the entities that they mention (default: the
+        settings', which is no; with an archetype they are).
 
         Opened with `async with Germane.open(…) as germane:`, or with `germane = await Germane.open(…)` and closed with `await
         germane.close()`. Raises `InvalidInput`. Opening raises `StoreUnavailable`, `StoreCorrupt`, `StoreTooNew`,
@@ -127,8 +131,9 @@ class Germane:
         if not isinstance(relevance, Relevance | str | Path | None):
             raise InvalidInput(f"relevance must be a TOML file's path or a Relevance, not {type(relevance).__name__}")
         policy = None if secrets is None else secret_policy(secrets)
-        if not isinstance(extraction, bool | None):
-            raise InvalidInput(f"extraction must be True or False, not {type(extraction).__name__}")
+        for name, switch in (("extraction", extraction), ("entities", entities)):
+            if not isinstance(switch, bool | None):
+                raise InvalidInput(f"{name} must be True or False, not {type(switch).__name__}")
         if not isinstance(settings, Settings):
             settings = Settings.load(settings, os.environ)
         return cls(
@@ -146,6 +151,7 @@ class Germane:
             extraction=extraction,
             llm=llm,
             archetype=archetype,
+            entities=entities,
         )
 
     def __await__(self) -> Generator[Any, Any, Self]:

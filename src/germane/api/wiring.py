@@ -92,6 +92,8 @@ class Parts:
     """Whether recording looks for memories in the users' own turns."""
     archetype: Archetype | None = None
     """Whose extractors read what is recorded, unless an agent or a call names another one."""
+    entities: bool = False
+    """Whether recording looks for the entities that messages mention where no archetype is set."""
     extraction_worker: ExtractionWorker | None = None
     """Where an LLM is configured."""
 
@@ -196,6 +198,7 @@ async def wire(
         clock=clock,
         secrets=secrets or settings.secrets,
         extraction=settings.extraction,
+        entities=settings.entities,
         extraction_worker=worker,
     )
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from germane.archetypes import causes, coding, research, support
 from germane.archetypes.archetype import Archetype, ContextWeights
 from germane.archetypes.findings import Extractor
+from germane.archetypes.names import names
 
 __all__ = ["BUILT_IN", "CODING", "EXTRACTORS", "RESEARCH", "SUPPORT"]
 
@@ -34,10 +35,17 @@ _SUPPORT: Mapping[str, Extractor] = MappingProxyType(
         "tickets": support.tickets,
         "orders": support.orders,
         "products": support.products,
+        "names": names,
     }
 )
 _RESEARCH: Mapping[str, Extractor] = MappingProxyType(
-    {"sources": research.sources, "authors": research.authors, "claims": research.claims, "topics": research.topics}
+    {
+        "sources": research.sources,
+        "authors": research.authors,
+        "claims": research.claims,
+        "topics": research.topics,
+        "names": names,
+    }
 )
 EXTRACTORS: Mapping[str, Extractor] = MappingProxyType({**_CODING, **_SUPPORT, **_RESEARCH})
 """All built-in extractors, by name."""

@@ -1,7 +1,7 @@
 """Aliases: the form of a name under which an entity is looked up, and whether a found name is one that is known already.
 
-A store keeps an entity under `index_keys` of its name and aliases, and looks a found name up by `lookup_keys`. A key that begins
-with `~` is a short form: the words, initials or base name of a longer name. Ambiguity never merges.
+A store keeps an entity under `index_keys` of its name and aliases, and looks a found name up by `lookup_keys`. A key that
+begins with `~` is a short form: the words, initials or base name of a longer name. Ambiguity never merges.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Generic, Literal, Protocol, TypeVar
 
+from germane.graph.extraction.days import date_key
 from germane.graph.name_forms import (
     first_forms,
     fits_organisation,
@@ -24,7 +25,6 @@ from germane.graph.name_forms import (
     without_legal_form,
     without_titles,
 )
-from germane.graph.extraction.days import date_key
 from germane.text.normal import fold
 
 __all__ = ["MAX_KEYS", "Named", "Resolution", "index_keys", "lookup_keys", "name_key", "resolve"]
@@ -72,7 +72,8 @@ def name_key(name: str, type: str = "") -> str:
     Returns '' for a name without content."""
     if len(name) > _MAX_NAME:
         return f"{' '.join(fold(name[:100]).split())} {blake2b(name.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
-    return _key(name, type)
+    key = _key(name, type)
+    return key if key.split() else ""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -103,7 +104,7 @@ def _key(name: str, type: str) -> str:
             return tool_alias(key)
         case "place":
             return place_alias(key)
-    return key.strip(".,;:!?*_`\"") or key
+    return key.strip('.,;:!?*_`"') or key
 
 
 def _url(name: str) -> str:
@@ -117,7 +118,7 @@ def index_keys(name: str, type: str) -> tuple[str, ...]:
     key = name_key(name, type)
     if not key or len(name) > _MAX_NAME:
         return (key,) if key else ()
-    return tuple(dict.fromkeys([key, *(_SHORT + form for form in _short_forms(key, type))]))[:MAX_KEYS]
+    return tuple(dict.fromkeys([key, *(_SHORT + form for form in _short_forms(key, type) if form)]))[:MAX_KEYS]
 
 
 def lookup_keys(name: str, type: str) -> tuple[str, ...]:
@@ -132,7 +133,13 @@ def lookup_keys(name: str, type: str) -> tuple[str, ...]:
             for form in first_forms(key):
                 keys += [form, _SHORT + form]
         case "person":
-            keys += [words[0], words[-1], *first_forms(words[0]), *(f"{form} {words[-1]}" for form in first_forms(words[0]))]
+            keys += [
+                words[0],
+                words[-1],
+                *(" ".join(words[:size]) for size in range(2, min(len(words), 5))),
+                *first_forms(words[0]),
+                *(f"{form} {words[-1]}" for form in first_forms(words[0])),
+            ]
         case "organisation":
             keys += [*prefixes(words), *([initials(words)] if len(words) > 1 else [])]
         case "file":
@@ -212,7 +219,9 @@ def _fits(key: str, type: str, others: Iterable[str]) -> bool:
         case "file":
             return all(_ends(key, other) or _ends(other, key) for other in others)
         case "commit":
-            return all(min(len(key), len(other)) >= _MIN_HASH and (key.startswith(other) or other.startswith(key)) for other in others)
+            return all(
+                min(len(key), len(other)) >= _MIN_HASH and (key.startswith(other) or other.startswith(key)) for other in others
+            )
     return False
 
 

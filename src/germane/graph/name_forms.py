@@ -21,10 +21,38 @@ __all__ = [
     "without_titles",
 ]
 
-_MAX_FORMS, _MAX_WORDS = 12, 8
+_MAX_FORMS, _MAX_WORDS, _READ = 12, 8, 512
 _MIN_SHORT, _MIN_INITIALS = 3, 3
 _STATUS = re.compile(r"(?:http|status|\b)(?:[/ ][a-z0-9. ]{0,20})?\b([1-5]\d\d)\b")
-_SMALL = frozenset("of the for and & de la le du des der die das von und et y e del della di da do dos das".split())
+_SMALL = frozenset(
+    [
+        "of",
+        "the",
+        "for",
+        "and",
+        "&",
+        "de",
+        "la",
+        "le",
+        "du",
+        "des",
+        "der",
+        "die",
+        "das",
+        "von",
+        "und",
+        "et",
+        "y",
+        "e",
+        "del",
+        "della",
+        "di",
+        "da",
+        "do",
+        "dos",
+        "das",
+    ]
+)
 _TOOLS: Mapping[str, str] = MappingProxyType(
     {
         "postgres": "postgresql", "k8s": "kubernetes", "js": "javascript", "ts": "typescript", "node": "node.js",
@@ -108,7 +136,7 @@ def prefixes(words: Sequence[str]) -> tuple[str, ...]:
 
 def is_generic(words: Sequence[str]) -> bool:
     """Returns whether these words alone may mean many organisations: `bank of`, `deutsche`, `new york`, `anna`."""
-    if words[-1] in _SMALL or " ".join(words) in folded("places", "places"):
+    if not words or words[-1] in _SMALL or " ".join(words) in folded("places", "places"):
         return True
     if len(words) == 1 and words[0] in folded("people", "first_names"):
         return True
@@ -117,8 +145,8 @@ def is_generic(words: Sequence[str]) -> bool:
 
 def fits_organisation(key: str, other: str) -> bool:
     """Returns whether two folded names may be of one organisation: one is the beginning of the other, or its initials."""
-    short, long = sorted((key.split(), other.split()), key=len)
-    if len(short) == len(long):
+    short, long = sorted((key[:_READ].split(), other[:_READ].split()), key=len)
+    if not short or len(short) == len(long):
         return False
     if short == long[: len(short)]:
         return not is_generic(short)
@@ -128,10 +156,10 @@ def fits_organisation(key: str, other: str) -> bool:
 def fits_person(key: str, others: Iterable[str]) -> bool:
     """Returns whether a folded name may be of the person who has the `others`: it says the same first and last name, as far as
     both say them, as each of them, and shares a name with one that tells."""
-    words = key.split()
+    words = key[:_READ].split()
     sure = False
     for other in others:
-        fit = _compared(words, other.split())
+        fit = _compared(words, other[:_READ].split())
         if fit is False:
             return False
         sure = sure or fit is True
@@ -140,6 +168,8 @@ def fits_person(key: str, others: Iterable[str]) -> bool:
 
 def _compared(one: Sequence[str], other: Sequence[str]) -> bool | None:
     """True where two names share a name, False where they contradict each other, None where neither."""
+    if not one or not other:
+        return False
     if len(one) > 1 and len(other) > 1:
         return (one[-1] == other[-1] and _same_first(one[0], other[0])) or (set(one) < set(other) or set(other) < set(one))
     if len(one) == 1 and len(other) == 1:
@@ -150,9 +180,14 @@ def _compared(one: Sequence[str], other: Sequence[str]) -> bool | None:
 
 def _same_first(one: str, other: str) -> bool:
     """Whether two first names are the same, or one is the other's short form."""
-    if one == other or _stem(one) == _stem(other) and not one.isascii():
+    if one == other or (_stem(one) == _stem(other) and not one.isascii()):
         return True
-    if other in first_forms(one) or one in first_forms(other) or _stem(other) in first_forms(one) or _stem(one) in first_forms(other):
+    if (
+        other in first_forms(one)
+        or one in first_forms(other)
+        or _stem(other) in first_forms(one)
+        or _stem(one) in first_forms(other)
+    ):
         return True
     short, long = sorted((one, other), key=len)
     if not _MIN_SHORT <= len(short) <= 5 or len(long) < len(short) + 2 or not long.startswith(short):

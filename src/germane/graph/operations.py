@@ -21,6 +21,7 @@ __all__ = [
     "EndRelation",
     "EntitiesById",
     "EntitiesNamed",
+    "GraphStored",
     "MergeEntities",
     "OpenRelations",
     "PatternById",
@@ -30,6 +31,7 @@ __all__ = [
     "PutPattern",
     "PutRelation",
     "RelationsById",
+    "ThingsStored",
 ]
 
 
@@ -75,6 +77,20 @@ class PatternsWithAction(Read[tuple[Pattern, ...]]):
     """The scope's own patterns with this action."""
 
     action: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThingsStored(Read[frozenset[str]]):
+    """Those of these ids that are the scope's own messages, memories or archival entries."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStored(Read[frozenset[str]]):
+    """Those of these ids that are the scope's own entities, relations or patterns."""
+
+    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

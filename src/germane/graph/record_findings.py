@@ -6,7 +6,7 @@ counts, and none otherwise: an ambiguous name never merges two entities, but mak
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -75,21 +75,24 @@ def link_findings(
 
 
 def same_entity(
-    type: str, keys: Sequence[str], known: dict[str, tuple[Entity, ...]] | Any, more: Iterable[Entity] = ()
+    type: str, keys: Sequence[str], known: Mapping[str, tuple[Entity, ...]], more: Iterable[Entity] = ()
 ) -> Entity | None:
-    """Returns the one entity of this type that has one of the keys (the main one first): of several the one whose own name has
-    it; None where that doesn't tell. `known` has the stored entities by key, `more` others that count as they are."""
+    """Returns the one entity of this type that has the first of the keys, else one of the others: of several the one whose own
+    name it is; None where that doesn't tell. `known` has the stored entities by key, `more` others that count as they are."""
     fresh = {entity.id: entity for entity in more}
-    for key in dict.fromkeys(keys):
-        stored = [fresh.get(entity.id, entity) for entity in known.get(key, ()) if entity.type == type]
-        stored += [entity for entity in fresh.values() if entity.type == type and key in keys_of(entity)]
-        having = {entity.id: entity for entity in stored}
-        own = [entity for entity in having.values() if name_key(entity.name) == key]
-        chosen = own or list(having.values())
-        if len(chosen) == 1:
-            return chosen[0]
+    main, *rest = dict.fromkeys(keys)
+    for these in ([main], rest):
+        having, own = dict[str, Entity](), dict[str, Entity]()
+        for key in these:
+            stored = [fresh.get(entity.id, entity) for entity in known.get(key, ())]
+            for entity in (*stored, *(one for one in fresh.values() if key in keys_of(one))):
+                if entity.type == type:
+                    having[entity.id] = entity
+                    if name_key(entity.name) == key:
+                        own[entity.id] = entity
+        chosen = tuple((own or having).values())
         if chosen:
-            return None
+            return chosen[0] if len(chosen) == 1 else None
     return None
 
 
@@ -142,8 +145,9 @@ def _relations(
     sensitivity: Sensitivity,
 ) -> Generator[Read[Any], Any, tuple[list[Change], tuple[Relation, ...]]]:
     wanted = list[tuple[RelationFinding, Relation]]()
+    by_name = {EntityName(one.type, key): one for one in reversed(found.values()) for key in keys_of(one)} | found
     for finding in relations:
-        ends = [found.get(EntityName(one.type, name_key(one.name))) for one in (finding.source, finding.target)]
+        ends = [by_name.get(EntityName(one.type, name_key(one.name))) for one in (finding.source, finding.target)]
         if len(wanted) == MAX_FINDINGS:
             break
         if ends[0] is None or ends[1] is None or not 0 < len(finding.type) <= _MAX_TYPE:

@@ -6,6 +6,7 @@ dimensions = 768                 # GERMANE_DIMENSIONS; the length of an endpoint
 nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; default: a random key that the store creates and keeps
 secrets = "redact"               # GERMANE_SECRETS; what happens to secrets in what is stored: redact, tag, refuse or off
 extraction = true                # GERMANE_EXTRACTION; whether recording extracts memories from the users' own turns, by rules
+entities = false                 # GERMANE_ENTITIES; whether recording looks for the entities that messages mention, by rules
 llm = "openai:gpt-4o-mini"       # GERMANE_LLM; extracts memories in the background; default: none
 llm_tokens_per_day = 500000      # GERMANE_LLM_TOKENS_PER_DAY; by default as many as there is work for
 archetype = "coding"             # GERMANE_ARCHETYPE; whose extractors read what is recorded; default: none
@@ -61,6 +62,7 @@ _PLAIN = (
     "nonce_key",
     "secrets",
     "extraction",
+    "entities",
     "llm",
     "llm_tokens_per_day",
     "relevance",
@@ -83,6 +85,8 @@ class Settings:
     nonce_key: bytes | None = None
     secrets: SecretPolicy = "redact"
     extraction: bool = True
+    entities: bool = False
+    """Whether recording looks for the entities that messages mention; with an archetype it always does."""
     llm: str | None = None
     llm_tokens_per_day: int | None = None
     archetype: str | None = None
@@ -113,7 +117,7 @@ class Settings:
             if (environ or {}).get(variable):
                 given[name] = ((environ or {})[variable], variable)
         dimensions, secrets = given.pop("dimensions", None), given.pop("secrets", None)
-        extraction = given.pop("extraction", None)
+        extraction, entities = given.pop("extraction", None), given.pop("entities", None)
         tokens = given.pop("llm_tokens_per_day", None)
         timeout = given.pop("consent_timeout", None)
         for value, setting in given.values():
@@ -123,6 +127,7 @@ class Settings:
             embedder=given["embedder"][0] if "embedder" in given else "distilled",
             dimensions=None if dimensions is None else _count(*dimensions),
             extraction=extraction is None or _switch(*extraction),
+            entities=entities is not None and _switch(*entities),
             llm=(given["llm"][0] or None) if "llm" in given else None,
             llm_tokens_per_day=None if tokens is None else _count(*tokens),
             consent_timeout=300 if timeout is None else _count(*timeout, maximum=_YEAR),

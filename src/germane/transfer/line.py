@@ -18,7 +18,9 @@ from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.transfer.block_line import block_line
+from germane.transfer.graph_line import graph_line
 from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredBlock, StoredDirective, Thing
+from germane.transfer.stored_graph import StoredEntity, StoredPattern, StoredRelation
 from germane.types.candidate import Provenance
 from germane.types.inventory import Tombstone
 
@@ -30,7 +32,10 @@ VERSION = 3
 _UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_HOLDS = ("directives", "memories", "contradictions", "blocks", "entries", "sessions", "messages", "tombstones")
+_HOLDS = (
+    *("directives", "memories", "contradictions", "blocks", "entries", "sessions", "messages"),
+    *("entities", "relations", "patterns", "tombstones"),
+)
 _PROVENANCE = tuple(field.name for field in fields(Provenance))
 _NOT_WRITTEN = frozenset({"id", "kind", "content", "user", "secrets", "near_duplicates"})
 """Fields of a memory that are written otherwise, or that the store derives."""
@@ -78,6 +83,8 @@ def _parts(thing: Thing) -> tuple[str, dict[str, Any]]:
             return "session", {"session": named.pop("id"), **named}
         case Event():
             return "message", _message(thing)
+        case StoredEntity() | StoredRelation() | StoredPattern():
+            return graph_line(thing)
         case ContradictionRecord():
             return "contradiction", {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
         case Tombstone():

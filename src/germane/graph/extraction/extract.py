@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from germane.graph.extraction.days import hide_dates
 from germane.graph.extraction.found import MAX_FOUND, FoundEntity
+from germane.graph.extraction.lexicon import is_tool, tools
 from germane.graph.extraction.names import named
-from germane.graph.extraction.lexicon import is_tool
 from germane.graph.extraction.runs import runs
 from germane.graph.extraction.shapes import hide_phrases, shapes
 from germane.graph.extraction.tokens import HIDDEN, Tokens
@@ -39,7 +39,7 @@ def extract_entities(
     notable = list(tokens.notable())
     taken = set[int]()
     found.extend(shapes(tokens, taken, notable))
-    found.extend(_tools_in_prose(tokens, taken))
+    found.extend(_tools_in_prose(tokens, taken, notable))
     found.extend(named(tokens, tuple(runs(tokens, taken, notable)), known))
     if has_unspaced(work):
         found.extend(unspaced_names(work))
@@ -49,12 +49,16 @@ def extract_entities(
     return tuple({(one.type, one.name): one for one in reversed(found)}.values())[::-1][:MAX_FOUND]
 
 
-def _tools_in_prose(tokens: Tokens, taken: set[int]) -> list[FoundEntity]:
-    """Tools that are named in lower case, as `docker` is."""
+def _tools_in_prose(tokens: Tokens, taken: set[int], notable: Sequence[int]) -> list[FoundEntity]:
+    """Tools that are named in lower case, as `docker` is; those with punctuation behind them are among the notable tokens."""
     found = list[FoundEntity]()
-    for number, word in enumerate(tokens.raw()):
-        if word[0].islower() and number not in taken and is_tool(word.rstrip(".,:;!?")):
-            token = tokens[number]
+    raw = tokens.raw()
+    numbers = [number for number in notable if number not in taken and raw[number][0].islower()]
+    if not tools().isdisjoint(raw):
+        numbers += [number for number, word in enumerate(raw) if word in tools()]
+    for number in dict.fromkeys(numbers):
+        token = tokens[number]
+        if number not in taken and is_tool(token.word):
             taken.add(number)
             found.append(FoundEntity("tool", token.word, token.start, token.end, 0.85))
     return found

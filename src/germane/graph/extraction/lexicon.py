@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from germane.text.normal import fold
 
-__all__ = ["all_of", "cue", "folded", "is_tool", "kin", "nicknames", "stemmed", "without_ending", "words"]
+__all__ = ["all_of", "cue", "folded", "is_tool", "kin", "nicknames", "stemmed", "tools", "without_ending", "words"]
 
 _ENDINGS = ("ами", "ями", "ого", "ему", "ом", "ем", "ой", "ей", "ах", "ях", "ов", "ью")
 _VOWELS = "аяоеуюыиьйьё"
@@ -63,13 +63,14 @@ def without_ending(word: str) -> str:
 
 
 @cache
-def _tools() -> frozenset[str]:
+def tools() -> frozenset[str]:
+    """Returns the names of tools that count in any case, folded."""
     return folded("tools", "tools", "names", "unambiguous_commands")
 
 
 def is_tool(word: str) -> bool:
     """Returns whether this is the name of a tool, as it stands in prose."""
-    return word.lower() in _tools() or word in words("tools", "tools", "cased")
+    return word.lower() in tools() or word in words("tools", "tools", "cased")
 
 
 def all_of(names: Iterable[str]) -> frozenset[str]:

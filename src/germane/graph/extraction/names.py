@@ -7,7 +7,7 @@ from functools import cache
 
 from germane.graph.extraction.found import FoundEntity
 from germane.graph.extraction.lexicon import cue, folded, is_tool, kin, nicknames, stemmed, without_ending
-from germane.graph.extraction.runs import NameRun
+from germane.graph.extraction.runs import ABBREVIATIONS, NameRun
 from germane.graph.extraction.tokens import Tokens
 from germane.text.language import detect
 from germane.text.normal import fold
@@ -18,7 +18,34 @@ __all__ = ["named"]
 Judged = tuple[str, float]
 """A type and a confidence; `("", 0)` where nothing tells."""
 _NOTHING: Judged = ("", 0.0)
-_ARTICLES = frozenset("the der die das dem den la le el il lo o a os as het de my our his her their un une".split())
+_ARTICLES = frozenset(
+    [
+        "the",
+        "der",
+        "die",
+        "das",
+        "dem",
+        "den",
+        "la",
+        "le",
+        "el",
+        "il",
+        "lo",
+        "o",
+        "a",
+        "os",
+        "as",
+        "het",
+        "de",
+        "my",
+        "our",
+        "his",
+        "her",
+        "their",
+        "un",
+        "une",
+    ]
+)
 _NEAR = 4
 """Words before a name in which a verb is looked for."""
 
@@ -87,8 +114,8 @@ def _by_words(tokens: Tokens, run: NameRun) -> Judged:
     if words[0] in _first_names() or words[0].partition("-")[0] in _first_names():
         return "person", 0.85
     if words[0] in folded("people", "first_names", "weak") and whole not in _places():
-        if words[0] not in STOP["english"] and (not run.opens or count > 1):
-            return "person", 0.7
+        sure = words[0] not in STOP["english"] and (not run.opens or count > 1) and not _titled_work(tokens, run)
+        return ("person", 0.7) if sure else _NOTHING
     if count > 1 and words[0] in folded("places", "place_words", "first") and words[1] in _first_names() | _places():
         return "place", 0.7
     return _NOTHING
@@ -129,13 +156,14 @@ def _by_cues(tokens: Tokens, run: NameRun, german: bool) -> Judged:
 def _before(tokens: Tokens, run: NameRun) -> list[str]:
     """The folded words before the name in its sentence, the nearest first."""
     words = list[str]()
-    number = run.first
+    number = 0 if run.opens else run.first
     while number > 0 and len(words) < _NEAR + 1:
         gap = tokens.gap(number)
-        if any(mark in gap for mark in "\n.!?;:\0") and gap.strip(" ") not in (".", "'"):
-            break
         number -= 1
-        words.append(tokens.folded(number))
+        word = tokens.folded(number)
+        if any(mark in gap for mark in "\n.!?;:\0") and word not in ABBREVIATIONS:
+            break
+        words.append(word)
         if "," in gap and len(words) > 1:
             break
     return words + [""] * (2 - len(words))
@@ -150,8 +178,7 @@ def _person(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool) -
         return "person", 0.85
     if first in folded("people", "titles", "before") and len(first) > 2:
         return "person", 0.9
-    acronym = run.words[0].isupper() and len(run.words[0]) > 1
-    if acronym:
+    if run.words[0][:2].isupper() or _titled_work(tokens, run):
         return _NOTHING
     if (run.greeting or first in cue("greeting")) and count < 4 and "." not in gap and behind.strip(" ")[:1] in (*",!.?", "\n"):
         return "person", 0.75
@@ -171,11 +198,19 @@ def _person(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool) -
         return "person", 0.65
     if first in cue("toward_person") and second in cue("before_to_person") and count < 4:
         return "person", 0.7
+    if run.opens and count == 1 and run.folded[0].endswith(("ing", "ed", "ly")):
+        return _NOTHING
     if following in cue("said") and behind == " " and count < 4 and first not in _ARTICLES and not run.owns:
         return "person", 0.7
     if following in ("and", "y", "et", "e") and tokens.folded(run.stop + 1) in ("i", "yo", "moi", "io", "eu") and count < 3:
         return "person", 0.75
     return _NOTHING
+
+
+def _titled_work(tokens: Tokens, run: NameRun) -> bool:
+    """Whether the name stands in quotation marks, as titles do, or a number follows, as in `Game 7`."""
+    text = tokens.text
+    return text[run.start - 1 : run.start] in ('"', "“", "«", "„", "‘") or text[run.end : run.end + 2].strip()[:1].isdigit()
 
 
 def _things() -> Set[str]:
@@ -185,10 +220,14 @@ def _things() -> Set[str]:
 def _somewhere(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool) -> Judged:
     """An organisation that somebody works for, or a place where something is, as the words before the name tell."""
     near = set(before)
-    place = next((word for word in before if word not in _ARTICLES), "")
-    skipped = before[0] in _ARTICLES
+    if _titled_work(tokens, run):
+        return _NOTHING
     works = not near.isdisjoint(cue("work"))
     lives = not near.isdisjoint(cue("live"))
+    place = next((word for word in before if word not in _ARTICLES), "")
+    if before[0] == "a" and (lives or not near.isdisjoint(cue("motion"))):
+        place = "a"  # à Nantes, a Torino: else an article
+    skipped = before[0] in _ARTICLES and place != "a"
     whole = run.whole
     if before[0] in cue("after_organisation_noun") or (before[0] == "called" and before[1] in cue("after_organisation_noun")):
         return "organisation", 0.8
@@ -211,7 +250,11 @@ def _somewhere(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool
     if place == "at" and not skipped:
         return "organisation", 0.55
     moving = place in cue("moved") or place in cue("at_organisation")
-    if moving and not near.isdisjoint(cue("from_motion" if place in ("from", "iz", "из") else "motion")):
+    if (
+        moving
+        and not run.words[0].isupper()
+        and not near.isdisjoint(cue("from_motion" if place in ("from", "iz", "из") else "motion"))
+    ):
         return "place", 0.75 if not german or place == "nach" else 0.0
     if whole in _weak_places() and (moving or located or place in ("from", "aus", "de", "von", "near", "visit")):
         return "place", 0.8
@@ -226,7 +269,8 @@ def _by_neighbour(tokens: Tokens, found: Sequence[NameRun], judged: Sequence[Jud
     if len(run.words) > 3 or run.words[0].isupper():
         return _NOTHING
     if number + 1 < len(found) and judged[number + 1][0] == "organisation" and len(run.words) in (2, 3):
-        if tokens.text[run.end : found[number + 1].start] in (", ", " (", " from ", " of "):
+        behind = tokens.text[run.end : found[number + 1].start]
+        if behind in (", ", " (", " from ", " of "):
             return "person", 0.6
     for other in (number - 1, number + 1):
         if not run.opens and 0 <= other < len(found) and judged[other][0] in ("person", "place"):

@@ -12,16 +12,45 @@ from germane.graph.extraction.tokens import Token, Tokens
 from germane.text.normal import fold
 from germane.text.stopwords import STOP
 
-__all__ = ["NameRun", "runs"]
+__all__ = ["ABBREVIATIONS", "NameRun", "runs"]
 
 _MAX_WORDS = 6
 _NAME = re.compile(r"[^\W\d_](?:[^\W_]|[-'’.&](?=[^\W_])){0,60}")
 _ENDS = re.compile(r"[.!?:;。！？…]")
 _BREAKS = re.compile(r"[\n:;\"“„«»”()\[\]{}<>|…]|(?<!\w)['‘]")
-_ABBREVIATIONS = frozenset(
-    "dr mr mrs ms prof st m mme mlle sr sra srta jr mt ing dott sig avv dhr mevr hr fr co s.a b.v n.v s.l s.p s.r".split()
+ABBREVIATIONS = frozenset(
+    [
+        "dr",
+        "mr",
+        "mrs",
+        "ms",
+        "prof",
+        "st",
+        "m",
+        "mme",
+        "mlle",
+        "sr",
+        "sra",
+        "srta",
+        "jr",
+        "mt",
+        "ing",
+        "dott",
+        "sig",
+        "avv",
+        "dhr",
+        "mevr",
+        "hr",
+        "fr",
+        "co",
+        "s.a",
+        "b.v",
+        "n.v",
+        "s.l",
+        "s.p",
+        "s.r",
+    ]
 )
-_LETTERS = 400
 _SHOUTED = 0.6
 
 
@@ -59,15 +88,15 @@ def _names() -> Set[str]:
     return folded("people", "first_names", "weak")
 
 
-def shouted(text: str) -> bool:
-    """Returns whether most letters are capitals, so that a capital says nothing. Reads 400 letters."""
-    letters = [char for char in text[:_LETTERS] if char.isalpha()]
-    return len(letters) > 12 and sum(char.isupper() for char in letters) > _SHOUTED * len(letters)
+def _shouted(tokens: Tokens, notable: list[int]) -> bool:
+    """Whether most words are capitals, so that a capital says nothing."""
+    capitals = sum(tokens.whole(number)[0].isupper() for number in notable)
+    return capitals > 2 and capitals > _SHOUTED * len(tokens)
 
 
 def runs(tokens: Tokens, taken: Set[int], notable: list[int]) -> Iterator[NameRun]:
     """Yields the runs of a text in its order. `taken` are the tokens that are something else. Linear."""
-    if shouted(tokens.text):
+    if _shouted(tokens, notable):
         return
     done = -1
     for number in notable:
@@ -94,7 +123,11 @@ def _extended(tokens: Tokens, taken: Set[int], number: int, token: Token) -> lis
     following = number + 1
     while following < len(tokens) and len(numbers) < _MAX_WORDS and following not in taken:
         gap = tokens.gap(following)
-        if gap.strip(" .'’sS&") or not gap or (_ENDS.search(last.tail) and fold(last.word) not in _ABBREVIATIONS and len(last.word) > 1):
+        if (
+            gap.strip(" .'’sS&")
+            or not gap
+            or (_ENDS.search(last.tail) and fold(last.word) not in ABBREVIATIONS and len(last.word) > 1)
+        ):
             break
         token = tokens[following]
         if not token.word and token.tail == "&" and not held:
@@ -135,7 +168,14 @@ def _split(tokens: Tokens, numbers: list[int]) -> list[int]:
 def _heads(tokens: Tokens, numbers: list[int]) -> bool:
     """Whether these words go on with `of`: University of Leeds, Bank of England."""
     word = tokens.folded(numbers[-1])
-    return word in folded("organisations", "organisations", "first", "last") or word in ("lord", "house", "isle", "gulf", "bay", "city")
+    return word in folded("organisations", "organisations", "first", "last") or word in (
+        "lord",
+        "house",
+        "isle",
+        "gulf",
+        "bay",
+        "city",
+    )
 
 
 def _made(tokens: Tokens, numbers: list[int]) -> NameRun | None:
@@ -157,7 +197,11 @@ def _made(tokens: Tokens, numbers: list[int]) -> NameRun | None:
             pass
         elif _is_name(word, opens, len(numbers)) or _is_place(tokens, numbers) or not _no_name(token.word, word):
             break
-        elif word in cue("never") and len(numbers) > 1 and tokens.folded(numbers[-1]) in folded("organisations", "organisations", "last"):
+        elif (
+            word in cue("never")
+            and len(numbers) > 1
+            and tokens.folded(numbers[-1]) in folded("organisations", "organisations", "last")
+        ):
             break  # European Space Agency
         numbers = numbers[1:]
     while numbers and (tokens.folded(numbers[-1]) in cue("never") or tokens[numbers[-1]].word[:1].islower()):
@@ -207,4 +251,4 @@ def _opens(tokens: Tokens, number: int) -> bool:
     before = tokens[number - 1]
     if _BREAKS.search(tokens.text, before.start + len(before.word), tokens[number].start):
         return True
-    return _ENDS.search(before.tail) is not None and fold(before.word) not in _ABBREVIATIONS
+    return _ENDS.search(before.tail) is not None and fold(before.word) not in ABBREVIATIONS

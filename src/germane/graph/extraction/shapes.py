@@ -21,7 +21,10 @@ _CODES = re.compile(
     r"|\bexit(?:ed with)? (?:code|status):? ?-?\d{1,5}\b|\bsqlstate[ \[]?[0-9a-z]{5}\b",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"\b(?:error|fehler|erreur|error code|fehlercode|errno) (?:code |nr\. ?)?(\d{3,6})\b(?![.,:/-]\d)", re.I)
+_NUMBERED = re.compile(
+    r"\b(?:error|fehler|erreur|error code|fehlercode|errno) (?:code |nr\. ?)?(\d{3,6})\b(?![.,:/-]\d)", re.IGNORECASE
+)
+_DIGIT = re.compile(r"\d")
 _IN_TICKS = re.compile(r"`([^`\n]{1,200})`")
 _PROMPT = re.compile(r"^[ \t]{0,8}[$%❯>][ \t]{1,4}(?:sudo )?([a-z][\w.+-]{0,30})(?=\s|$)", re.MULTILINE)
 
@@ -43,7 +46,38 @@ _DOTTED = re.compile(r"[A-Za-z_]\w{0,80}(?:(?:\.|::|->)[A-Za-z_~]\w{0,80}){0,12}
 _HUMPS = re.compile(r"[A-Z]?[a-z0-9]{1,60}[A-Z]\w{0,80}")
 _SCOTS = re.compile(r"(?:Mc|Mac|De|La|Le|Van|Di|Du|Fitz|O)[A-Z][a-z]{2,40}")
 _DOMAINS = frozenset(
-    "com org net io dev app ai co edu gov de fr es it nl uk eu ru pl info biz test local be ch at pt br me tv".split()
+    [
+        "com",
+        "org",
+        "net",
+        "io",
+        "dev",
+        "app",
+        "ai",
+        "co",
+        "edu",
+        "gov",
+        "de",
+        "fr",
+        "es",
+        "it",
+        "nl",
+        "uk",
+        "eu",
+        "ru",
+        "pl",
+        "info",
+        "biz",
+        "test",
+        "local",
+        "be",
+        "ch",
+        "at",
+        "pt",
+        "br",
+        "me",
+        "tv",
+    ]
 )
 
 
@@ -53,6 +87,9 @@ def hide_phrases(text: str, found: list[FoundEntity]) -> str:
         text = _URL.sub(lambda match: _hidden(match, found), text)
     if "@" in text:
         text = _MAIL.sub(lambda match: HIDDEN * len(match[0]), text)
+
+    if not _DIGIT.search(text):
+        return text
 
     def code(match: re.Match[str]) -> str:
         found.append(FoundEntity("error", match[0], match.start(), match.end(), 0.9))
@@ -85,8 +122,7 @@ def shapes(tokens: Tokens, taken: set[int], notable: list[int]) -> Iterator[Foun
         if one is not None:
             taken.add(number)
             yield one
-    for start, one in marked.items():
-        yield one
+    yield from marked.values()
     if marked:
         taken.update(number for number in range(len(tokens)) if tokens.whole(number)[1] in marked)
 
@@ -180,7 +216,7 @@ def _file(word: str) -> bool:
         return True
     if extension and _PATH.fullmatch(word):
         if extension[1].lower() in words("tools", "files", "extensions"):
-            return not word.startswith("//")
+            return not word.startswith("//") and len(word) > 3
         return "/" in word and extension[1] not in _DOMAINS and word[0] in "./~"
     return _ROOTED.fullmatch(word) is not None
 

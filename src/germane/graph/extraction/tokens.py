@@ -39,11 +39,13 @@ class Token(NamedTuple):
 class Tokens:
     """The tokens of a text by number. `text` may have hidden parts. Takes linear time."""
 
-    __slots__ = ("_found", "text")
+    __slots__ = ("_folded", "_found", "_made", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._found = list(_TOKEN.finditer(text))
+        self._made = dict[int, Token]()
+        self._folded = dict[int, str]()
 
     def __len__(self) -> int:
         return len(self._found)
@@ -65,8 +67,16 @@ class Tokens:
         return found[0], found.start()
 
     def __getitem__(self, number: int) -> Token:
+        made = self._made.get(number)
+        if made is None:
+            made = self._made[number] = self._token(number)
+        return made
+
+    def _token(self, number: int) -> Token:
         found = self._found[number]
         start, raw = found.start(), found[0]
+        if raw.isalpha():
+            return Token(raw, start, found.end(), "")
         word = raw.lstrip(_HEAD)
         start += len(raw) - len(word)
         cut = word.rstrip(_TAIL)
@@ -82,7 +92,11 @@ class Tokens:
 
     def folded(self, number: int) -> str:
         """Returns the folded word of a token; '' outside the text."""
-        return fold(self[number].word[:60]) if 0 <= number < len(self._found) else ""
+        word = self._folded.get(number)
+        if word is None:
+            word = fold(self[number].word[:60]) if 0 <= number < len(self._found) else ""
+            self._folded[number] = word
+        return word
 
     def gap(self, number: int) -> str:
         """Returns what stands between a token and the one before it, with the punctuation that belongs to neither."""

@@ -11,6 +11,7 @@ from germane.graph.operations import (
     EndRelation,
     EntitiesById,
     EntitiesNamed,
+    GraphStored,
     MergeEntities,
     OpenRelations,
     PatternById,
@@ -20,10 +21,12 @@ from germane.graph.operations import (
     PutPattern,
     PutRelation,
     RelationsById,
+    ThingsStored,
 )
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Relation
 from germane.stores.sqlite.encoding import stored, to_json
+from germane.stores.sqlite.graph_forget import GRAPH_TABLES
 from germane.stores.sqlite.graph_merging import merge_entities
 from germane.stores.sqlite.graph_patterns import count_pattern, put_pattern
 from germane.stores.sqlite.graph_rows import ENTITY, PATTERN, RELATION, entity_of, pattern_of, relation_of
@@ -90,6 +93,21 @@ def _patterns(transaction: Transaction, own: VisiblePartition, read: PatternsWit
     return tuple(pattern_of(row, {own.id: own.user}) for row in found)
 
 
+def _things(transaction: Transaction, own: VisiblePartition, read: ThingsStored) -> frozenset[str]:
+    transaction.write_events()
+    return _among(transaction, own, read.ids, ("events", "memories", "archival_entries"))
+
+
+def _graph(transaction: Transaction, own: VisiblePartition, read: GraphStored) -> frozenset[str]:
+    return _among(transaction, own, read.ids, GRAPH_TABLES)
+
+
+def _among(transaction: Transaction, own: VisiblePartition, ids: tuple[str, ...], tables: tuple[str, ...]) -> frozenset[str]:
+    sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE id IN {_AMONG} AND +partition = ?" for table in tables)
+    found = rows(transaction.connection, sql, (to_json(ids), own.id) * len(tables))
+    return frozenset(id for (id,) in found)
+
+
 GRAPH_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     EntitiesNamed: (_named, dict),
     EntitiesById: (_entities, dict),
@@ -97,6 +115,8 @@ GRAPH_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     OpenRelations: (_open, tuple),
     PatternById: (_pattern, lambda: None),
     PatternsWithAction: (_patterns, tuple),
+    ThingsStored: (_things, frozenset),
+    GraphStored: (_graph, frozenset),
 }
 """As `_OWN_READS` of the journal."""
 _CHANGES: Mapping[type, Callable[..., None]] = {
