@@ -14,7 +14,7 @@ from germane.testing.builders import MOMENT
 def test_a_hash_changes_with_each_part_that_is_shown() -> None:
     """And isn't that of another kind of thing with the same words."""
     hashes = [
-        *(entity_hash(*parts) for parts in (("person", "Ann", {}), ("place", "Ann", {}), ("person", "Bob", {}))),
+        *(entity_hash(type, name, {}) for type, name in (("person", "Ann"), ("place", "Ann"), ("person", "Bob"))),
         *(entity_hash("person", "Ann", about) for about in ({"city": "Rome"}, {"city": "Oslo"}, {"town": "Oslo"})),
         *(relation_hash(*names, None) for names in (("a", "b", "c"), ("c", "b", "a"), ("a", "x", "c"), ("ab", "", "c"))),
         *(relation_hash("a", "b", "c", MOMENT + timedelta(seconds=seconds)) for seconds in (0, 1)),

@@ -265,5 +265,6 @@ def test_the_fixed_overhead_of_markdown_is_at_most_40_tokens() -> None:
 def test_an_item_of_the_graph_is_shown_whole_or_not_at_all(name: str) -> None:
     """It is one short line, and half a relation says something else."""
     long = of_graph(PatternText(action="Run the tests again. " * 40)).scored.candidate
-    assert opened(name, "tests").shorten(replace(long, graph=None, text="Run the tests again. " * 40), 60) is not None
-    assert opened(name, "tests").shorten(replace(long, text="Run the tests again. " * 40), 60) is None
+    long = replace(long, id="p1", text="Run the tests again. " * 40)
+    assert opened(name, "tests").shorten(replace(long, graph=None), 90) is not None
+    assert opened(name, "tests").shorten(long, 90) is None
