@@ -121,6 +121,7 @@ async def test_a_listing_narrows_by_type_task_and_time(events: EventLog) -> None
     ("given", "said"),
     [
         ({"type": "user_message", "content": "hi"}, "agent.record"),
+        ({"type": "document", "content": "hi"}, "agent.documents"),
         ({"type": ""}, "type is empty"),
         ({"type": "x" * 65}, "64 are allowed"),
         ({"type": "note", "content": 7}, "string or a dict"),

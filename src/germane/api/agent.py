@@ -48,7 +48,9 @@ from germane.types.strategy import Strategy
 __all__ = ["Agent"]
 
 Raw = Mapping[str, Any] | Message
-_NO_MEMORIES = frozenset({"archival", "block", "conversation", "document"})
+_NO_MEMORIES = frozenset(
+    {"activity", "additional", "archival", "block", "conversation", "document", "entity", "pattern", "relation"}
+)
 """Categories of items whose retrievals aren't counted."""
 
 
