@@ -128,6 +128,12 @@ def test_several_that_fit_are_ambiguous_and_not_merged() -> None:
     )
 
 
+def test_a_name_that_looks_like_a_short_form_reaches_nobody() -> None:
+    """Keys of short forms begin with `~`; a name that begins so is another name."""
+    assert _resolved("~anna", "person", *_people("Anna Weber")).decision == "new"
+    assert _resolved("~main.py", "file", Thing("1", "file", "src/main.py")).decision == "new"
+
+
 def test_a_known_name_or_alias_comes_before_short_forms() -> None:
     """Caro is Caroline by her alias, though Carola could be called so too."""
     known = [Thing("1", "person", "Caroline Ashworth", ("Caro",)), *_people("Carola")]
