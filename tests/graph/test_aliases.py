@@ -123,6 +123,7 @@ def test_several_that_fit_are_ambiguous_and_not_merged() -> None:
     resolution = _resolved("Caro", "person", *_people("Caroline Ashworth", "Carolina Diaz"))
     assert (resolution.decision, resolution.entity, len(resolution.candidates)) == ("ambiguous", None, 2)
     assert _resolved("Haldane", "person", *_people("Robert Haldane", "Anna Haldane")).decision == "ambiguous"
+    assert _resolved("Bob", "person", *_people("Robert Haldane", "Bob Smith")).decision == "ambiguous"
     assert (
         _resolved("main.py", "file", Thing("1", "file", "a/main.py"), Thing("2", "file", "b/main.py")).decision == "ambiguous"
     )

@@ -56,6 +56,7 @@ def test_what_a_text_names_is_found(text: str, found: list[tuple[str, str]]) -> 
         "I WAS SO HAPPY WHEN WE WON THE FINAL GAME",
         "Monday works, Tuesday doesn't. May I ask why?",
         "Das Essen war lecker, aber der Service leider sehr langsam.",
+        "Wir arbeiten im Moment mit Hochdruck an der Lösung und treffen uns in Gruppen.",
         "UTF-8, SHA-256, ISO-8601 and COVID-19 aren't tickets.",
         "Wait. What? Never. Winning felt great.",
         'We watched "Summer Sounds" in the rain.',
