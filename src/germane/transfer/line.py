@@ -25,7 +25,7 @@ from germane.types.inventory import Tombstone
 __all__ = ["FORMAT", "VERSION", "header_line", "line_of", "written"]
 
 FORMAT = "germane-export"
-VERSION = 2
+VERSION = 3
 """The version of the format. A reader takes this one and earlier ones."""
 _UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -100,6 +100,8 @@ def _message(event: Event) -> dict[str, Any]:
         "content_hash": event.content_hash,
         "provenance": _plain(event.provenance),
         "raw": event.raw,
+        "outcome": event.outcome,
+        "task": event.task,
     }
 
 

@@ -303,6 +303,8 @@ _MESSAGE_FIELDS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
         "content_hash": _hash,
         "provenance": _message_provenance,
         "raw": _raw,
+        "outcome": partial(_text, limit=NAME),
+        "task": _or_none(_ID),
     }
 )
 _RENAMED = MappingProxyType({"germane_id": "id", "id": "message_id", "content": "text", "event_type": "type"})
