@@ -44,7 +44,7 @@ from germane.types.strategy import Strategy
 __all__ = ["Agent"]
 
 Raw = Mapping[str, Any] | Message
-_NO_MEMORIES = frozenset({"archival", "block", "conversation"})
+_NO_MEMORIES = frozenset({"archival", "block", "conversation", "task"})
 """Categories of items whose retrievals aren't counted."""
 
 
@@ -77,6 +77,7 @@ class Agent(AgentContents):
         like: str | None = None,
         system: System | None = None,
         blocks: Sequence[str] = (),
+        task: str | bool | None = None,
     ) -> Context:
         """Returns the messages with what the model needs to know, within its token budget, before the deadline.
 
@@ -88,7 +89,9 @@ class Agent(AgentContents):
         default is the strategy's. `like` names a listed model whose profile `model` gets, and `window` replaces its window
         (tokens). `system` is your own system prompt beside the messages: a text, Anthropic's text blocks, or Gemini's system
         instruction. It comes back in `system`, behind germane's text, or as the first of your messages for OpenAI. `blocks` are
-        labels or ids of memory blocks that this request refers to: they are shown as well as those of every context.
+        labels or ids of memory blocks that this request refers to: they are shown as well as those of every context. Where the
+        session has a task stack (`agent.tasks`), it is in the context; `task` is the id of the task that this request works on
+        (default: the current one), False leaves the stack out.
 
         Raises `InvalidInput` for arguments that can't be used, and nothing else. A fault of germane's own gives less context;
         `metadata.fallback_reason` and `trace` hold the reason.
@@ -111,6 +114,7 @@ class Agent(AgentContents):
             like=like,
             system=system,
             blocks=blocks,
+            task=task,
         )
         context = await self._parts.engine.assemble(request, self._scoped(scope), plan, began)
         self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category not in _NO_MEMORIES])

@@ -11,7 +11,7 @@ from germane.errors import Conflict, InvalidInput, NotFound
 from germane.tasks.branching import BranchState, StackHead, TaskBranch, TaskCheckpoint
 from germane.tasks.frame import MAIN, TaskArtifact, TaskFrame
 from germane.tasks.limits import MAX_BRANCHES, check_room
-from germane.tasks.new_frame import Outcome, closed_frame
+from germane.tasks.new_frame import TaskOutcome, closed_frame
 from germane.tasks.operations import (
     BranchNamed,
     CheckpointNamed,
@@ -87,7 +87,7 @@ def switch_branch(name: str, session: str) -> Plan[TaskBranch]:
     return Decision((PutHead(session, name),), branch)
 
 
-def inject_branch(name: str, session: str, outcome: Outcome | None, *, user: str | None, at: datetime) -> Plan[TaskFrame]:
+def inject_branch(name: str, session: str, outcome: TaskOutcome | None, *, user: str | None, at: datetime) -> Plan[TaskFrame]:
     """Brings a branch's result back: adds a completed frame with it below the current frame of the running branch, and ends
     the branch. `outcome` replaces the result that the branch's own task ended with, and is needed where that is still open.
     Raises `NotFound`, and `InvalidInput` for the running branch, for one that has ended, and where tasks of it are open."""

@@ -14,11 +14,11 @@ from germane.types.candidate import Provenance, Sensitivity
 from germane.types.ids import uuid7
 from germane.types.limits import ID, REFERENCES, TASK_GOAL, TASK_RESULT, TASK_TITLE, shown, text, within
 
-__all__ = ["Outcome", "checked_artifacts", "closed_frame", "new_frame", "task_outcome"]
+__all__ = ["TaskOutcome", "checked_artifacts", "closed_frame", "new_frame", "task_outcome"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class TaskOutcome:
     """What came of a task, checked: its text, and the stored things that it points to."""
 
     text: str | None = None
@@ -61,16 +61,16 @@ def new_frame(
     )
 
 
-def task_outcome(result: object, artifacts: object = (), *, secrets: SecretPolicy = "redact") -> Outcome:
+def task_outcome(result: object, artifacts: object = (), *, secrets: SecretPolicy = "redact") -> TaskOutcome:
     """Returns a result with what it points to, with the policy on secrets applied. Raises `InvalidInput`."""
     screen = SecretScreen(secrets, "the result")
     words = None if result is None else text("result", result, TASK_RESULT).strip()
     pointed = tuple(replace(one, title=screen.text(one.title)) for one in checked_artifacts(artifacts))
-    return Outcome(text=screen.text(words) if words else None, artifacts=pointed, secrets=dict(screen.found))
+    return TaskOutcome(text=screen.text(words) if words else None, artifacts=pointed, secrets=dict(screen.found))
 
 
 def closed_frame(
-    frame: TaskFrame, status: TaskStatus, outcome: Outcome, *, at: datetime, provenance: Provenance | None = None
+    frame: TaskFrame, status: TaskStatus, outcome: TaskOutcome, *, at: datetime, provenance: Provenance | None = None
 ) -> TaskFrame:
     """Returns the frame with this status and result. Raises `InvalidInput` for a completed task without a result: what it
     reached is all that the tasks after it see of it."""

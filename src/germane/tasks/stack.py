@@ -14,7 +14,7 @@ from germane.errors import InvalidInput, NotFound
 from germane.tasks.branching import StackHead, TaskBranch
 from germane.tasks.frame import MAIN, TaskFrame, TaskStatus
 from germane.tasks.limits import check_room
-from germane.tasks.new_frame import Outcome, closed_frame
+from germane.tasks.new_frame import TaskOutcome, closed_frame
 from germane.tasks.operations import FrameById, HeadOf, OpenChildren, PutBranch, PutFrame, PutHead
 from germane.types.limits import shown
 from germane.types.plan import Decision, Plan, Read, read
@@ -43,7 +43,7 @@ def push_task(frame: TaskFrame) -> Plan[TaskFrame]:
     return Decision((PutFrame(placed), PutBranch(moved), PutHead(frame.session, branch.name)), placed)
 
 
-def pop_task(session: str, status: TaskStatus, outcome: Outcome, *, at: datetime) -> Plan[TaskFrame]:
+def pop_task(session: str, status: TaskStatus, outcome: TaskOutcome, *, at: datetime) -> Plan[TaskFrame]:
     """Closes the current frame with its result, and makes the frame above it the current one. Raises `InvalidInput` where the
     stack is empty, where frames below it are open (it names them), and without a result."""
     branch, frame = yield from _top(session)
@@ -53,7 +53,7 @@ def pop_task(session: str, status: TaskStatus, outcome: Outcome, *, at: datetime
     return Decision((PutFrame(closed), PutBranch(moved), PutHead(session, branch.name)), closed)
 
 
-def block_task(session: str, outcome: Outcome, *, at: datetime) -> Plan[TaskFrame]:
+def block_task(session: str, outcome: TaskOutcome, *, at: datetime) -> Plan[TaskFrame]:
     """Marks the current frame as blocked by what `outcome` says; the frame above it, if any, becomes the current one, so that
     other work can go on. Raises `InvalidInput` where the stack is empty."""
     branch, frame = yield from _top(session)

@@ -67,6 +67,7 @@ def amount_lines(trace: Trace) -> Iterator[str]:
 def _line(scored: Scored) -> str:
     parts, candidate = scored.breakdown, scored.candidate
     what = candidate.category if candidate.block is None else f"{candidate.category} {candidate.block.label!r}"
+    what += "".join(f" ({kind.removeprefix('task_')})" for kind in candidate.kinds if kind.startswith("task_"))
     return (
         f"#{scored.rank:<4} {scored.score:.4f} = relevance {parts.relevance:.4f} recency {parts.recency:.2f} "
         f"usefulness {parts.usefulness:.2f} confidence {parts.confidence:.2f} frequency {parts.frequency:.2f}  "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from germane.pipeline.gather.blocks import ArchiveSource, BlockSource
 from germane.pipeline.gather.continuity import ContinuitySource
@@ -11,7 +11,9 @@ from germane.pipeline.gather.memories import MemorySource, StructuredSource
 from germane.pipeline.gather.merge import RequestContents
 from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
 from germane.pipeline.gather.source import BusySource, Source, SourceFactory
+from germane.pipeline.gather.tasks import TaskSource
 from germane.store import ScopedStore
+from germane.tasks.view import TaskView
 from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
@@ -21,6 +23,7 @@ __all__ = ["SOURCES", "sources"]
 
 SOURCES = (
     *("archive", "blocks", "continuity", "directive", "history", "memories", "messages", "recent", "semantic", "structured"),
+    *("tasks",),
 )
 """Names of the built-in sources."""
 
@@ -45,13 +48,14 @@ def sources(
     depth: SearchDepth = EVERYTHING,
     searching: bool = True,
     blocks: Sequence[str] = (),
+    tasks: Callable[[], TaskView | None] = lambda: None,
 ) -> dict[str, Source]:
     """The sources that the strategy plans, by name; a registered source replaces the built-in source of its name. The directive
     isn't a source here, as it is no candidate.
 
     `said` is what the request holds already. With `wait`, sources wait for a partition that is still being loaded. `depth` says
-    how far down a search has to look, `blocks` which blocks the request names. Without `searching`, for want of time, the
-    sources that search are replaced by `BusySource`.
+    how far down a search has to look, `blocks` which blocks the request names; `tasks` returns what was read of its task stack.
+    Without `searching`, for want of time, the sources that search are replaced by `BusySource`.
     """
     made: dict[str, Source] = {}
     for plan in strategy.sources:
@@ -75,6 +79,8 @@ def sources(
                 made[plan.name] = RecentSource(store)
             case "continuity":
                 made[plan.name] = ContinuitySource(store, said)
+            case "tasks":
+                made[plan.name] = TaskSource(store, tasks)
             case "history":
                 made[plan.name] = HistorySource(store)
     return made

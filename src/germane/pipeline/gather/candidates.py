@@ -88,6 +88,7 @@ def from_event(event: Event, source: str, evidence: Evidence, *, at: datetime | 
         sensitivity=event.sensitivity,
         speaker=event.name,
         role=event.role,
+        task=event.task,
         session=event.session,
         session_started_at=event.session_started_at,
         session_number=event.session_number,

@@ -16,7 +16,7 @@ from germane.types.unread import Unread
 
 __all__ = ["assess_need"]
 
-_UNSEARCHED = frozenset({"blocks", "continuity", "history", "recent", "structured"})
+_UNSEARCHED = frozenset({"blocks", "continuity", "history", "recent", "structured", "tasks"})
 """Sources that offer the same whatever the question is."""
 _CURATED = FEATURES.index("curated")
 _RECENT = [FEATURES.index(name) for name in ("history", "recent")]
