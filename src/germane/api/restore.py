@@ -21,6 +21,7 @@ from germane.memories.memory import Memory
 from germane.pipeline.background import Background
 from germane.search.unit import Analysis, analysed_parts
 from germane.store import Store
+from germane.tasks.frame import TaskFrame
 from germane.transfer.parse import Header, parse_line, read_line
 from germane.transfer.restore import (
     Placed,
@@ -32,7 +33,8 @@ from germane.transfer.restore import (
     restore_messages,
     restore_tombstones,
 )
-from germane.transfer.stored import Owned, Owner, Reach, SessionRecord, StoredBlock, StoredDirective, Thing
+from germane.transfer.restore_tasks import restore_stacks, restore_tasks
+from germane.transfer.stored import Owned, Owner, Reach, SessionRecord, StoredBlock, StoredDirective, StoredStack, Thing
 from germane.types.candidate import LONG
 from germane.types.inventory import Tombstone
 from germane.types.plan import Plan
@@ -61,6 +63,9 @@ class Restored:
     blocks: int = 0
     entries: int = 0
     messages: int = 0
+    tasks: int = 0
+    task_stacks: int = 0
+    """Sessions whose stack was restored."""
     tombstones: int = 0
     known: int = 0
     forgotten: int = 0
@@ -174,7 +179,9 @@ class _Restoring:
         moved, thing = Owner(target.org, target.agent, user), owned.thing
         if isinstance(thing, StoredBlock):
             return Owned(moved, replace(thing, block=replace(thing.block, agent=target.agent or "", user=user)))
-        return Owned(moved, replace(thing, user=user) if isinstance(thing, Memory | Event | ArchivalEntry) else thing)
+        return Owned(
+            moved, replace(thing, user=user) if isinstance(thing, Memory | Event | ArchivalEntry | TaskFrame) else thing
+        )
 
     async def _take(self, number: int, owned: Owned) -> None:
         """Adds the thing to its batch; what doesn't belong into the same batch begins another one."""
@@ -232,6 +239,10 @@ class _Restoring:
                 return "blocks", restore_blocks(things, scope=scope, strict=self._strict)
             case ArchivalEntry():
                 return "entries", restore_entries(things, strict=self._strict)
+            case TaskFrame():
+                return "tasks", restore_tasks(things, strict=self._strict)
+            case StoredStack():
+                return "task_stacks", restore_stacks(things)
             case Tombstone():
                 return "tombstones", restore_tombstones(things, ownerless=owner.org is None)
         record, session = self._session, things[0].session
@@ -267,6 +278,8 @@ def _size(thing: Thing) -> int:
     if isinstance(thing, StoredBlock):
         kept = sum(len(delta or b"") for _, delta in thing.versions)
         return len(thing.block.text) + kept + (len(thing.snapshot[1]) if thing.snapshot else 0)
+    if isinstance(thing, TaskFrame):
+        return len(thing.result or "")
     return len(thing.text) if isinstance(thing, Event | Memory | ArchivalEntry) else 0
 
 

@@ -155,11 +155,12 @@ class Remains:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What `Select` found. `block_ids` are those of blocks and of archival entries."""
+    """What `Select` found. `block_ids` are those of blocks and of archival entries; `task_ids` include all frames below."""
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
     block_ids: tuple[str, ...] = ()
+    task_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +226,7 @@ class Forget(Change):
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
     block_ids: tuple[str, ...] = ()
+    task_ids: tuple[str, ...] = ()
     session: str | None = None
     """A session whose records of what was injected are removed as a whole."""
     at: datetime

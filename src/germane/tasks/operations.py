@@ -130,10 +130,11 @@ class PutBranch(Change):
 
 @dataclass(frozen=True, slots=True)
 class PutHead(Change):
-    """Sets the running branch of a session, and counts a move."""
+    """Sets the running branch of a session, and counts a move; `moves` sets how many there were, for a restored session."""
 
     session: str
     branch: str
+    moves: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,10 @@ from germane.blocks.entry import ArchivalEntry
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
+from germane.tasks.frame import TaskFrame
 from germane.transfer.block_line import block_line
-from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredBlock, StoredDirective, Thing
+from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredBlock, StoredDirective, StoredStack, Thing
+from germane.transfer.task_line import stack_line, task_line
 from germane.types.candidate import Provenance
 from germane.types.inventory import Tombstone
 
@@ -30,7 +32,18 @@ VERSION = 3
 _UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_HOLDS = ("directives", "memories", "contradictions", "blocks", "entries", "sessions", "messages", "tombstones")
+_HOLDS = (
+    "directives",
+    "memories",
+    "contradictions",
+    "blocks",
+    "entries",
+    "sessions",
+    "messages",
+    "tasks",
+    "task_stacks",
+    "tombstones",
+)
 _PROVENANCE = tuple(field.name for field in fields(Provenance))
 _NOT_WRITTEN = frozenset({"id", "kind", "content", "user", "secrets", "near_duplicates"})
 """Fields of a memory that are written otherwise, or that the store derives."""
@@ -80,6 +93,10 @@ def _parts(thing: Thing) -> tuple[str, dict[str, Any]]:
             return "message", _message(thing)
         case ContradictionRecord():
             return "contradiction", {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
+        case TaskFrame():
+            return "task", task_line(thing)
+        case StoredStack():
+            return "task_stack", stack_line(thing)
         case Tombstone():
             return "tombstone", {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
 

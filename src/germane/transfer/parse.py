@@ -28,6 +28,7 @@ from germane.text.normal import content_hash
 from germane.transfer.block_line import parsed_block
 from germane.transfer.line import FORMAT, VERSION
 from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective, Thing
+from germane.transfer.task_line import parsed_stack, parsed_task
 from germane.types.candidate import Provenance
 from germane.types.extent import bounded
 from germane.types.inventory import Tombstone
@@ -143,6 +144,14 @@ def _block(line: Mapping[str, Any], owner: Owner) -> Thing:
     return parsed_block(line, owner)
 
 
+def _task(line: Mapping[str, Any], owner: Owner) -> Thing:
+    return parsed_task(line, owner)
+
+
+def _stack(line: Mapping[str, Any], _: Owner) -> Thing:
+    return parsed_stack(line)
+
+
 def _session(line: Mapping[str, Any], _: Owner) -> Thing:
     given = _read("a session", line, _SESSION_FIELDS)
     _complete(SessionRecord, given, "a session")
@@ -225,8 +234,8 @@ def _conflict_reason(name: str, value: Any) -> str:
 
 
 def _what(name: str, value: Any) -> str:
-    if value not in ("memory", "message", "block"):
-        raise InvalidInput(f"{name} must be memory, message or block, not {shown(value)}")
+    if value not in ("memory", "message", "block", "task"):
+        raise InvalidInput(f"{name} must be memory, message, block or task, not {shown(value)}")
     return str(value)
 
 
@@ -347,6 +356,8 @@ _THINGS: Mapping[str, Callable[[Mapping[str, Any], Owner], Thing]] = MappingProx
         "entry": _entry,
         "session": _session,
         "message": _message,
+        "task": _task,
+        "task_stack": _stack,
         "tombstone": _tombstone,
     }
 )

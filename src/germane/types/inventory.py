@@ -28,6 +28,8 @@ class Stats:
     pending_vectors: int = 0
     blocks: int = 0
     archival_entries: int = 0
+    tasks: int = 0
+    """Tasks, whether they have ended or not."""
     oldest: datetime | None = None
     newest: datetime | None = None
     extracted: Mapping[str, int] = field(default_factory=dict, hash=False)
@@ -73,10 +75,11 @@ class AgentPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """What remains of a forgotten memory, message, block or archival entry (`what` is `block` for both): no content."""
+    """What remains of a forgotten memory, message, block, archival entry (`what` is `block` for both) or task: its id, and
+    no content."""
 
     id: str
-    what: Literal["memory", "message", "block"]
+    what: Literal["memory", "message", "block", "task"]
     at: datetime
     by: str = ""
     reason: str = ""

@@ -20,7 +20,7 @@ from germane.types.candidate import Candidate, LeftOut, Scored
 __all__ = ["TASK_SHARES", "FittedTask", "fit_tasks", "is_task", "place_tasks"]
 
 TASK_SHARES: Mapping[str, int] = MappingProxyType({"task_current": 10, "task_root": 5, "task_above": 15, "task_result": 10})
-"""The percentage of the budget that the frames of each role get at most, the role first whose first line pays for the header."""
+"""The percentage of the budget that the frames of each role get at most. The first line pays for the header."""
 _LEAST = 10
 """Tokens: less of a frame says too little."""
 _ROOT_LINE = 24

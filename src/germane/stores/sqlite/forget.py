@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import apsw
 
@@ -20,21 +20,24 @@ from germane.stores.sqlite.links import delete_links
 from germane.stores.sqlite.memories import derived_keys, mark_stale
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import shrink
+from germane.stores.sqlite.task_forgetting import TASK_TABLES, drop_pointers, forget_tasks, selected_tasks
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import Domain, delete_units
 from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition, in_clause
 
 __all__ = ["TOMBSTONE_KINDS", "forget", "forget_whole", "ids_in_use", "left_of", "put_tombstones", "select"]
 
-TOMBSTONE_KINDS: dict[Domain, Literal["memory", "message", "block"]] = {
+TOMBSTONE_KINDS: dict[str, Literal["memory", "message", "block", "task"]] = {
     "memories": "memory",
     "events": "message",
     "blocks": "block",
+    "tasks": "task",
 }
 """What a tombstone stands for, by the domain in its row."""
-_NAMED_TABLES = ("memories", "events", "blocks", "archival_entries")
+_NAMED_TABLES = ("memories", "events", "blocks", "archival_entries", "tasks")
 _CONTENTS = (
     *(("memories", "partition"), ("sessions", "partition"), ("directives", "partition"), ("blocks", "partition")),
+    ("tasks", "partition"),
     *(("archival_entries", "partition"), ("block_shares", "grantee"), ("tombstones", "partition")),
 )
 """What a partition can hold, so that its names are needed."""
@@ -67,6 +70,10 @@ _PLACES = {
         f" UNION ALL SELECT 1 FROM block_consents WHERE block IN {_KEYS.format('blocks')} LIMIT 1"
     ),
     "archival entries": f"SELECT 1 FROM archival_entries WHERE id IN {_IDS} LIMIT 1",
+    "tasks": (
+        f"SELECT 1 FROM tasks WHERE id IN {_IDS} UNION ALL SELECT 1 FROM task_branches WHERE current IN {_IDS}"
+        f" UNION ALL SELECT 1 FROM tasks t, json_each(t.artifacts) a WHERE json_extract(a.value, '$[0]') IN {_IDS} LIMIT 1"
+    ),
     "injected texts": f"SELECT 1 FROM injected_items WHERE item IN {_IDS} LIMIT 1",
 }
 """The places that hold anything of what is stored, each with the query that finds what is left."""
@@ -87,7 +94,8 @@ def select(connection: apsw.Connection, partition: VisiblePartition, read: Selec
     sql = "SELECT id FROM memories WHERE key = ?"
     derived = [only(connection, sql, (key,))[0] for key in keys]
     blocks = tuple(_blocks(connection, partition, read))
-    return Selection(memory_ids=tuple(dict.fromkeys((*memories, *derived))), event_ids=events, block_ids=blocks)
+    tasks = selected_tasks(connection, partition, read)
+    return Selection(memory_ids=tuple(dict.fromkeys((*memories, *derived))), event_ids=events, block_ids=blocks, task_ids=tasks)
 
 
 def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
@@ -96,6 +104,8 @@ def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], c
     _forget_memories(transaction, partitions, change)
     _forget_events(transaction, partitions, change)
     _forget_blocks(transaction, partitions, change)
+    forget_tasks(transaction, partitions, change)
+    drop_pointers(transaction, partitions, (*change.memory_ids, *change.event_ids, *change.block_ids, *change.task_ids))
     if change.session is not None:
         forget_sessions(transaction, partitions, change.session)
 
@@ -115,14 +125,15 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
     by, reason = (change.by, change.reason) if told else ("", "")
     sql = "SELECT DISTINCT s.grantee FROM block_shares s JOIN blocks b ON b.key = s.block WHERE b.partition = ?"
     grantees = [grantee for (grantee,) in rows(connection, sql, (partition.id,))]
-    gone = Forget(memory_ids=memories, event_ids=events, block_ids=blocks, at=change.at, by=by, reason=reason)
+    tasks = selected_tasks(connection, partition, everything)
+    gone = Forget(memory_ids=memories, event_ids=events, block_ids=blocks, task_ids=tasks, at=change.at, by=by, reason=reason)
     forget(transaction, (partition,), gone)
     for grantee in grantees:
         if not _holds(connection, grantee):
             _unname(connection, grantee)
     connection.execute("DELETE FROM block_shares WHERE grantee = ?", (partition.id,))
     connection.execute("DELETE FROM block_consents WHERE requester = ?", (partition.id,))
-    for table in ("directives", "injections", "sessions", "speakers"):
+    for table in ("directives", "injections", "sessions", "speakers", *TASK_TABLES):
         connection.execute(f"DELETE FROM {table} WHERE partition = ?", (partition.id,))
     _unname(connection, partition.id)
     transaction.near.drop(partition.id)
@@ -162,10 +173,15 @@ def put_tombstones(transaction: Transaction, partition: int | None, change: PutT
         stones = [stone for stone in change.tombstones if stone.what == kind]
         new = [
             (stone.id, domain, key, partition, transaction.revision, micros(stone.at), stored(stone.by), stored(stone.reason))
-            for key, stone in zip(transaction.keys(domain, len(stones)), stones, strict=True)
+            for key, stone in zip(_keys(transaction, domain, len(stones)), stones, strict=True)
         ]
         connection.executemany(_KEPT, new)
     transaction.touch((partition,))
+
+
+def _keys(transaction: Transaction, domain: str, count: int) -> Sequence[int]:
+    """Row keys that nothing has; tasks have no rows that are derived from them, so theirs say nothing."""
+    return [0] * count if domain == "tasks" else transaction.keys(cast("Domain", domain), count)
 
 
 def _names_only_here(connection: apsw.Connection, partition: VisiblePartition) -> list[str]:

@@ -102,8 +102,8 @@ def apply_task(transaction: Transaction, scope: Scope, change: Change) -> None:
             put_frame(connection, partition, frame)
         case PutBranch(branch):
             put_branch(connection, partition, branch)
-        case PutHead(session, branch):
-            put_head(connection, partition, session, branch)
+        case PutHead(session, branch, moves):
+            put_head(connection, partition, session, branch, moves)
         case PutCheckpoint(checkpoint):
             put_checkpoint(connection, partition, checkpoint)
     transaction.touch((partition,))

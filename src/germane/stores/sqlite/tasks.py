@@ -200,13 +200,13 @@ def put_branch(connection: apsw.Connection, partition: int, branch: TaskBranch) 
     connection.execute("INSERT OR REPLACE INTO task_branches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
-def put_head(connection: apsw.Connection, partition: int, session: str, branch: str) -> None:
-    """Sets the running branch and counts a move."""
+def put_head(connection: apsw.Connection, partition: int, session: str, branch: str, moves: int | None = None) -> None:
+    """Sets the running branch and counts a move; a new session begins with `moves`, where given."""
     sql = (
-        "INSERT INTO task_heads VALUES (?, ?, ?, 1) ON CONFLICT (partition, session) DO UPDATE SET branch = excluded.branch,"
+        "INSERT INTO task_heads VALUES (?, ?, ?, ?) ON CONFLICT (partition, session) DO UPDATE SET branch = excluded.branch,"
         " moves = moves + 1"
     )
-    connection.execute(sql, (partition, stored(session), stored(branch)))
+    connection.execute(sql, (partition, stored(session), stored(branch), 1 if moves is None else moves))
 
 
 def put_checkpoint(connection: apsw.Connection, partition: int, checkpoint: TaskCheckpoint) -> None:
