@@ -1,4 +1,4 @@
-"""Stored tasks: forgetting, the receipts and tombstones of it, exports that come back as they were, the doctor and the counts."""
+"""Stored tasks: forgetting and its receipts, tombstones, exports that come back as they were, the doctor and the counts."""
 
 from __future__ import annotations
 

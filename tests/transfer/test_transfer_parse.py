@@ -133,7 +133,7 @@ def changed(number: int, **fields: Any) -> dict[str, Any]:
         (changed(11, kept=None), "has resolved_at and kept"),
         (changed(11, resolved_at=None), "an open one neither"),
         (changed(11, older="gone"), "lacks its older"),
-        (changed(10, what="poem"), "what must be memory, message or block"),
+        (changed(10, what="poem"), "what must be memory, message, block or task"),
         (changed(10, reason="x" * 1001), "reason has 1,001"),
         ({"type": "header", "format": "other"}, "format must be"),
         ({"type": "header", "format": "germane-export", "version": 4}, "upgrade germane"),

@@ -11,12 +11,14 @@ from typing import Any, overload
 
 from germane.api.agent_blocks import MemoryBlocks
 from germane.api.agent_contents import AgentContents
+from germane.api.agent_delegations import Delegations
 from germane.api.agent_memories import Recollections
 from germane.api.agent_tasks import TaskStack
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.builder.builder import Builder
 from germane.api.builder.building import Building
 from germane.api.check_messages import listed
+from germane.api.delegation import Delegation
 from germane.api.digest import MemoryDigest, digest_of, without_directive
 from germane.api.extract import extract
 from germane.api.extraction_worker import ExtractionRun
@@ -57,6 +59,7 @@ class Agent(AgentContents):
         self.memories = Recollections(parts.store.within(scope), scope, parts.clock, parts.secrets)
         self.blocks = MemoryBlocks(parts, scope)
         self.tasks = TaskStack(parts, scope)
+        self.delegations = Delegations(parts, scope, lambda child: Agent(parts, child).assemble)
 
     async def assemble(
         self,
@@ -120,6 +123,39 @@ class Agent(AgentContents):
         self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category not in _NO_MEMORIES])
         self._parts.injections.note(scope)
         return context
+
+    async def delegate(
+        self,
+        task: str,
+        mode: str = "brief",
+        *,
+        model: str,
+        session: str | None = None,
+        messages: Sequence[Raw] | None = None,
+        max_tokens: int = 2000,
+        provider: str | None = None,
+        filters: Filters | None = None,
+        scope: Scope | None = None,
+        deadline: float | None = 5.0,
+    ) -> Delegation:
+        """Gives a task to another agent, and returns the messages for it. `session` is the parent's. Modes: `isolated` (the
+        task and the directive), `fork` (the parent's `messages` as they are, open tool calls closed, then the task) and `brief`
+        (what the parent's stack, history and memories hold for the task, in at most `max_tokens` tokens). The task is a frame
+        below the parent's current one until `complete` brings its result back. `filters` and `scope` narrow what the
+        other agent sees. Raises `InvalidInput`, also beyond the settings `delegation_depth` and `delegations`, and
+        `NotPermitted` where the other agent would see more than the parent."""
+        return await self.delegations.begin(
+            task,
+            mode=mode,
+            model=model,
+            session=session,
+            messages=messages,
+            max_tokens=max_tokens,
+            provider=provider,
+            filters=filters,
+            scope=scope,
+            deadline=deadline,
+        )
 
     def builder(self) -> Builder:
         """Returns a builder of whole requests: instructions, blocks, tools and their rules, history, what is remembered."""
