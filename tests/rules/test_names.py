@@ -21,10 +21,13 @@ TWINS: Mapping[str, frozenset[str]] = {
     "Builder": frozenset({"api.builder.builder", "api.blocking_agent"}),
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "ClientBlocks": frozenset({"grpc.blocking_blocks", "grpc.client_blocks"}),
+    "Delegation": frozenset({"api.blocking_tasks", "api.delegation"}),
+    "Delegations": frozenset({"api.agent_delegations", "api.blocking_tasks"}),
     "Germane": frozenset({"api.germane", "sync"}),
     "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),
     "MemoryBlocks": frozenset({"api.agent_blocks", "api.blocking_blocks"}),
     "Recollections": frozenset({"api.agent_memories", "api.blocking_agent"}),
+    "TaskStack": frozenset({"api.agent_tasks", "api.blocking_tasks"}),
 }
 """Classes that exist twice on purpose, once to await and once blocking, with the modules that define them."""
 

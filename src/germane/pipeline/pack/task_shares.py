@@ -10,6 +10,7 @@ get that much less.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -21,8 +22,8 @@ __all__ = ["TASK_SHARES", "FittedTask", "fit_tasks", "is_task", "place_tasks"]
 
 TASK_SHARES: Mapping[str, int] = MappingProxyType({"task_current": 10, "task_root": 5, "task_above": 15, "task_result": 10})
 """The percentage of the budget that the frames of each role get at most. The first line pays for the header."""
-_LEAST = 10
-"""Tokens: less of a frame says too little."""
+_LEAST, _LEAST_OF_RESULT = 10, 24
+"""Tokens: less of a frame, and of a result, says too little."""
 _ROOT_LINE = 24
 """Tokens that the root goal may take in a small budget, at the expense of the tasks above the current one."""
 _MIN_CHARACTERS = 8
@@ -91,8 +92,9 @@ def _allowances(group: Sequence[Scored], room: int, opened: frozenset[str], layo
         return []
     header = max(0, _cost(group[0], "", opened, layout) - _cost(group[0], "", opened | _own(group, layout), layout))
     inside, left = opened | _own(group, layout), room - header
-    count = min(len(group), max(0, left) // _LEAST)
-    costs = [layout.cost(item.candidate, item.candidate.text, inside) for item in group[:count]]
+    costs = [layout.cost(item.candidate, item.candidate.text, inside) for item in group]
+    least = _LEAST_OF_RESULT if group[0].candidate.kinds[-1] == "task_result" else _LEAST
+    count = sum(needed <= left for needed in accumulate(min(cost, least) for cost in costs))
     allowed = [0] * count
     waiting = sorted(range(count), key=costs.__getitem__)
     for done, index in enumerate(waiting):
