@@ -144,18 +144,8 @@ class Agent(AgentContents):
         below the parent's current one until `complete` brings its result back. `filters` and `scope` narrow what the
         other agent sees. Raises `InvalidInput`, also beyond the settings `delegation_depth` and `delegations`, and
         `NotPermitted` where the other agent would see more than the parent."""
-        return await self.delegations.begin(
-            task,
-            mode=mode,
-            model=model,
-            session=session,
-            messages=messages,
-            max_tokens=max_tokens,
-            provider=provider,
-            filters=filters,
-            scope=scope,
-            deadline=deadline,
-        )
+        begin = partial(self.delegations.begin, task, mode=mode, model=model, session=session, messages=messages)
+        return await begin(max_tokens=max_tokens, provider=provider, filters=filters, scope=scope, deadline=deadline)
 
     def builder(self) -> Builder:
         """Returns a builder of whole requests: instructions, blocks, tools and their rules, history, what is remembered."""
