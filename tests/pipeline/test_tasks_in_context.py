@@ -133,7 +133,7 @@ async def test_a_move_is_shown_at_once_also_while_tools_run(agent: Agent) -> Non
     """The default placement adds nothing to a turn that has its text, but for blocks and the stack; what stands stays."""
     await deep(agent)
     first = await assembled(agent)
-    await agent._parts.injections.flush()  # type: ignore[attr-defined]
+    await agent._parts.injections.flush()
     again = await assembled(agent)
     assert again.added.count("tapir test") <= 1
     await agent.tasks.pop("The tapir test is written", session=S)
