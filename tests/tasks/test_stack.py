@@ -132,7 +132,8 @@ async def test_no_other_user_agent_or_org_reaches_a_task(germane: Germane, agent
     frame = await agent.tasks.push("secret plan", session=S)
     strangers = (germane.agent("coder", user="eve"), germane.agent("coder"), germane.agent("other", user="ada"))
     for stranger in (*strangers, germane.agent("coder", org="elsewhere", user="ada")):
-        assert await stranger.tasks.list() == ()
+        own = await stranger.tasks.push("own", session="own")
+        assert [one.id for one in await stranger.tasks.list()] == [own.id]
         assert await stranger.tasks.path(S) == ()
         for call in (stranger.tasks.get(frame.id), stranger.tasks.expand(frame.id)):
             with pytest.raises(NotFound):
