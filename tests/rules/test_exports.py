@@ -28,7 +28,9 @@ def test_germane_exports_exactly_its_public_face() -> None:
 
 def test_the_blocking_twin_exports_its_handles() -> None:
     """`germane.sync` has only the blocking handles; values are shared with `germane`."""
-    assert germane.sync.__all__ == ["Agent", "Documents", "Germane", "Keyring", "MemoryBlocks", "Recollections"]
+    assert germane.sync.__all__ == [
+        *("Agent", "Delegation", "Delegations", "Documents", "Germane", "Keyring", "MemoryBlocks", "Recollections", "TaskStack")
+    ]
 
 
 def test_what_germane_offers_to_tests_of_others_is_this() -> None:

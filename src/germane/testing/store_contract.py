@@ -46,6 +46,7 @@ from germane.testing.memory_contract import MemoryContract
 from germane.testing.queue_contract import QueueContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
+from germane.testing.task_contract import TaskContract
 from germane.testing.transfer_contract import TransferContract
 from germane.types.plan import Plan, read
 from germane.types.query import Filters
@@ -59,6 +60,7 @@ class StoreContract(
     MemoryContract,
     EventContract,
     DocumentContract,
+    TaskContract,
     ForgetContract,
     ScopeContract,
     KeyContract,
