@@ -18,6 +18,7 @@ memory_tool    whether a path leaves /memories, and whether an edit of two conve
 blocks         memory blocks: editors, rewrites and renderings at random; time and stored size
 graph          time to record, look up and walk among many entities and relations
 forgery        whether hostile content can forge germane's delimiters
+bridges DATA   whether entities that messages share tell which messages answer, held out by conversation
 current        whether a context shows what holds now, and nothing outdated unmarked, in seven languages
 crowd DATA     calibration of probabilities by store size
 tuning DATA    recall by relevance floor and recency weight
@@ -49,6 +50,7 @@ from collections.abc import Callable, Mapping, Sequence
 from bench import (
     answers,
     blocks,
+    bridges,
     budget,
     burst,
     client,
@@ -193,6 +195,8 @@ def main() -> int:
             keyword.main(rest)
         case "digest":
             return digest.main(rest)
+        case "bridges":
+            bridges.main(rest)
         case "current":
             current.main(rest)
         case "crowd":
