@@ -23,7 +23,7 @@ from germane.documents.plain import plain_pieces, row_pieces
 __all__ = ["DOCUMENT_READERS"]
 
 
-def _divider(format: MediaFormat) -> Reader:
+def _divider(format: MediaFormat) -> Callable[[str], object]:
     return lambda text: divide([text], format)
 
 
