@@ -16,6 +16,7 @@ minilm         time of a query's vector and of a search with MiniLM
 linear         whether CPU time of every function that reads text is linear in its length
 memory_tool    whether a path leaves /memories, and whether an edit of two conversations on one file is lost
 blocks         memory blocks: editors, rewrites and renderings at random; time and stored size
+graph          time to record, look up and walk among many entities and relations
 forgery        whether hostile content can forge germane's delimiters
 crowd DATA     calibration of probabilities by store size
 tuning DATA    recall by relevance floor and recency weight
@@ -59,6 +60,7 @@ from bench import (
     forgetting,
     giant,
     golden,
+    graph,
     ingest,
     keyword,
     kills,
@@ -119,6 +121,8 @@ def main() -> int:
             latency.main(rest)
         case "burst":
             burst.main(rest)
+        case "graph":
+            graph.main(rest)
         case "consolidation":
             consolidation.main(rest)
         case "remembering":

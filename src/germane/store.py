@@ -15,6 +15,7 @@ from typing import Protocol, runtime_checkable
 from germane.access.key_store import KeyStore
 from germane.blocks.reader import BlockReader
 from germane.events.reader import EventReader
+from germane.graph.reader import GraphReader
 from germane.injections.injection import KeptInjections
 from germane.memories.directive import Directive
 from germane.memories.llm_extraction.queue import ExtractionQueue
@@ -46,6 +47,8 @@ class ScopedStore(Protocol):
     @property
     def blocks(self) -> BlockReader: ...
     @property
+    def graph(self) -> GraphReader: ...
+    @property
     def inventory(self) -> Inventory: ...
     @property
     def journal(self) -> Journal: ...
@@ -54,9 +57,9 @@ class ScopedStore(Protocol):
         """Returns the standing instructions, the agent's and those of the scope's user."""
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
-        """Returns those of `ids` (of memories, events and archival entries, and `<id>@<version>` of blocks) that this scope may
-        see, that are valid at `at`, aren't forgotten and have an allowed sensitivity, as stored now (PACK-8). A block's version
-        must be the current one; blocks and entries are private."""
+        """Returns those of `ids` (of memories, events, archival entries, entities, relations and patterns, and `<id>@<version>`
+        of blocks) that this scope may see, that are valid at `at`, aren't forgotten and have an allowed sensitivity, as stored
+        now (PACK-8). A block's version must be the current one; blocks and entries are private."""
 
     async def injections(self, also: Sequence[str] = (), *, at: datetime, filters: Filters) -> KeptInjections:
         """Returns what was injected for the turns of the scope's session, oldest first, and those of its items, and of the ids

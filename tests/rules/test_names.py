@@ -22,8 +22,10 @@ TWINS: Mapping[str, frozenset[str]] = {
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "ClientBlocks": frozenset({"grpc.blocking_blocks", "grpc.client_blocks"}),
     "Germane": frozenset({"api.germane", "sync"}),
+    "KnownGraph": frozenset({"api.agent_graph", "api.blocking_graph"}),
     "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),
     "MemoryBlocks": frozenset({"api.agent_blocks", "api.blocking_blocks"}),
+    "Patterns": frozenset({"api.agent_graph", "api.blocking_graph"}),
     "Recollections": frozenset({"api.agent_memories", "api.blocking_agent"}),
 }
 """Classes that exist twice on purpose, once to await and once blocking, with the modules that define them."""

@@ -136,6 +136,9 @@ def as_before(path: Path) -> None:
         "ALTER TABLE memories DROP COLUMN stale_since;"
         "DROP TABLE units_blocks; DROP TABLE archival_entries; DROP TABLE block_consents; DROP TABLE block_shares;"
         "DROP TABLE block_snapshots; DROP TABLE block_versions; DROP TABLE blocks; ALTER TABLE counters DROP COLUMN blocks;"
+        "DROP TABLE pattern_refs; DROP TABLE pattern_words; DROP TABLE patterns; DROP TABLE relation_refs;"
+        "DROP TABLE relations; DROP TABLE mentions; DROP TABLE entity_names; DROP TABLE entities; DROP INDEX events_task;"
+        "ALTER TABLE events DROP COLUMN outcome; ALTER TABLE events DROP COLUMN task;"
         f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
     )
     connection.close()

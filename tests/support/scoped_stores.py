@@ -102,6 +102,7 @@ class Kept:
     memories: Any = field(default_factory=_Memories)
     events: Any = field(default_factory=_Events)
     blocks: Any = field(default_factory=_Blocks)
+    graph: Any = None
     inventory: Any = None
     journal: Any = field(default_factory=_Journal)
 

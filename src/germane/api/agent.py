@@ -11,6 +11,7 @@ from typing import Any, overload
 
 from germane.api.agent_blocks import MemoryBlocks
 from germane.api.agent_contents import AgentContents
+from germane.api.agent_graph import KnownGraph
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.builder.builder import Builder
@@ -55,6 +56,7 @@ class Agent(AgentContents):
         self._request = partial(build_request, catalog=parts.catalog, clock=parts.clock)
         self.memories = Recollections(parts.store.within(scope), scope, parts.clock, parts.secrets)
         self.blocks = MemoryBlocks(parts, scope)
+        self.graph = KnownGraph(parts, scope)
 
     async def assemble(
         self,

@@ -33,6 +33,7 @@ def _with(receipt: Receipt, more: Receipt) -> Receipt:
         memory_ids=receipt.memory_ids + more.memory_ids,
         event_ids=receipt.event_ids + more.event_ids,
         block_ids=receipt.block_ids + more.block_ids,
+        graph_ids=receipt.graph_ids + more.graph_ids,
         checked=checked,
     )
 

@@ -22,8 +22,8 @@ from germane.pipeline.background import Background
 from germane.search.unit import Analysis, analysed_parts
 from germane.store import Store
 from germane.transfer.parse import Header, parse_line, read_line
+from germane.transfer.placed import Placed
 from germane.transfer.restore import (
-    Placed,
     restore_blocks,
     restore_contradictions,
     restore_directive,
@@ -32,7 +32,9 @@ from germane.transfer.restore import (
     restore_messages,
     restore_tombstones,
 )
+from germane.transfer.restore_graph import restore_entities, restore_patterns, restore_relations
 from germane.transfer.stored import Owned, Owner, Reach, SessionRecord, StoredBlock, StoredDirective, Thing
+from germane.transfer.stored_graph import StoredEntity, StoredPattern, StoredRelation
 from germane.types.candidate import LONG
 from germane.types.inventory import Tombstone
 from germane.types.plan import Plan
@@ -61,6 +63,9 @@ class Restored:
     blocks: int = 0
     entries: int = 0
     messages: int = 0
+    entities: int = 0
+    relations: int = 0
+    patterns: int = 0
     tombstones: int = 0
     known: int = 0
     forgotten: int = 0
@@ -174,6 +179,12 @@ class _Restoring:
         moved, thing = Owner(target.org, target.agent, user), owned.thing
         if isinstance(thing, StoredBlock):
             return Owned(moved, replace(thing, block=replace(thing.block, agent=target.agent or "", user=user)))
+        if isinstance(thing, StoredEntity):
+            return Owned(moved, replace(thing, entity=replace(thing.entity, user=user)))
+        if isinstance(thing, StoredRelation):
+            return Owned(moved, replace(thing, relation=replace(thing.relation, user=user)))
+        if isinstance(thing, StoredPattern):
+            return Owned(moved, replace(thing, pattern=replace(thing.pattern, user=user)))
         return Owned(moved, replace(thing, user=user) if isinstance(thing, Memory | Event | ArchivalEntry) else thing)
 
     async def _take(self, number: int, owned: Owned) -> None:
@@ -232,6 +243,12 @@ class _Restoring:
                 return "blocks", restore_blocks(things, scope=scope, strict=self._strict)
             case ArchivalEntry():
                 return "entries", restore_entries(things, strict=self._strict)
+            case StoredEntity():
+                return "entities", restore_entities(things, strict=self._strict)
+            case StoredRelation():
+                return "relations", restore_relations(things, strict=self._strict)
+            case StoredPattern():
+                return "patterns", restore_patterns(things, strict=self._strict)
             case Tombstone():
                 return "tombstones", restore_tombstones(things, ownerless=owner.org is None)
         record, session = self._session, things[0].session
@@ -267,6 +284,10 @@ def _size(thing: Thing) -> int:
     if isinstance(thing, StoredBlock):
         kept = sum(len(delta or b"") for _, delta in thing.versions)
         return len(thing.block.text) + kept + (len(thing.snapshot[1]) if thing.snapshot else 0)
+    if isinstance(thing, StoredEntity):
+        return 500 * len(thing.mentions)
+    if isinstance(thing, StoredRelation):
+        return 500 * len(thing.refs)
     return len(thing.text) if isinstance(thing, Event | Memory | ArchivalEntry) else 0
 
 

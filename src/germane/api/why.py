@@ -159,7 +159,7 @@ def _filtered(thing: Memory | Event, filters: Filters) -> Why | None:
         "event_types": filters.event_types is not None and not (isinstance(thing, Event) and thing.type in filters.event_types),
         "tags": filters.tags is not None and not tags & set(filters.tags),
         "session": filters.session is not None and session != filters.session,
-        "task": filters.task is not None,
+        "task": filters.task is not None and not (isinstance(thing, Event) and thing.task == filters.task),
     }
     for name, out in kept_out.items():
         if out:

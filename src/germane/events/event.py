@@ -46,6 +46,10 @@ class Event:
     name: str = ""
     message_id: str | None = None
     sensitivity: Sensitivity = "private"
+    outcome: str = ""
+    """What became of it, in a word or two such as `ok` or `failed`; empty where nobody said."""
+    task: str | None = None
+    """The id of the task that it belongs to."""
     content_hash: int = 0
     """64 bits of role and text, for alignment and deduplication."""
     session_started_at: datetime | None = None

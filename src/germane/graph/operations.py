@@ -7,12 +7,13 @@ has no user), and changes write to it. Relations connect entities of one owner o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from germane.graph.entity import Entity
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Relation
+from germane.graph.said import Said
 from germane.types.plan import Change, Read
 
 __all__ = [
@@ -20,14 +21,17 @@ __all__ = [
     "EndRelation",
     "EntitiesById",
     "EntitiesNamed",
+    "GraphStored",
     "MergeEntities",
     "OpenRelations",
     "PatternById",
+    "PatternsWithAction",
     "PutEntity",
     "PutMentions",
     "PutPattern",
     "PutRelation",
     "RelationsById",
+    "ThingsStored",
 ]
 
 
@@ -54,9 +58,11 @@ class RelationsById(Read[dict[str, Relation]]):
 
 @dataclass(frozen=True, slots=True)
 class OpenRelations(Read[tuple[Relation, ...]]):
-    """The relations of these (source, type) pairs that have no end, by the time they were made."""
+    """The relations of these (source, type) pairs that have no end, by the time since when they hold; `with_ended` those that
+    ended as well, of each pair the latest 100."""
 
     pairs: tuple[tuple[str, str], ...]
+    with_ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +73,57 @@ class PatternById(Read[Pattern | None]):
 
 
 @dataclass(frozen=True, slots=True)
+class PatternsWithAction(Read[tuple[Pattern, ...]]):
+    """The scope's own patterns with this action."""
+
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThingsStored(Read[frozenset[str]]):
+    """Those of these ids that are the scope's own messages, memories or archival entries."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStored(Read[frozenset[str]]):
+    """Those of these ids that are the scope's own entities, relations or patterns."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PutEntity(Change):
-    """Stores an entity, or replaces the one with its id. `keys` are those of its name and its aliases."""
+    """Stores an entity, or replaces the one with its id but for its number of mentions, which the store counts. `keys` are
+    those of its name and its aliases. `stated` is what was said of it on purpose, in addition to what was so before: an entity
+    of which nothing was goes with its last mention."""
 
     entity: Entity
     keys: tuple[str, ...]
+    stated: Said | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PutRelation(Change):
-    """Stores a relation, or replaces the one with its id."""
+    """Stores a relation, or replaces the one with its id. Its `refs` are added to those it has; each of them says
+    `said` of it. `stated` is what was said of it on purpose: a relation of which nothing was goes with its last ref."""
 
     relation: Relation
+    said: Said = Said()
+    stated: Said | None = None
+    ended_by: str | None = None
+    """The id of the relation that took its place, where it is stored with an end."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndRelation(Change):
-    """Sets the end of a relation that has none."""
+    """Sets the end of a relation that has none. `ended_by` is the relation that takes its place: where that is forgotten, this
+    one has no end again."""
 
     id: str
     at: datetime
+    ended_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +133,8 @@ class PutMentions(Change):
 
     thing: str
     entities: tuple[str, ...]
+    said: Mapping[str, Said] = field(default_factory=dict, hash=False)
+    """What it says of them, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +147,11 @@ class MergeEntities(Change):
 
 @dataclass(frozen=True, slots=True)
 class PutPattern(Change):
-    """Stores a pattern, or replaces the one with its id."""
+    """Stores a pattern, or replaces the one with its id. `refs` are the ids of the events and memories that it was learned
+    from, in addition to those it has: it is forgotten with any of them."""
 
     pattern: Pattern
+    refs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,11 +42,24 @@ class GraphReader(Protocol):
     async def path(self, start: str, goal: str, *, at: datetime | None, filters: Filters) -> tuple[Step, ...] | None:
         """Returns a shortest path in both directions, of at most 10 steps; () where both are one; None without a path."""
 
-    async def chain(self, start: str, types: Sequence[str], *, backwards: bool, limit: int = 50) -> tuple[Relation, ...]:
-        """Returns the causal chain from an entity: relations of these types followed in one direction only, nearest first."""
+    async def chain(
+        self,
+        start: str,
+        types: Sequence[str],
+        *,
+        backwards: bool,
+        limit: int = 50,
+        at: datetime | None = None,
+        filters: Filters = ...,
+    ) -> tuple[Relation, ...]:
+        """Returns the causal chain from an entity: relations of these types followed in one direction only, nearest first.
+        Without `filters`, those of every sensitivity."""
 
-    async def relations(self, entity: str, *, at: datetime | None, limit: int = 100) -> tuple[Relation, ...]:
-        """Returns the relations of one entity, in both directions, the heaviest first."""
+    async def relations(
+        self, entity: str, *, at: datetime | None, limit: int = 100, filters: Filters = ...
+    ) -> tuple[Relation, ...]:
+        """Returns the relations of one entity, in both directions, the heaviest first. Without `filters` of every
+        sensitivity."""
 
     async def mentions(self, entity: str, *, limit: int = 100, before: datetime | None = None) -> tuple[str, ...]:
         """Returns ids of the events and memories that mention an entity, the latest first."""

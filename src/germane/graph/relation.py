@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from germane.graph.entity import Entity
+from germane.types.candidate import Sensitivity
 
 __all__ = ["Neighbourhood", "Relation", "Step", "valid"]
 
@@ -16,7 +17,8 @@ __all__ = ["Neighbourhood", "Relation", "Step", "valid"]
 class Relation:
     """`source` and `target` are ids of entities of one owner, and may be the same. `type` is a word such as `works_at`.
     `weight` and `confidence` are in [0, 1]. It holds from `valid_from` (inclusive) until `valid_to` (exclusive; None: still).
-    `refs` are the ids of the events and memories that state it. At most one relation of a source, type and target is open."""
+    `refs` are the ids of the events and memories that state it, the latest 100. At most one relation of a source,
+    type and target is open."""
 
     id: str
     source: str
@@ -29,6 +31,8 @@ class Relation:
     valid_from: datetime
     valid_to: datetime | None = None
     refs: tuple[str, ...] = ()
+    sensitivity: Sensitivity = "private"
+    """That of the least sensitive text that states it."""
     created_at: datetime
     updated_at: datetime
 
@@ -47,7 +51,7 @@ class Step(NamedTuple):
 class Neighbourhood:
     """What a traversal found. `depths` has the steps from the nearest start to each entity, 0 for the starts themselves;
     `relations` stand in the order in which they were reached. `capped` says that an entity has more relations than the
-    fan-out cap, so that some weren't followed."""
+    fan-out cap, or all of them more than the limit, so that some weren't followed."""
 
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()

@@ -35,18 +35,21 @@ class Receipt:
     event_ids: tuple[str, ...] = ()
     block_ids: tuple[str, ...] = ()
     """Ids of blocks and of archival entries."""
+    graph_ids: tuple[str, ...] = ()
+    """Ids of entities, relations and patterns: also of those that nothing but the other things mentioned."""
     dry_run: bool = False
     scrubbed: bool = False
     waiting_for: str = ""
     checked: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        return len(self.memory_ids) + len(self.event_ids) + len(self.block_ids)
+        return len(self.memory_ids) + len(self.event_ids) + len(self.block_ids) + len(self.graph_ids)
 
 
 def left_of(receipt: Receipt) -> Plan[Receipt]:
     """Looks for what is left of what was forgotten; the outcome is the receipt with the places in which nothing is."""
-    found = yield from read(LeftOf((*receipt.memory_ids, *receipt.event_ids, *receipt.block_ids)))
+    gone = (*receipt.memory_ids, *receipt.event_ids, *receipt.block_ids, *receipt.graph_ids)
+    found = yield from read(LeftOf(gone))
     return Decision((), replace(receipt, checked=tuple(place for place in found.checked if place not in found.holding)))
 
 
@@ -67,9 +70,8 @@ def forget(
     reason: str = "",
 ) -> Plan[Receipt]:
     """Forgets the memories and messages that match every criterion given; the outcome says which ones. With `dry_run` nothing
-    is written. `ids` are germane's ids, also of blocks and archival entries, or the caller's message ids; an empty list selects
-    nothing. `session`, `source_kind` and
-    `channel` are those of the provenance.
+    is written. `ids` are germane's ids, also of blocks, archival entries, entities, relations and patterns, or the caller's
+    message ids; an empty list selects nothing. `session`, `source_kind` and `channel` are those of the provenance.
 
     `everything`, or `user` as the only criterion, also removes the directive, the sessions, and the owner's name.
 
@@ -107,7 +109,13 @@ def forget(
             everything=everything,
         )
     )
-    receipt = Receipt(memory_ids=found.memory_ids, event_ids=found.event_ids, block_ids=found.block_ids, dry_run=dry_run)
+    receipt = Receipt(
+        memory_ids=found.memory_ids,
+        event_ids=found.event_ids,
+        block_ids=found.block_ids,
+        graph_ids=found.graph_ids,
+        dry_run=dry_run,
+    )
     given = {name for name, value in named.items() if value is not None}
     whole = everything or (ids is None and given == {"user"})
     ended = session if ids is None and given <= {"session", "user"} else None
@@ -117,6 +125,7 @@ def forget(
         memory_ids=found.memory_ids,
         event_ids=found.event_ids,
         block_ids=found.block_ids,
+        graph_ids=found.graph_ids,
         session=ended,
         at=at,
         by=by,

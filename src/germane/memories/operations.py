@@ -155,11 +155,13 @@ class Remains:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What `Select` found. `block_ids` are those of blocks and of archival entries."""
+    """What `Select` found. `block_ids` are those of blocks and of archival entries, `graph_ids` those of entities, relations
+    and patterns: also of those that go with what was found, as nothing else mentions them."""
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
     block_ids: tuple[str, ...] = ()
+    graph_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +227,8 @@ class Forget(Change):
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
     block_ids: tuple[str, ...] = ()
+    graph_ids: tuple[str, ...] = ()
+    """Of entities, relations and patterns."""
     session: str | None = None
     """A session whose records of what was injected are removed as a whole."""
     at: datetime

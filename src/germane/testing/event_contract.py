@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 from germane.events.operations import PutEvent
+from germane.memories.operations import PutMemory
 from germane.store import ScopedStore
-from germane.testing.stored import NOON, an_event, writing
+from germane.testing.stored import NOON, a_memory, an_event, question, writing
 from germane.types.query import Filters
 
 __all__ = ["EventContract"]
@@ -25,6 +26,8 @@ class EventContract:
             message_id="m1",
             sensitivity="public",
             raw={"role": "user", "n": [1]},
+            outcome="failed",
+            task="t1",
             content_hash=(1 << 63) - 1,
         )
         await scoped.journal.commit(writing(PutEvent(event)))
@@ -49,7 +52,20 @@ class EventContract:
         assert await recent(exclude=frozenset({"m", events[0].id}), session="a") == ["a2", "a1"]
         assert await recent(until=NOON) == ["a0"]
         assert await recent(tags=("x",)) == []
+        assert await recent(task="t1") == []
         assert [event.text for event in await scoped.events.recent(1, filters=Filters(until=NOON))] == ["a0"]
+
+    async def test_events_of_a_task_are_found_by_it(self, scoped: ScopedStore) -> None:
+        """The filter `task` reaches reading and searching of events; no memory has a task."""
+        texts = (("the boiler leaks", "t1"), ("the boiler is mended", "t2"), ("the boiler hums", None))
+        events = [an_event(text, position=n, task=task) for n, (text, task) in enumerate(texts)]
+        await scoped.journal.commit(writing(*map(PutEvent, events), PutMemory(a_memory("the boiler is old"))))
+        filters = Filters(task="t1")
+        assert [event.text for event in await scoped.events.recent(9, filters=filters)] == ["the boiler leaks"]
+        found = await scoped.events.search(question("boiler", task="t1"), 9, keywords=True, vectors=False, wait=True)
+        assert [hit.thing.text for hit in found.hits] == ["the boiler leaks"]
+        asked = question("boiler", task="t1")
+        assert not (await scoped.memories.search(asked, 9, keywords=True, vectors=False, wait=True)).hits
 
     async def test_recent_looks_into_the_five_latest_sessions(self, scoped: ScopedStore) -> None:
         """`recent` returns no events of the sixth latest session."""

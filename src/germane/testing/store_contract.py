@@ -35,6 +35,7 @@ from germane.testing.block_contract import BlockContract
 from germane.testing.derivation_contract import DerivationContract
 from germane.testing.event_contract import EventContract
 from germane.testing.forget_contract import ForgetContract
+from germane.testing.graph_contract import GraphContract
 from germane.testing.hashed import Hashed
 from germane.testing.injection_contract import InjectionContract
 from germane.testing.inventory_contract import InventoryContract
@@ -67,6 +68,7 @@ class StoreContract(
     TransferContract,
     BlockContract,
     ArchiveContract,
+    GraphContract,
 ):
     """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections, exports, links, queue,
     blocks."""

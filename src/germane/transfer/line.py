@@ -18,19 +18,24 @@ from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.transfer.block_line import block_line
+from germane.transfer.graph_line import graph_line
 from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredBlock, StoredDirective, Thing
+from germane.transfer.stored_graph import StoredEntity, StoredPattern, StoredRelation
 from germane.types.candidate import Provenance
 from germane.types.inventory import Tombstone
 
 __all__ = ["FORMAT", "VERSION", "header_line", "line_of", "written"]
 
 FORMAT = "germane-export"
-VERSION = 2
+VERSION = 3
 """The version of the format. A reader takes this one and earlier ones."""
 _UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_HOLDS = ("directives", "memories", "contradictions", "blocks", "entries", "sessions", "messages", "tombstones")
+_HOLDS = (
+    *("directives", "memories", "contradictions", "blocks", "entries", "sessions", "messages"),
+    *("entities", "relations", "patterns", "tombstones"),
+)
 _PROVENANCE = tuple(field.name for field in fields(Provenance))
 _NOT_WRITTEN = frozenset({"id", "kind", "content", "user", "secrets", "near_duplicates"})
 """Fields of a memory that are written otherwise, or that the store derives."""
@@ -78,6 +83,8 @@ def _parts(thing: Thing) -> tuple[str, dict[str, Any]]:
             return "session", {"session": named.pop("id"), **named}
         case Event():
             return "message", _message(thing)
+        case StoredEntity() | StoredRelation() | StoredPattern():
+            return graph_line(thing)
         case ContradictionRecord():
             return "contradiction", {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
         case Tombstone():
@@ -100,6 +107,8 @@ def _message(event: Event) -> dict[str, Any]:
         "content_hash": event.content_hash,
         "provenance": _plain(event.provenance),
         "raw": event.raw,
+        "outcome": event.outcome,
+        "task": event.task,
     }
 
 

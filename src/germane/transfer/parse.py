@@ -26,6 +26,7 @@ from germane.memories.remember import ATTRIBUTES, hash_of
 from germane.memories.resolve import BOTH
 from germane.text.normal import content_hash
 from germane.transfer.block_line import parsed_block
+from germane.transfer.graph_line import parsed_entity, parsed_pattern, parsed_relation
 from germane.transfer.line import FORMAT, VERSION
 from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective, Thing
 from germane.types.candidate import Provenance
@@ -38,6 +39,7 @@ from germane.types.scope import Scope
 __all__ = ["MEMORY_FIELDS", "Header", "parse_line", "read_line"]
 
 _ROLES = ("", "user", "assistant", "system", "tool")
+_TOMBSTONES = ("memory", "message", "block", "entity", "relation", "pattern")
 _COUNTS = 1 << 53
 _HASHES = 1 << 63
 
@@ -225,8 +227,8 @@ def _conflict_reason(name: str, value: Any) -> str:
 
 
 def _what(name: str, value: Any) -> str:
-    if value not in ("memory", "message", "block"):
-        raise InvalidInput(f"{name} must be memory, message or block, not {shown(value)}")
+    if value not in _TOMBSTONES:
+        raise InvalidInput(f"{name} must be one of {', '.join(_TOMBSTONES)}, not {shown(value)}")
     return str(value)
 
 
@@ -303,6 +305,8 @@ _MESSAGE_FIELDS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
         "content_hash": _hash,
         "provenance": _message_provenance,
         "raw": _raw,
+        "outcome": partial(_text, limit=NAME),
+        "task": _or_none(_ID),
     }
 )
 _RENAMED = MappingProxyType({"germane_id": "id", "id": "message_id", "content": "text", "event_type": "type"})
@@ -345,6 +349,9 @@ _THINGS: Mapping[str, Callable[[Mapping[str, Any], Owner], Thing]] = MappingProx
         "entry": _entry,
         "session": _session,
         "message": _message,
+        "entity": parsed_entity,
+        "relation": parsed_relation,
+        "pattern": parsed_pattern,
         "tombstone": _tombstone,
     }
 )

@@ -7,13 +7,13 @@ forgotten in this store isn't stored again, and nothing that is stored is change
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from germane.blocks.entry import ArchivalEntry
 from germane.blocks.operations import BlocksNamed, IdsOfBlocks, PutBlock, PutEntry, RestoreHistory
 from germane.events.event import Event
 from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionTail
+from germane.graph.operations import GraphStored
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.memories.operations import (
@@ -27,14 +27,13 @@ from germane.memories.operations import (
     SetDirective,
 )
 from germane.search.unit import Analysis
+from germane.transfer.placed import OTHER, TAKEN, Clash, Placed, decided
 from germane.transfer.stored import StoredBlock
 from germane.types.inventory import Tombstone
 from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.scope import Scope
 
 __all__ = [
-    "Clash",
-    "Placed",
     "restore_blocks",
     "restore_contradictions",
     "restore_directive",
@@ -43,31 +42,6 @@ __all__ = [
     "restore_messages",
     "restore_tombstones",
 ]
-
-
-class Clash(NamedTuple):
-    """A thing that can't be stored, by its place among those given, and the reason."""
-
-    place: int
-    why: str
-
-
-@dataclass(slots=True)
-class Placed:
-    """What became of some things: how many were `added`, `known` already, not stored because they are `forgotten` here, or
-    `clash` with what is stored."""
-
-    added: int = 0
-    known: int = 0
-    forgotten: int = 0
-    clashes: list[Clash] = field(default_factory=list)
-
-    def clash(self, place: int, why: str) -> None:
-        self.clashes.append(Clash(place, why))
-
-
-_TAKEN = "its id belongs to another scope of this store"
-_OTHER = "its id is stored already, with other content"
 
 
 def restore_directive(text: str) -> Plan[Placed]:
@@ -90,15 +64,15 @@ def restore_memories(memories: Sequence[Memory], *, scope: Scope, strict: bool) 
         if memory.id in use.forgotten:
             placed.forgotten += 1
         elif memory.id in use.elsewhere:
-            placed.clash(index, _TAKEN)
+            placed.clash(index, TAKEN)
         elif held is None:
             known[memory.id] = memory
             changes.append(PutMemory(memory, restored=True))
         elif (held.kind, held.content) == (memory.kind, memory.content):
             placed.known += 1
         else:
-            placed.clash(index, _OTHER)
-    return _decided(placed, changes, strict)
+            placed.clash(index, OTHER)
+    return decided(placed, changes, strict)
 
 
 def restore_blocks(blocks: Sequence[StoredBlock], *, scope: Scope, strict: bool) -> Plan[Placed]:
@@ -112,11 +86,11 @@ def restore_blocks(blocks: Sequence[StoredBlock], *, scope: Scope, strict: bool)
         if block.id in use.forgotten:
             placed.forgotten += 1
         elif block.id in use.elsewhere or block.id in use.entries:
-            placed.clash(index, _TAKEN)
+            placed.clash(index, TAKEN)
         elif held is not None and (held.label, held.created_at) == (block.label, block.created_at):
             placed.known += 1
         elif held is not None:
-            placed.clash(index, _OTHER)
+            placed.clash(index, OTHER)
         elif block.deleted_at is None and (block.label in labels or (yield from _labelled(block.label, scope))):
             placed.clash(index, "another block has its label")
         else:
@@ -125,9 +99,9 @@ def restore_blocks(blocks: Sequence[StoredBlock], *, scope: Scope, strict: bool)
                 labels.add(block.label)
             history = RestoreHistory(id=block.id, snapshot=one.snapshot, versions=one.versions, shares=one.shares)
             changes += (PutBlock(block), history)
-    decided = _decided(placed, changes, strict)
-    decided.outcome.added = len(decided.changes) // 2
-    return decided
+    decision = decided(placed, changes, strict)
+    decision.outcome.added = len(decision.changes) // 2
+    return decision
 
 
 def _labelled(label: str, scope: Scope) -> Generator[Read[Any], Any, bool]:
@@ -145,15 +119,15 @@ def restore_entries(entries: Sequence[ArchivalEntry], *, strict: bool) -> Plan[P
         if entry.id in use.forgotten:
             placed.forgotten += 1
         elif entry.id in use.elsewhere or entry.id in use.blocks:
-            placed.clash(index, _TAKEN)
+            placed.clash(index, TAKEN)
         elif held is None:
             known[entry.id] = entry
             changes.append(PutEntry(entry))
         elif (held.text, held.metadata) == (entry.text, entry.metadata):
             placed.known += 1
         else:
-            placed.clash(index, _OTHER)
-    return _decided(placed, changes, strict)
+            placed.clash(index, OTHER)
+    return decided(placed, changes, strict)
 
 
 def restore_contradictions(records: Sequence[ContradictionRecord], *, scope: Scope, strict: bool) -> Plan[Placed]:
@@ -179,7 +153,7 @@ def restore_contradictions(records: Sequence[ContradictionRecord], *, scope: Sco
             known.add(pair)
             taken.add(record.id)
             changes.append(RestoreConflict(record))
-    return _decided(placed, changes, strict)
+    return decided(placed, changes, strict)
 
 
 def restore_messages(
@@ -208,12 +182,12 @@ def restore_messages(
         if event.id in use.forgotten:
             placed.forgotten += 1
         elif event.id in use.elsewhere:
-            placed.clash(index, _TAKEN)
+            placed.clash(index, TAKEN)
         elif held is not None:
             if _same(held, event):
                 placed.known += 1
             else:
-                placed.clash(index, _OTHER)
+                placed.clash(index, OTHER)
         elif event.position in positions:
             placed.clash(index, "another message has its position in the session")
         elif event.message_id in named:
@@ -224,10 +198,10 @@ def restore_messages(
             if event.message_id is not None:
                 named.add(event.message_id)
             changes.append(PutEvent(event, analysis))
-    decided = _decided(placed, changes, strict)
-    if not decided.changes or next <= max(event.position for event in events) + 1:
-        return decided
-    return Decision((*decided.changes, ReservePositions(session=session, next=next)), decided.outcome)
+    decision = decided(placed, changes, strict)
+    if not decision.changes or next <= max(event.position for event in events) + 1:
+        return decision
+    return Decision((*decision.changes, ReservePositions(session=session, next=next)), decision.outcome)
 
 
 def restore_tombstones(tombstones: Sequence[Tombstone], *, ownerless: bool) -> Plan[Placed]:
@@ -237,6 +211,7 @@ def restore_tombstones(tombstones: Sequence[Tombstone], *, ownerless: bool) -> P
     stored = use.elsewhere | (yield from read(MemoriesById(ids))).keys() | (yield from read(EventsById(ids))).keys()
     archive = yield from read(IdsOfBlocks(ids))
     stored |= archive.blocks.keys() | archive.entries.keys()
+    stored |= yield from read(GraphStored(ids))
     placed, new = Placed(), dict[str, Tombstone]()
     for index, stone in enumerate(tombstones):
         if stone.id in use.forgotten or stone.id in new:
@@ -256,10 +231,3 @@ def _same(held: Event, event: Event) -> bool:
 
 def _identity(event: Event) -> tuple[object, ...]:
     return event.session, event.position, event.role, event.text, event.message_id
-
-
-def _decided(placed: Placed, changes: list[Change], strict: bool) -> Decision[Placed]:
-    if strict and placed.clashes:
-        return Decision((), placed)
-    placed.added = len(changes)
-    return Decision(tuple(changes), placed)

@@ -14,6 +14,7 @@ from germane.errors import InvalidInput
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
+from germane.transfer.stored_graph import StoredEntity, StoredPattern, StoredRelation
 from germane.types.inventory import Tombstone
 from germane.types.scope import Scope
 
@@ -77,11 +78,15 @@ class Contents:
     tombstones: int = 0
     blocks: int = 0
     entries: int = 0
+    entities: int = 0
+    relations: int = 0
+    patterns: int = 0
     latest: datetime | None = None
 
     @property
     def total(self) -> int:
         stored = self.directives + self.memories + self.contradictions + self.sessions + self.messages
+        stored += self.entities + self.relations + self.patterns
         return stored + self.blocks + self.entries + self.tombstones
 
 
@@ -114,7 +119,18 @@ class StoredBlock:
     shares: tuple[Share, ...] = ()
 
 
-Thing = StoredDirective | Memory | ContradictionRecord | StoredBlock | ArchivalEntry | SessionRecord | Event | Tombstone
+GraphThing = StoredEntity | StoredRelation | StoredPattern
+Thing = (
+    StoredDirective
+    | Memory
+    | ContradictionRecord
+    | StoredBlock
+    | ArchivalEntry
+    | SessionRecord
+    | Event
+    | Tombstone
+    | GraphThing
+)
 
 
 class Owned(NamedTuple):

@@ -13,7 +13,8 @@ __all__ = ["AgentPage", "AgentSummary", "Stats", "Tombstone", "UserPage", "UserS
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
     """What one scope sees, counted. `memories` counts those that are valid now, by kind; `ended` those that were superseded or
-    are no longer valid. `blocks` and `archival_entries` count what isn't deleted. `users` counts the agent's users; None for
+    are no longer valid. `blocks` and `archival_entries` count what isn't
+    deleted, `relations` also those that ended. `users` counts the agent's users; None for
     the scope of a user. `text_bytes` are those of the texts, in UTF-8, and `pending_vectors` the texts that have no vector yet.
     `oldest` and `newest` are the times of the first and the last memory or message; None where there is none. `extracted`
     counts those of `memories` that were found in messages, by `rules` or by a language model (`llm`)."""
@@ -28,6 +29,9 @@ class Stats:
     pending_vectors: int = 0
     blocks: int = 0
     archival_entries: int = 0
+    entities: int = 0
+    relations: int = 0
+    patterns: int = 0
     oldest: datetime | None = None
     newest: datetime | None = None
     extracted: Mapping[str, int] = field(default_factory=dict, hash=False)
@@ -73,10 +77,11 @@ class AgentPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """What remains of a forgotten memory, message, block or archival entry (`what` is `block` for both): no content."""
+    """What remains of a forgotten memory, message, block or archival entry (`what` is `block` for both), entity, relation or
+    pattern: no content."""
 
     id: str
-    what: Literal["memory", "message", "block"]
+    what: Literal["memory", "message", "block", "entity", "relation", "pattern"]
     at: datetime
     by: str = ""
     reason: str = ""

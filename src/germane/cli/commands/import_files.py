@@ -185,6 +185,7 @@ def _tally(restored: Restored) -> ImportTally:
         memories=restored.memories,
         directives=restored.directives,
         contradictions=restored.contradictions,
+        graph=restored.entities + restored.relations + restored.patterns,
         tombstones=restored.tombstones,
         forgotten=restored.forgotten,
         broken=[f"line {number}: something else is stored in its place" for number in restored.conflicts],
@@ -201,6 +202,7 @@ def _shape(file: str, tally: ImportTally) -> dict[str, Any]:
         "directives": tally.directives,
         "secrets": dict(tally.secrets),
         "contradictions": tally.contradictions,
+        "entities_relations_patterns": tally.graph,
         "tombstones": tally.tombstones,
         "forgotten": tally.forgotten,
         "broken": len(tally.broken),
@@ -213,6 +215,7 @@ def _summary(file: str, tally: ImportTally) -> str:
     parts += [f"{tally.memories} memories"] if tally.memories else []
     parts += ["the directive" if tally.directives == 1 else f"{tally.directives} directives"] if tally.directives else []
     parts += [f"{tally.contradictions} contradictions"] if tally.contradictions else []
+    parts += [f"{tally.graph} entities, relations and patterns"] if tally.graph else []
     parts += [f"{tally.tombstones} tombstones"] if tally.tombstones else []
     parts += [f"{tally.known} there already"] if tally.known else []
     parts += [f"{tally.forgotten} forgotten here, which aren't stored again"] if tally.forgotten else []

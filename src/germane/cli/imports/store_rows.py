@@ -38,6 +38,8 @@ class ImportTally:
     """Things of an export, of any kind."""
     directives: int = 0
     contradictions: int = 0
+    graph: int = 0
+    """Entities, relations and patterns."""
     tombstones: int = 0
     forgotten: int = 0
     system: int = 0

@@ -26,6 +26,8 @@ from germane.stores.sqlite.encoding import maybe_moment, moment, shown, to_json
 from germane.stores.sqlite.events import EVENT, event_of
 from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.forget import TOMBSTONE_KINDS
+from germane.stores.sqlite.graph_dump import graph_things
+from germane.stores.sqlite.graph_forget import GRAPH_TABLES
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition
@@ -150,10 +152,12 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
 
     directives, memories, stones = (figures("count(*)", table)[0] for table in ("directives", "memories", "tombstones"))
     blocks, entries = (figures("count(*)", table)[0] for table in ("blocks", "archival_entries"))
+    entities, relations, patterns = (figures("count(*)", table)[0] for table in GRAPH_TABLES)
     own = f"(SELECT key FROM memories {inside})"
     contradictions = only(connection, f"SELECT count(*) FROM links WHERE kind = 'conflict' AND one IN {own}", bound)[0]
     sessions, messages, said = figures("count(*), total(length), max(last_at)", "sessions")
     times = [figures("max(updated_at)", "blocks")[0], figures("max(created_at)", "archival_entries")[0]]
+    times += [figures("max(updated_at)", table)[0] for table in GRAPH_TABLES]
     times += [said, figures("max(updated_at)", "memories")[0], figures("max(at)", "tombstones")[0]]
     return Contents(
         directives=directives,
@@ -164,6 +168,9 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
         tombstones=stones,
         blocks=blocks,
         entries=entries,
+        entities=entities,
+        relations=relations,
+        patterns=patterns,
         latest=maybe_moment(max((time for time in times if time is not None), default=None)),
     )
 
@@ -187,6 +194,7 @@ def _things(connection: apsw.Connection, partition: int, owner: Owner) -> Iterat
         yield SessionRecord(id=shown(id), next=next, length=length, started_at=moment(started_at), last_at=moment(last_at))
         for row in rows(connection, f"{EVENT} WHERE e.session = ? ORDER BY e.position", (key,)):
             yield event_of(row, users)
+    yield from graph_things(connection, partition, owner.user)
     for stone in rows(connection, _STONES, (to_json([partition]),)):
         yield _tombstone(stone)
 

@@ -16,7 +16,7 @@ from germane.stores.sqlite.sessions import GrowingSession, number_anew
 
 __all__ = ["EventBatch"]
 
-_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _UPDATE = "UPDATE sessions SET started_at = ?, last_at = ?, length = length + ?, next = ? WHERE key = ?"
 _SPEAKER = (
     "INSERT INTO speakers (partition, name, code, events) VALUES (?, ?, ?, ?)"

@@ -48,7 +48,8 @@ __all__ = [
 
 EVENT = (
     "SELECT e.key, e.partition, e.id, e.type, s.id, e.position, e.text, e.created_at, e.recorded_at, e.role, e.name,"
-    " e.message_id, e.sensitivity, e.content_hash, s.started_at, s.number, e.raw, e.provenance"
+    " e.message_id, e.sensitivity, e.content_hash, s.started_at, s.number, e.raw, e.provenance,"
+    " e.outcome, e.task"
     " FROM events e JOIN sessions s ON s.key = e.session"
 )
 """The rows that `event_of` takes."""
@@ -88,6 +89,8 @@ def event_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Event:
         session_number=row[15],
         raw=from_json(row[16]),
         provenance=provenance_of(row[17], session=session, message_id=message_id),
+        outcome=shown(row[18]),
+        task=None if row[19] is None else shown(row[19]),
     )
 
 
@@ -100,12 +103,12 @@ def brief_of(
     """Returns the event in a row of `BRIEF`, of a long text the part at `place` (bytes), by default its first part."""
     key, size = row[0], row[16]
     if row[6] is not None:
-        event = event_of((*row[:16], None, row[17]), users)
+        event = event_of((*row[:16], None, *row[17:20]), users)
     else:
         found = passage(connection, key, size, place)
-        event = event_of((*row[:6], "", *row[7:16], None, row[17]), users)
+        event = event_of((*row[:6], "", *row[7:16], None, *row[17:20]), users)
         event = replace(event, text=found.text, passage=found.passage)
-    return event if row[18] == "[]" else replace(event, outdated=_outdated(row[18]))
+    return event if row[20] == "[]" else replace(event, outdated=_outdated(row[20]))
 
 
 def _outdated(text: str) -> tuple[Outdated, ...]:
@@ -201,6 +204,8 @@ def _row(key: int, partition: int, session: int, event: Event) -> tuple[Any, ...
         event.content_hash,
         to_json(event.raw) if event.raw else None,
         written_provenance(event.provenance, session=event.session, message_id=event.message_id),
+        stored(event.outcome),
+        None if event.task is None else stored(event.task),
     )
 
 

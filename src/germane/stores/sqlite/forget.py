@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import apsw
@@ -15,27 +16,33 @@ import apsw
 from germane.memories.operations import Forget, ForgetOwner, IdsInUse, IdUse, LeftOf, PutTombstones, Remains, Select, Selection
 from germane.stores.sqlite.blocks import touch_block
 from germane.stores.sqlite.encoding import micros, shown, stored, to_json
+from germane.stores.sqlite.graph_forget import GRAPH_TABLES, found_in_graph, graph_of, remove_from_graph, unsaid_without
+from germane.stores.sqlite.graph_totals import forget_things
 from germane.stores.sqlite.injections import forget_sessions, withdraw
 from germane.stores.sqlite.links import delete_links
 from germane.stores.sqlite.memories import derived_keys, mark_stale
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import shrink
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.units import Domain, delete_units
+from germane.stores.sqlite.units import UNIT_TABLES, Domain, delete_units
 from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition, in_clause
 
 __all__ = ["TOMBSTONE_KINDS", "forget", "forget_whole", "ids_in_use", "left_of", "put_tombstones", "select"]
 
-TOMBSTONE_KINDS: dict[Domain, Literal["memory", "message", "block"]] = {
+TOMBSTONE_KINDS: dict[str, Literal["memory", "message", "block", "entity", "relation", "pattern"]] = {
     "memories": "memory",
     "events": "message",
     "blocks": "block",
+    "entities": "entity",
+    "relations": "relation",
+    "patterns": "pattern",
 }
 """What a tombstone stands for, by the domain in its row."""
-_NAMED_TABLES = ("memories", "events", "blocks", "archival_entries")
+_NAMED_TABLES = ("memories", "events", "blocks", "archival_entries", *GRAPH_TABLES)
 _CONTENTS = (
     *(("memories", "partition"), ("sessions", "partition"), ("directives", "partition"), ("blocks", "partition")),
     *(("archival_entries", "partition"), ("block_shares", "grantee"), ("tombstones", "partition")),
+    *((table, "partition") for table in GRAPH_TABLES),
 )
 """What a partition can hold, so that its names are needed."""
 _TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -67,6 +74,13 @@ _PLACES = {
         f" UNION ALL SELECT 1 FROM block_consents WHERE block IN {_KEYS.format('blocks')} LIMIT 1"
     ),
     "archival entries": f"SELECT 1 FROM archival_entries WHERE id IN {_IDS} LIMIT 1",
+    **{table: f"SELECT 1 FROM {table} WHERE id IN {_IDS} LIMIT 1" for table in GRAPH_TABLES},
+    "mentions": " UNION ALL ".join(
+        f"SELECT 1 FROM {table} WHERE domain = '{domain}' AND thing IN {_KEYS.format(domain)}"
+        for table in ("mentions", "relation_refs", "pattern_refs")
+        for domain in ("memories", "events", "blocks")
+    )
+    + " LIMIT 1",
     "injected texts": f"SELECT 1 FROM injected_items WHERE item IN {_IDS} LIMIT 1",
 }
 """The places that hold anything of what is stored, each with the query that finds what is left."""
@@ -86,16 +100,25 @@ def select(connection: apsw.Connection, partition: VisiblePartition, read: Selec
     keys = derived_keys(connection, partition.id, (*memories, *events))
     sql = "SELECT id FROM memories WHERE key = ?"
     derived = [only(connection, sql, (key,))[0] for key in keys]
-    blocks = tuple(_blocks(connection, partition, read))
-    return Selection(memory_ids=tuple(dict.fromkeys((*memories, *derived))), event_ids=events, block_ids=blocks)
+    blocks, gone = tuple(_blocks(connection, partition, read)), tuple(dict.fromkeys((*memories, *derived)))
+    return Selection(
+        memory_ids=gone,
+        event_ids=events,
+        block_ids=blocks,
+        graph_ids=_graph(connection, partition, read, (*gone, *events, *blocks)),
+    )
 
 
 def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
     """Deletes what `change` names and what lies in `partitions`. Idempotent."""
     transaction.flush()
+    found = found_in_graph(transaction.connection, partitions, change.graph_ids)
+    remove_from_graph(transaction, found)
     _forget_memories(transaction, partitions, change)
     _forget_events(transaction, partitions, change)
     _forget_blocks(transaction, partitions, change)
+    for table, these in found.items():
+        _bury(transaction, table, these, change)
     if change.session is not None:
         forget_sessions(transaction, partitions, change.session)
 
@@ -115,7 +138,9 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
     by, reason = (change.by, change.reason) if told else ("", "")
     sql = "SELECT DISTINCT s.grantee FROM block_shares s JOIN blocks b ON b.key = s.block WHERE b.partition = ?"
     grantees = [grantee for (grantee,) in rows(connection, sql, (partition.id,))]
-    gone = Forget(memory_ids=memories, event_ids=events, block_ids=blocks, at=change.at, by=by, reason=reason)
+    graph = tuple(graph_of(connection, partition, None))
+    said = {"at": change.at, "by": by, "reason": reason}
+    gone = Forget(memory_ids=memories, event_ids=events, block_ids=blocks, graph_ids=graph, **said)  # type: ignore[arg-type]
     forget(transaction, (partition,), gone)
     for grantee in grantees:
         if not _holds(connection, grantee):
@@ -159,10 +184,11 @@ def put_tombstones(transaction: Transaction, partition: int | None, change: PutT
         connection.execute("INSERT INTO partitions (org, agent, user) VALUES (?, ?, '')", row)
         partition = connection.last_insert_rowid()
     for domain, kind in TOMBSTONE_KINDS.items():
+        counted: Domain = domain if domain in UNIT_TABLES else "memories"
         stones = [stone for stone in change.tombstones if stone.what == kind]
         new = [
             (stone.id, domain, key, partition, transaction.revision, micros(stone.at), stored(stone.by), stored(stone.reason))
-            for key, stone in zip(transaction.keys(domain, len(stones)), stones, strict=True)
+            for key, stone in zip(transaction.keys(counted, len(stones)), stones, strict=True)
         ]
         connection.executemany(_KEPT, new)
     transaction.touch((partition,))
@@ -184,6 +210,20 @@ def left_of(connection: apsw.Connection, read: LeftOf) -> Remains:
     ids = to_json(list(read.ids))
     found = [place for place, sql in _PLACES.items() if first(connection, sql, (ids,)) is not None]
     return Remains(checked=tuple(_PLACES), holding=tuple(found))
+
+
+def _graph(connection: apsw.Connection, partition: VisiblePartition, read: Select, things: Sequence[str]) -> tuple[str, ...]:
+    """Returns the ids of entities, relations and patterns that match ids of germane's, or `everything`, and of those that go
+    with `things`."""
+    if read.everything or (read.user is not None and _whole(read)):
+        return tuple(graph_of(connection, partition, None))
+    named = graph_of(connection, partition, read.ids) if read.ids is not None and _whole(replace(read, ids=None)) else []
+    return tuple(dict.fromkeys((*named, *unsaid_without(connection, partition, things))))
+
+
+def _whole(read: Select) -> bool:
+    """Whether nothing narrows the selection."""
+    return all(one is None for one in (read.ids, read.key, read.tag, read.session, read.source_kind, read.channel))
 
 
 def _blocks(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> list[str]:
@@ -273,6 +313,7 @@ def _forget_memories(transaction: Transaction, partitions: tuple[VisiblePartitio
     keys = [(row[0],) for row in found]
     transaction.connection.executemany("DELETE FROM memory_tags WHERE memory = ?", keys)
     transaction.connection.executemany("DELETE FROM derivations WHERE memory = ?", keys)
+    _unsay(transaction, "memories", found)
     transaction.connection.executemany("DELETE FROM memories WHERE key = ?", keys)
     delete_links(transaction.connection, [row[0] for row in found])
     for partition in {row[2] for row in found}:
@@ -284,6 +325,7 @@ def _forget_events(transaction: Transaction, partitions: tuple[VisiblePartition,
     connection = transaction.connection
     sql = "SELECT key, id, partition, session, name FROM events WHERE id = ? AND partition IN " + in_clause(partitions)
     found = _found(connection, sql, change.event_ids)
+    _unsay(transaction, "events", found)
     connection.executemany("DELETE FROM events WHERE key = ?", [(row[0],) for row in found])
     connection.executemany(_SPEAKER_LESS, [(row[2], row[4]) for row in found if row[4]])
     connection.execute("DELETE FROM speakers WHERE events <= 0")
@@ -298,8 +340,15 @@ def _forget_blocks(transaction: Transaction, partitions: tuple[VisiblePartition,
         found = _found(connection, sql, change.block_ids)
         for key, _, partition in found if table == "blocks" else ():
             touch_block(transaction, partition, key)
+        if table == "archival_entries":
+            _unsay(transaction, "blocks", found)
         connection.executemany(f"DELETE FROM {table} WHERE key = ?", [(row[0],) for row in found])  # with what refers to it
         _bury(transaction, "blocks", found, change)
+
+
+def _unsay(transaction: Transaction, domain: str, found: Sequence[Row]) -> None:
+    for partition in sorted({row[2] for row in found}):
+        forget_things(transaction, partition, domain, [row[0] for row in found if row[2] == partition])
 
 
 def _found(connection: apsw.Connection, sql: str, ids: Iterable[str]) -> list[Row]:
@@ -307,10 +356,11 @@ def _found(connection: apsw.Connection, sql: str, ids: Iterable[str]) -> list[Ro
     return [row for row in found if row is not None]
 
 
-def _bury(transaction: Transaction, domain: Domain, found: Sequence[Row], change: Forget) -> None:
+def _bury(transaction: Transaction, domain: str, found: Sequence[Row], change: Forget) -> None:
     if not found:
         return
-    delete_units(transaction.connection, domain, [row[0] for row in found])
+    if domain in UNIT_TABLES:
+        delete_units(transaction.connection, domain, [row[0] for row in found])
     withdraw(transaction, [row[1] for row in found])
     said = (micros(change.at), stored(change.by), stored(change.reason))
     stones = [(row[1], domain, row[0], row[2], transaction.revision, *said) for row in found]

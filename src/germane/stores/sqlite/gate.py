@@ -10,6 +10,7 @@ import apsw
 from germane.blocks.shown import block_hash, entry_hash, shown_id, stored_id
 from germane.stores.sqlite.blocks import seen_blocks
 from germane.stores.sqlite.encoding import to_json
+from germane.stores.sqlite.graph_gate import graph_now
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 from germane.stores.sqlite.where_clauses import for_events, for_memories
@@ -40,8 +41,11 @@ def allowed_now(
     sql += f" UNION ALL SELECT e.id, e.content_hash FROM events e INDEXED BY events_id WHERE e.{_AMONG} AND {event}"
     wanted = to_json(ids)
     found: dict[str, int] = dict(rows(connection, sql, [wanted, *bound, wanted, *also]))
-    rest = [id for id in ids if id not in found] if "private" in filters.sensitivities else []
-    return found | archived_now(connection, visible, user, rest) if rest else found
+    rest = [id for id in ids if id not in found]
+    if rest and "private" in filters.sensitivities:
+        found |= archived_now(connection, visible, user, rest)
+        rest = [id for id in rest if id not in found]
+    return found | graph_now(connection, visible, rest, at=at, filters=gate) if rest else found
 
 
 def archived_now(

@@ -14,13 +14,16 @@ from germane.injections.injection import Injection
 from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
 from germane.stores.sqlite.encoding import micros, moment, shown, stored, to_json
 from germane.stores.sqlite.gate import archived_now
+from germane.stores.sqlite.graph_gate import graph_now
 from germane.stores.sqlite.rows import Row, first, rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
 from germane.types.earlier import InjectedItem
+from germane.types.query import Filters
 
 __all__ = ["forget_sessions", "injections_of", "put_injection", "withdraw"]
 
+_ALL = Filters(sensitivities=("public", "private", "sensitive"))
 _COLUMNS = "turn, said, occurrence, text, tokens, tokenizer, last_handle, items, created_at, withdrawn, relies_on"
 _READ = f"SELECT {_COLUMNS} FROM injections WHERE partition = ? AND session = ? ORDER BY key"
 _INSERT = (
@@ -96,6 +99,8 @@ def _as_stored(
     if not rest:
         return True
     shown = archived_now(connection, visible, user, list(rest))
+    if len(shown) < len(rest):
+        shown |= graph_now(connection, visible, [id for id in rest if id not in shown], at=None, filters=_ALL)
     return all(shown.get(id) == item.content_hash for id, item in rest.items())
 
 

@@ -11,6 +11,7 @@ from germane.errors import InvalidInput
 from germane.stores.sqlite.cursor import SECRET, Listing
 from germane.stores.sqlite.encoding import maybe_moment, micros, moment, shown, stored
 from germane.stores.sqlite.forget import TOMBSTONE_KINDS
+from germane.stores.sqlite.graph_forget import GRAPH_TABLES
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.units import UNIT_TABLES
@@ -24,7 +25,8 @@ __all__ = ["SqliteInventory", "agents_of", "owner_of"]
 _HOLDS = (
     "(EXISTS (SELECT 1 FROM memories WHERE partition = p.id) OR EXISTS (SELECT 1 FROM sessions WHERE partition = p.id)"
     " OR EXISTS (SELECT 1 FROM directives WHERE partition = p.id) OR EXISTS (SELECT 1 FROM blocks WHERE partition = p.id)"
-    " OR EXISTS (SELECT 1 FROM archival_entries WHERE partition = p.id))"
+    " OR EXISTS (SELECT 1 FROM archival_entries WHERE partition = p.id)"
+    " OR EXISTS (SELECT 1 FROM entities WHERE partition = p.id) OR EXISTS (SELECT 1 FROM patterns WHERE partition = p.id))"
 )
 """Whether anything is stored in the partition `p`: its row stays when everything in it was forgotten by id."""
 _USERS = f"SELECT p.id, p.user FROM partitions p WHERE p.org = ? AND p.agent = ? AND p.user <> '' AND p.id > ? AND {_HOLDS}"
@@ -113,7 +115,7 @@ def agents_of(reading: Reading, org: str, limit: int, cursor: str | None) -> Age
 
 def owner_of(reading: Reading, org: str, id: str) -> tuple[str, str | None] | None:
     """See `Store.owner`."""
-    for table in ("memories", "events", "blocks", "archival_entries", "tombstones"):
+    for table in ("memories", "events", "blocks", "archival_entries", *GRAPH_TABLES, "tombstones"):
         row = first(reading.connection, _OWNER.format(table), (stored(id), org))
         if row is not None:
             return row[0], row[1] or None
@@ -158,6 +160,9 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
         pending += only(connection, sql)[0]
     blocks, block_bytes = only(connection, _BLOCKS.format(here))
     entries, entry_bytes = only(connection, _ENTRIES.format(here))
+    entities, relations, patterns = (
+        only(connection, f"SELECT count(*) FROM {table} WHERE partition IN {here}")[0] for table in GRAPH_TABLES
+    )
     found, by_llm = (sum(int(row[place]) for row in kinds) for place in (7, 8))
     times = [*(row[5] for row in kinds), *([started] if started is not None else [])]
     latest = [*(row[6] for row in kinds), *([last] if last is not None else [])]
@@ -172,6 +177,9 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
         pending_vectors=pending,
         blocks=blocks,
         archival_entries=entries,
+        entities=entities,
+        relations=relations,
+        patterns=patterns,
         oldest=maybe_moment(min(times, default=None)),
         newest=maybe_moment(max(latest, default=None)),
         extracted={name: count for name, count in (("llm", by_llm), ("rules", found - by_llm)) if count},

@@ -52,6 +52,7 @@ from germane.stores.sqlite.conflicts import (
 from germane.stores.sqlite.directives import own_directive, set_directive
 from germane.stores.sqlite.erasure import Erasure, erasure_state
 from germane.stores.sqlite.forget import forget, forget_whole, ids_in_use, left_of, put_tombstones, select
+from germane.stores.sqlite.graph_work import GRAPH_CHANGES, GRAPH_READS, apply_graph_change
 from germane.stores.sqlite.injections import put_injection
 from germane.stores.sqlite.memory_sizes import drop_vectors
 from germane.stores.sqlite.readers import Readers, Reading
@@ -77,6 +78,7 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     OwnDirective: (own_directive, str),
     ConflictById: (conflict_by_id, lambda: None),
     ConflictsBetween: (conflicts_between, RecordedConflicts),
+    **GRAPH_READS,
 }
 """The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
 exist."""
@@ -212,6 +214,12 @@ class _Drive(Generic[T]):
             self._block_work.apply(change)
             return
         transaction, scope = self._transaction, self._scope
+        if isinstance(change, GRAPH_CHANGES):
+            for owned in ("entity", "relation", "pattern"):
+                if hasattr(change, owned):
+                    self._check(getattr(change, owned).user)
+            apply_graph_change(transaction, transaction.own(scope), change)
+            return
         connection = transaction.connection
         match change:
             case PutMemory(memory, restored):

@@ -34,6 +34,7 @@ from germane.stores.sqlite.encoding import (
     to_json,
     written_provenance,
 )
+from germane.stores.sqlite.graph_totals import forget_things
 from germane.stores.sqlite.injections import withdraw
 from germane.stores.sqlite.links import delete_links, mark_restored
 from germane.stores.sqlite.transaction import Transaction
@@ -181,6 +182,7 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory, *, rest
         delete_units(connection, "memories", (key,))
         if found[2] != memory.content_hash:
             delete_links(connection, (key,))
+            forget_things(transaction, partition, "memories", (key,))
             mark_stale(transaction, partition, (memory.id,), memory.updated_at)
         withdraw(transaction, (memory.id,))
         transaction.erase(partition)  # the old text must be scrubbed from the files too

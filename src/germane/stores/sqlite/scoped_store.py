@@ -13,6 +13,7 @@ from germane.stores.sqlite.block_reader import SqliteBlocks
 from germane.stores.sqlite.directives import directive
 from germane.stores.sqlite.event_reader import SqliteEvents
 from germane.stores.sqlite.gate import allowed_now
+from germane.stores.sqlite.graph_reader import SqliteGraph
 from germane.stores.sqlite.injections import injections_of
 from germane.stores.sqlite.inventory import SqliteInventory
 from germane.stores.sqlite.journal import SqliteJournal
@@ -37,12 +38,13 @@ class SqliteScopedStore:
         memories: SqliteMemories,
         events: SqliteEvents,
         blocks: SqliteBlocks,
+        graph: SqliteGraph,
         inventory: SqliteInventory,
         journal: SqliteJournal,
     ) -> None:
         self._scope, self._readers = scope, readers
         self._memories, self._events, self._blocks = memories, events, blocks
-        self._inventory, self._journal = inventory, journal
+        self._graph, self._inventory, self._journal = graph, inventory, journal
 
     @property
     def scope(self) -> Scope:
@@ -59,6 +61,10 @@ class SqliteScopedStore:
     @property
     def blocks(self) -> SqliteBlocks:
         return self._blocks
+
+    @property
+    def graph(self) -> SqliteGraph:
+        return self._graph
 
     @property
     def inventory(self) -> SqliteInventory:

@@ -39,6 +39,7 @@ from germane.stores.sqlite.erasure import Erasure
 from germane.stores.sqlite.event_reader import SqliteEvents, fetch_events
 from germane.stores.sqlite.extraction_queue import SqliteExtractionQueue
 from germane.stores.sqlite.failures import mapped
+from germane.stores.sqlite.graph_reader import SqliteGraph
 from germane.stores.sqlite.inventory import SqliteInventory, agents_of, owner_of
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.keys import SqliteKeys
@@ -174,6 +175,7 @@ class SqliteStore:
             SqliteMemories(scope, readers, self._memories),
             SqliteEvents(scope, readers, self._events),
             SqliteBlocks(scope, readers, self._archive),
+            SqliteGraph(scope, readers),
             SqliteInventory(scope, readers),
             SqliteJournal(scope, self._writer, readers, self._erasure, self._database.name),
         )

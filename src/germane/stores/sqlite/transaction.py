@@ -62,7 +62,7 @@ class Transaction:
         self.near = near
         self._embedder = embedder
         self._model = model
-        self._now = now
+        self.now = now
         self._count = count
         self._vanished = self._replaced = self._protected = False
         revision, events, memories, blocks = only(connection, "SELECT revision, events, memories, blocks FROM counters")
@@ -181,7 +181,7 @@ class Transaction:
     def link_near(self, found: Iterable[Vectored]) -> None:
         """Links memories that have got their vectors with their near-duplicates."""
         if new := list(found):
-            self.near.link(self.connection, new, revision=self.revision, now=self._now)
+            self.near.link(self.connection, new, revision=self.revision, now=self.now)
 
     def finish(self) -> None:
         """Runs the last statements before COMMIT."""
@@ -193,7 +193,7 @@ class Transaction:
         rows = [(self.revision, partition) for partition in self._touched]
         self.connection.executemany("UPDATE partitions SET revision = ? WHERE id = ?", rows)
         if self.erased:
-            self.connection.execute(_ERASED, (self._now, self.revision))
+            self.connection.execute(_ERASED, (self.now, self.revision))
         if self._vanished:
             self.connection.execute("UPDATE counters SET vanished = ?", (self.revision,))
         if self._replaced:

@@ -19,6 +19,7 @@ from germane.stores.sqlite.archive import archived_by_key
 from germane.stores.sqlite.block_verification import verify_blocks
 from germane.stores.sqlite.encoding import from_json
 from germane.stores.sqlite.events import EVENT, event_of
+from germane.stores.sqlite.graph_verification import GRAPH_ORPHANS
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.rows import only, rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition
@@ -59,6 +60,7 @@ _ORPHANS = {
         "events e WHERE NOT EXISTS (SELECT 1 FROM units_events WHERE key = e.key)"
         " AND NOT EXISTS (SELECT 1 FROM units_parts WHERE key = e.key)"
     ),
+    **GRAPH_ORPHANS,
     "messages without a session": "events e WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE key = e.session)",
 }
 Finding = tuple[str, str, bool]

@@ -33,13 +33,12 @@ def _all_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]
 
 
 def impossible(filters: Filters, domain: Domain) -> bool:
-    """Whether nothing of the domain can pass: events have no kind and no tags, memories no event type, and neither has a
-    task."""
-    if filters.task is not None or not filters.sensitivities:
+    """Whether nothing of the domain can pass: events have no kind and no tags, memories neither event type nor task."""
+    if not filters.sensitivities:
         return True
     if domain == "events":
         return filters.kinds is not None or filters.tags is not None
-    return filters.event_types is not None
+    return filters.event_types is not None or filters.task is not None
 
 
 def excluded(thing: Memory | Event | ArchivalEntry, filters: Filters) -> bool:
@@ -74,6 +73,9 @@ def for_events(visible: tuple[VisiblePartition, ...], filters: Filters) -> Claus
     if filters.event_types is not None:
         clause += f" AND e.type IN {_AMONG}"
         values.append(to_json(filters.event_types))
+    if filters.task is not None:
+        clause += " AND e.task = ?"
+        values.append(stored(filters.task))
     return clause, values
 
 
@@ -87,8 +89,8 @@ def memory_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ..
 
 
 def event_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> frozenset[int] | None:
-    """Returns the keys that pass the filters that search doesn't check itself (event types, session); None where none is
-    set."""
+    """Returns the keys that pass the filters that search doesn't check itself (event types, session, task); None where
+    none is set."""
     parts, values = [f"partition IN {in_clause(visible)}"], list[Any]()
     if filters.event_types is not None:
         parts.append(f"type IN {_AMONG}")
@@ -96,6 +98,9 @@ def event_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...
     if filters.session is not None:
         parts.append(f"session IN (SELECT key FROM sessions WHERE partition IN {in_clause(visible)} AND id = ?)")
         values.append(stored(filters.session))
+    if filters.task is not None:
+        parts.append("task = ?")
+        values.append(stored(filters.task))
     if len(parts) == 1:
         return None
     sql = f"SELECT key FROM events WHERE {' AND '.join(parts)}"

@@ -1,0 +1,216 @@
+"""`germane entity`: adds, lists, relates, walks and merges the entities of a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from germane.cli.codec import encode
+from germane.cli.entity_screen import entity_shape, print_entity, print_page, print_path, print_relation, print_walk
+from germane.cli.global_options import GlobalOptions, options_of, run_async
+from germane.cli.screen import console, plain, print_json
+from germane.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from germane.api.agent import Agent
+    from germane.graph.entity import Entity, EntityPage
+    from germane.graph.relation import Neighbourhood, Relation, Step
+    from germane.memories.forget import Receipt
+
+__all__ = ["app"]
+
+app = typer.Typer(invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+Named = Annotated[str, typer.Argument(metavar="ENTITY", help="An id, or a name that one entity has.")]
+At = Annotated[str | None, typer.Option(metavar="TIME", help="Only what holds at this time, ISO 8601.")]
+
+
+@app.callback()
+def entity(context: typer.Context) -> None:
+    """Keep people, places, files and other things, and how they relate."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command("add", short_help="Add an entity, or add to it.")
+def add(
+    context: typer.Context,
+    type: Annotated[str, typer.Argument(metavar="TYPE", help="A word such as person, place, file or ticket.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
+    alias: Annotated[list[str] | None, typer.Option(help="Another name. May be repeated.")] = None,
+    set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A property. May be repeated.")] = None,
+) -> None:
+    """Add an entity. Where one of this type has one of the names, what is new is added to it."""
+    options = options_of(context)
+    pairs = [one.partition("=") for one in set or ()]
+    if any(not mark for _, mark, _ in pairs):
+        raise InvalidInput("--set takes KEY=VALUE")
+    added = run_async(_add(options, type, name, alias or (), {key: value for key, _, value in pairs}))
+    if options.json:
+        print_json(entity_shape(added))
+    else:
+        console().print(plain(f"{added.type} {added.name} ({added.id})"), soft_wrap=True)
+
+
+@app.command("list", short_help="List the entities by name.")
+def list_entities(
+    context: typer.Context,
+    prefix: Annotated[str, typer.Argument(metavar="[PREFIX]", help="The beginning of their names.")] = "",
+    type: Annotated[str | None, typer.Option(help="Only entities of this type.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Print at most this many.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Continue where a listing ended.")] = None,
+) -> None:
+    """List the entities by name, with how often they are mentioned."""
+    options = options_of(context)
+    page = run_async(_list(options, prefix, type, limit, cursor))
+    print_page(page, options)
+    if not page.entities and not options.json:
+        console().print("no entities here (germane entity add TYPE NAME adds one)")
+
+
+@app.command("show", short_help="Print an entity and its relations.")
+def show(context: typer.Context, entity: Named, at: At = None) -> None:
+    """Print everything of an entity, and its relations, the heaviest first."""
+    options = options_of(context)
+    print_entity(*run_async(_show(options, entity, at)), options)
+
+
+@app.command("relate", short_help="Say how one entity stands to another.")
+def relate(
+    context: typer.Context,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="An id, or a name that one entity has.")],
+    type: Annotated[str, typer.Argument(metavar="TYPE", help="A word such as works_at.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="An id, or a name that one entity has.")],
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="Since when; default: now.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Until when.")] = None,
+    exclusive: Annotated[bool, typer.Option("--exclusive", help="End what held before: one target at a time.")] = False,
+) -> None:
+    """Store a relation between two entities, from now on or from --since."""
+    options = options_of(context)
+    print_relation(*run_async(_relate(options, source, type, target, since, until, exclusive)), options)
+
+
+@app.command("unrelate", short_help="End a relation.")
+def unrelate(
+    context: typer.Context, id: Annotated[str, typer.Argument(metavar="ID", help="The id of the relation.")], at: At = None
+) -> None:
+    """End a relation now, or at a time."""
+    options = options_of(context)
+    print_relation(*run_async(_unrelate(options, id, at)), options)
+
+
+@app.command("traverse", short_help="Print what is within some steps.")
+def traverse(
+    context: typer.Context,
+    entity: Named,
+    depth: Annotated[int, typer.Option(min=0, max=10, help="Steps.")] = 2,
+    fan_out: Annotated[int, typer.Option("--fan-out", min=1, max=200, help="Relations of one entity.")] = 20,
+    at: At = None,
+) -> None:
+    """Walk relations in both directions, the heaviest first."""
+    options = options_of(context)
+    print_walk(run_async(_traverse(options, entity, depth, fan_out, at)), options)
+
+
+@app.command("path", short_help="Print a shortest path between two entities.")
+def path(
+    context: typer.Context,
+    start: Annotated[str, typer.Argument(metavar="START", help="An id, or a name that one entity has.")],
+    goal: Annotated[str, typer.Argument(metavar="GOAL", help="An id, or a name that one entity has.")],
+    at: At = None,
+) -> None:
+    """Print the relations of a shortest path between two entities, in either direction."""
+    options = options_of(context)
+    print_path(*run_async(_path(options, start, goal, at)), options)
+
+
+@app.command("merge", short_help="Make one entity of two.")
+def merge(
+    context: typer.Context,
+    kept: Annotated[str, typer.Argument(metavar="KEPT", help="The entity that stays.")],
+    gone: Annotated[str, typer.Argument(metavar="GONE", help="The entity that becomes part of it.")],
+) -> None:
+    """Move names, mentions and relations of one entity to another."""
+    options = options_of(context)
+    merged = run_async(_merge(options, kept, gone))
+    if options.json:
+        print_json(entity_shape(merged))
+    else:
+        console().print(plain(f"{merged.type} {merged.name}, also {', '.join(merged.aliases)} ({merged.id})"), soft_wrap=True)
+
+
+@app.command("forget", short_help="Erase entities for good.")
+def forget(
+    context: typer.Context,
+    ids: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of entities, relations and patterns.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be erased.")] = False,
+    by: Annotated[str, typer.Option(help="Who asked. Stays in the tombstone.")] = "",
+    reason: Annotated[str, typer.Option(help="Why. Stays in the tombstone.")] = "",
+) -> None:
+    """Erase entities with their relations, relations, and patterns. The messages that mention them stay."""
+    options = options_of(context)
+    receipt = run_async(_forget(options, ids, dry_run, by, reason))
+    if options.json:
+        print_json(encode(receipt))
+    else:
+        console().print(f"{'would forget' if dry_run else 'forgot'} {len(receipt.graph_ids)}")
+
+
+async def _add(options: GlobalOptions, type: str, name: str, aliases: Iterable[str], properties: dict[str, str]) -> Entity:
+    async with options.open_store() as (_, agent):
+        return await agent.graph.add(type, name, aliases=tuple(aliases), properties=properties)
+
+
+async def _list(options: GlobalOptions, prefix: str, type: str | None, limit: int, cursor: str | None) -> EntityPage:
+    async with options.open_store() as (_, agent):
+        return await agent.graph.list(type, prefix=prefix, limit=limit, cursor=cursor)
+
+
+async def _show(options: GlobalOptions, name: str, at: str | None) -> tuple[Entity, tuple[Relation, ...], dict[str, str]]:
+    async with options.open_store() as (_, agent):
+        found = (await agent.graph.traverse(name, depth=0)).entities[0]
+        relations = await agent.graph.relations(found.id, at=at)
+        return found, relations, await _names(agent, relations)
+
+
+async def _relate(
+    options: GlobalOptions, source: str, type: str, target: str, since: str | None, until: str | None, exclusive: bool
+) -> tuple[Relation, dict[str, str]]:
+    async with options.open_store() as (_, agent):
+        made = await agent.graph.relate(source, type, target, valid_from=since, valid_to=until, exclusive=exclusive)
+        return made, await _names(agent, [made])
+
+
+async def _unrelate(options: GlobalOptions, id: str, at: str | None) -> tuple[Relation, dict[str, str]]:
+    async with options.open_store() as (_, agent):
+        ended = await agent.graph.unrelate(id, at)
+        return ended, await _names(agent, [ended])
+
+
+async def _traverse(options: GlobalOptions, name: str, depth: int, fan_out: int, at: str | None) -> Neighbourhood:
+    async with options.open_store() as (_, agent):
+        return await agent.graph.traverse(name, depth=depth, fan_out=fan_out, at=at)
+
+
+async def _path(
+    options: GlobalOptions, start: str, goal: str, at: str | None
+) -> tuple[tuple[Step, ...] | None, dict[str, str]]:
+    async with options.open_store() as (_, agent):
+        found = await agent.graph.path(start, goal, at=at)
+        return found, await _names(agent, [step.relation for step in found or ()])
+
+
+async def _merge(options: GlobalOptions, kept: str, gone: str) -> Entity:
+    async with options.open_store() as (_, agent):
+        return await agent.graph.merge(kept, gone)
+
+
+async def _forget(options: GlobalOptions, ids: list[str], dry_run: bool, by: str, reason: str) -> Receipt:
+    async with options.open_store() as (_, agent):
+        return await agent.graph.forget(ids, dry_run=dry_run, by=by, reason=reason)
+
+
+async def _names(agent: Agent, relations: Iterable[Relation]) -> dict[str, str]:
+    ids = dict.fromkeys(id for relation in relations for id in (relation.source, relation.target))
+    return {id: (await agent.graph.get(id)).name for id in ids}

@@ -1,0 +1,257 @@
+"""Record findings: the part of a plan that stores what was found in one event or memory, with the mentions of it.
+
+An entity is found again by its type and the key of its name or of an alias. Where several are, the one whose own name it is
+counts, and none otherwise: an ambiguous name never merges two entities, but makes one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from germane.graph.entity import Entity, used
+from germane.graph.findings import EntityFinding, EntityName, RelationFinding
+from germane.graph.name_key import MAX_NAME, name_key
+from germane.graph.operations import EndRelation, EntitiesNamed, OpenRelations, PutEntity, PutMentions, PutRelation
+from germane.graph.relation import Relation
+from germane.graph.said import MAX_ALIASES, MAX_PROPERTIES, Said, keys_of, with_said
+from germane.types.candidate import Sensitivity
+from germane.types.ids import uuid7
+from germane.types.plan import Change, Read, read
+
+__all__ = ["MAX_FINDINGS", "Linked", "link_findings", "relation_changes", "same_entity"]
+
+MAX_FINDINGS = 64
+"""Entities, and relations, that are stored of one text; later ones aren't."""
+_MAX_TYPE = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linked:
+    """What is to be written, and the entities and relations as they will be."""
+
+    changes: tuple[Change, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+def link_findings(
+    entities: Iterable[EntityFinding],
+    relations: Iterable[RelationFinding] = (),
+    *,
+    thing: str,
+    user: str | None,
+    at: datetime,
+    now: datetime,
+    sensitivity: Sensitivity = "private",
+) -> Generator[Read[Any], Any, Linked]:
+    """Decides how the findings in `thing` (the id of an event or memory of the scope's own, said `at`) are stored; the changes
+    follow the one that stores the thing. Findings without a usable name are left out, and so are relations between entities
+    that weren't found beside them."""
+    told = _by_name(entities, sensitivity)
+    keys = tuple(dict.fromkeys(key for said in told.values() for key in map(name_key, said.names)))
+    known = (yield from read(EntitiesNamed(keys))) if keys else {}
+    found, said_of = dict[EntityName, Entity](), dict[str, Said]()
+    for name, said in told.items():
+        same = same_entity(name.type, (name.name, *map(name_key, said.names)), known, found.values())
+        entity = same or _new(name.type, said, user=user, at=at, now=now)
+        mentioned = entity.id in said_of
+        entity = with_said(entity, said, now)
+        if same is not None and not mentioned:
+            entity = replace(entity, salience=used(entity.salience_at(at)), salient_at=max(entity.salient_at, at))
+        for other, held in found.items():
+            if held.id == entity.id:
+                found[other] = entity
+        found[name] = entity
+        said_of[entity.id] = _joined(said_of.get(entity.id), said)
+    kept = {entity.id: entity for entity in found.values()}
+    changes: list[Change] = [PutEntity(entity, keys_of(entity)) for entity in kept.values()]
+    if kept:
+        changes.append(PutMentions(thing, tuple(kept), said_of))
+    stated = yield from _relations(relations, found, thing=thing, user=user, at=at, now=now, sensitivity=sensitivity)
+    return Linked(changes=(*changes, *stated[0]), entities=tuple(kept.values()), relations=stated[1])
+
+
+def same_entity(
+    type: str, keys: Sequence[str], known: Mapping[str, tuple[Entity, ...]], more: Iterable[Entity] = ()
+) -> Entity | None:
+    """Returns the one entity of this type that has the first of the keys, else one of the others: of several the one whose own
+    name it is; None where that doesn't tell. `known` has the stored entities by key, `more` others that count as they are."""
+    fresh = {entity.id: entity for entity in more}
+    main, *rest = dict.fromkeys(keys)
+    for these in ([main], rest):
+        having, own = dict[str, Entity](), dict[str, Entity]()
+        for key in these:
+            stored = [fresh.get(entity.id, entity) for entity in known.get(key, ())]
+            for entity in (*stored, *(one for one in fresh.values() if key in keys_of(one))):
+                if entity.type == type:
+                    having[entity.id] = entity
+                    if name_key(entity.name) == key:
+                        own[entity.id] = entity
+        chosen = tuple((own or having).values())
+        if chosen:
+            return chosen[0] if len(chosen) == 1 else None
+    return None
+
+
+def _by_name(entities: Iterable[EntityFinding], sensitivity: Sensitivity) -> dict[EntityName, Said]:
+    """What the text says of each entity, by type and name key."""
+    told = dict[EntityName, Said]()
+    for finding in entities:
+        key, names = name_key(finding.name), [finding.name.strip(), *(alias.strip() for alias in finding.aliases)]
+        usable = [name for name in names if 0 < len(name) <= MAX_NAME and name_key(name)][: MAX_ALIASES + 1]
+        if not key or not usable or usable[0] != names[0] or not 0 < len(finding.type) <= _MAX_TYPE:
+            continue
+        name = EntityName(finding.type, key)
+        if name not in told and len(told) == MAX_FINDINGS:
+            break
+        properties = dict(list(finding.properties.items())[:MAX_PROPERTIES])
+        said = Said(names=tuple(usable), properties=properties, sensitivity=sensitivity)
+        told[name] = _joined(told.get(name), said)
+    return told
+
+
+def _joined(one: Said | None, other: Said) -> Said:
+    if one is None:
+        return other
+    names = tuple(dict.fromkeys((*one.names, *other.names)))
+    return replace(one, names=names, properties={**one.properties, **other.properties})
+
+
+def _new(type: str, said: Said, *, user: str | None, at: datetime, now: datetime) -> Entity:
+    return Entity(
+        id=uuid7(int(now.timestamp() * 1000)),
+        type=type,
+        name=said.names[0],
+        user=user,
+        properties=said.properties,
+        salient_at=at,
+        sensitivity=said.sensitivity,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _relations(
+    relations: Iterable[RelationFinding],
+    found: dict[EntityName, Entity],
+    *,
+    thing: str,
+    user: str | None,
+    at: datetime,
+    now: datetime,
+    sensitivity: Sensitivity,
+) -> Generator[Read[Any], Any, tuple[list[Change], tuple[Relation, ...]]]:
+    wanted = list[tuple[RelationFinding, Relation]]()
+    by_name = {EntityName(one.type, key): one for one in reversed(found.values()) for key in keys_of(one)} | found
+    for finding in relations:
+        ends = [by_name.get(EntityName(one.type, name_key(one.name))) for one in (finding.source, finding.target)]
+        if len(wanted) == MAX_FINDINGS:
+            break
+        if ends[0] is None or ends[1] is None or not 0 < len(finding.type) <= _MAX_TYPE:
+            continue
+        relation = Relation(
+            id=uuid7(int(now.timestamp() * 1000)),
+            source=ends[0].id,
+            type=finding.type,
+            target=ends[1].id,
+            user=user,
+            weight=min(1.0, max(0.0, finding.weight)),
+            confidence=min(1.0, max(0.0, finding.confidence)),
+            properties=dict(list(finding.properties.items())[:MAX_PROPERTIES]),
+            valid_from=finding.valid_from or at,
+            valid_to=finding.valid_to,
+            refs=(thing,),
+            sensitivity=sensitivity,
+            created_at=now,
+            updated_at=now,
+        )
+        if relation.valid_to is None or relation.valid_to > relation.valid_from:
+            wanted.append((finding, relation))
+    if not wanted:
+        return [], ()
+    pairs = tuple(dict.fromkeys((relation.source, relation.type) for _, relation in wanted))
+    known = {one.id: one for one in (yield from read(OpenRelations(pairs, with_ended=True)))}
+    changes, written = list[Change](), dict[str, Relation]()
+    for finding, relation in wanted:
+        made, kept = relation_changes(relation, known.values(), exclusive=finding.exclusive, now=now)
+        for change in made:
+            if isinstance(change, PutRelation):
+                known[change.relation.id] = change.relation
+            elif isinstance(change, EndRelation):
+                known[change.id] = replace(known[change.id], valid_to=change.at)
+        changes += made
+        written[kept.id] = kept
+    return changes, tuple(written.values())
+
+
+def relation_changes(
+    relation: Relation, known: Iterable[Relation], *, exclusive: bool, now: datetime, stated: Said | None = None
+) -> tuple[list[Change], Relation]:
+    """Returns the changes that store a relation beside those that are `known` of its source and type, and the relation as it is
+    stored. One that is known already, and holds at that time, gets its refs, and the larger weight and confidence. An
+    `exclusive` one ends the others that hold when it begins; where a later one is known, it ends when that one begins."""
+    said = Said(properties=relation.properties, sensitivity=relation.sensitivity)
+    others = [one for one in known if (one.source, one.type) == (relation.source, relation.type)]
+    same = [one for one in others if one.target == relation.target]
+    held = next((one for one in same if _overlap(one, relation)), None)
+    if held is not None:
+        both = Said(properties=held.properties, sensitivity=held.sensitivity)
+        told = _told(both, said)
+        ends = (
+            held.valid_to
+            if relation.valid_to is None
+            else relation.valid_to
+            if held.valid_to is None
+            else max(held.valid_to, relation.valid_to)
+        )
+        new = replace(
+            held,
+            weight=max(held.weight, relation.weight),
+            confidence=max(held.confidence, relation.confidence),
+            properties=told.properties,
+            sensitivity=told.sensitivity,
+            valid_from=min(held.valid_from, relation.valid_from),
+            valid_to=ends,
+            refs=(*(ref for ref in held.refs if ref not in relation.refs), *relation.refs),
+            updated_at=now,
+        )
+        return [PutRelation(replace(new, refs=relation.refs), said, stated)], new
+    rivals = [one for one in others if one.target != relation.target] if exclusive else []
+    later = min((one for one in rivals if one.valid_from > relation.valid_from), key=_begins, default=None)
+    ended_by = None
+    if later is not None and (relation.valid_to is None or later.valid_from < relation.valid_to):
+        relation, ended_by = replace(relation, valid_to=later.valid_from), later.id
+    changes = list[Change]()
+    for one in rivals:
+        if one.valid_from > relation.valid_from:
+            continue
+        if one.valid_to is None:
+            changes.append(EndRelation(one.id, relation.valid_from, relation.id))
+        elif one.valid_to > relation.valid_from:  # another one that began later has ended it
+            shorter = replace(one, valid_to=relation.valid_from, refs=(), updated_at=now)
+            changes.append(PutRelation(shorter, ended_by=relation.id))
+    return [*changes, PutRelation(relation, said, stated, ended_by)], relation
+
+
+def _told(one: Said, other: Said) -> Said:
+    if one.sensitivity == "sensitive" != other.sensitivity:
+        return other
+    if other.sensitivity == "sensitive" != one.sensitivity:
+        return one
+    level: Sensitivity = "private" if "private" in (one.sensitivity, other.sensitivity) else one.sensitivity
+    return Said(properties={**one.properties, **other.properties}, sensitivity=level)
+
+
+def _overlap(held: Relation, relation: Relation) -> bool:
+    """Whether a known relation and a new one say the same of the same time."""
+    if held.valid_to is None and relation.valid_to is None:
+        return True
+    ends = held.valid_to is None or relation.valid_from < held.valid_to
+    return ends and (relation.valid_to is None or held.valid_from < relation.valid_to)
+
+
+def _begins(relation: Relation) -> datetime:
+    return relation.valid_from

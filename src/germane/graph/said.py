@@ -1,0 +1,73 @@
+"""Said: what one event or memory says of an entity, or what was stored of it on purpose; and what all of that makes together.
+
+An entity is the sum of what is said of it, so that what is forgotten takes its part along: a nickname or a property that only
+one message knew goes with that message. The same holds for what is told of a relation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from germane.graph.entity import Entity
+from germane.graph.name_key import name_key
+from germane.types.candidate import Sensitivity
+
+__all__ = ["MAX_ALIASES", "MAX_PROPERTIES", "Said", "keys_of", "merged", "rewritten", "with_said"]
+
+MAX_ALIASES = 50
+"""Aliases of one entity; later ones aren't kept."""
+MAX_PROPERTIES = 100
+"""Properties of one entity or relation; later ones aren't kept."""
+_LEVELS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """`names` are the names that are used, as they are written, the main one first; `properties` what is told; `sensitivity`
+    that of the text."""
+
+    names: tuple[str, ...] = ()
+    properties: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    sensitivity: Sensitivity = "private"
+
+
+def merged(parts: Iterable[Said]) -> Said:
+    """Returns all parts as one: each name once (by its key), in the order of the parts; of properties of one name the last part
+    counts. At most 51 names and 100 properties, the first ones. What only sensitive texts say doesn't count where other texts
+    say anything; then the result is as sensitive as the most sensitive of those."""
+    given = list(parts)
+    told = [part for part in given if part.sensitivity != "sensitive"] or given
+    names, properties = dict[str, str](), dict[str, Any]()
+    for part in told:
+        for name in part.names:
+            if len(names) <= MAX_ALIASES:
+                names.setdefault(name_key(name), name)
+        for key, value in part.properties.items():
+            if key in properties or len(properties) < MAX_PROPERTIES:
+                properties[key] = value
+    level = max((_LEVELS.index(part.sensitivity) for part in told), default=1)
+    return Said(names=tuple(names.values()), properties=properties, sensitivity=_LEVELS[level])
+
+
+def with_said(entity: Entity, said: Said, at: datetime) -> Entity:
+    """Returns the entity with what one more text says of it."""
+    known = Said(names=(entity.name, *entity.aliases), properties=entity.properties, sensitivity=entity.sensitivity)
+    return rewritten(entity, merged((known, said)), at)
+
+
+def rewritten(entity: Entity, said: Said, at: datetime) -> Entity:
+    """Returns the entity as all that is said of it makes it. Its name stays the one it has, where that is still said."""
+    keys = [name_key(one) for one in said.names]
+    own = name_key(entity.name)
+    main = entity.name if own in keys or not said.names else said.names[0]
+    aliases = tuple(one for one, key in zip(said.names, keys, strict=True) if key != name_key(main))
+    new = replace(entity, name=main, aliases=aliases, properties=said.properties, sensitivity=said.sensitivity)
+    return entity if new == entity and new.properties == entity.properties else replace(new, updated_at=at)
+
+
+def keys_of(entity: Entity) -> tuple[str, ...]:
+    """Returns the keys of the entity's name and aliases, each once."""
+    return tuple(dict.fromkeys(name_key(name) for name in (entity.name, *entity.aliases)))

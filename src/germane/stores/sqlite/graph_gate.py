@@ -1,0 +1,55 @@
+"""Graph gate: which entities, relations and patterns a scope may see now, each with a hash of what is shown of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import apsw
+
+from germane.stores.sqlite.encoding import to_json
+from germane.stores.sqlite.graph_rows import sensitivity_codes
+from germane.stores.sqlite.graph_walks import holding
+from germane.stores.sqlite.rows import rows
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.text.normal import content_hash
+from germane.types.query import Filters
+
+__all__ = ["graph_now"]
+
+_AMONG = "(SELECT value FROM json_each(?))"
+
+
+def graph_now(
+    connection: apsw.Connection,
+    visible: tuple[VisiblePartition, ...],
+    ids: Sequence[str],
+    *,
+    at: datetime | None,
+    filters: Filters,
+) -> dict[str, int]:
+    """Returns those of `ids` that are entities, relations or patterns which may be shown, each with a hash of what is shown. A
+    relation has to hold at `at` (None, and with history: at any time), and both of its entities have to be visible."""
+    if not ids or not visible or not filters.sensitivities:
+        return {}
+    here, levels, wanted = in_clause(visible), sensitivity_codes(filters), to_json(list(ids))
+    holds, times = holding(None if filters.with_history else at)
+    entities = f"WHERE n.id IN {_AMONG} AND +n.partition IN {here} AND n.sensitivity IN {levels}"
+    found = {
+        row[0]: content_hash("entity", *map(str, row[1:]))
+        for row in rows(
+            connection, f"SELECT n.id, n.type, n.name, n.aliases, n.properties FROM entities n {entities}", (wanted,)
+        )
+    }
+    relations = (
+        "SELECT r.id, s.name, r.type, t.name, r.properties, r.valid_from, r.valid_to FROM relations r"
+        " JOIN entities s ON s.key = r.source JOIN entities t ON t.key = r.target"
+        f" WHERE r.id IN {_AMONG} AND +r.partition IN {here} AND r.sensitivity IN {levels} AND s.sensitivity IN {levels}"
+        f" AND t.sensitivity IN {levels}{holds}"
+    )
+    found |= {row[0]: content_hash("relation", *map(str, row[1:])) for row in rows(connection, relations, (wanted, *times))}
+    patterns = (
+        "SELECT p.id, p.action, p.keywords, p.intent, p.entity_types FROM patterns p"
+        f" WHERE p.id IN {_AMONG} AND +p.partition IN {here} AND p.sensitivity IN {levels}"
+    )
+    return found | {row[0]: content_hash("pattern", *map(str, row[1:])) for row in rows(connection, patterns, (wanted,))}

@@ -1,0 +1,245 @@
+"""SqliteGraph: reads the entities, relations and patterns that one scope sees."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import apsw
+
+from germane.errors import InvalidInput
+from germane.graph.entity import Entity, EntityPage
+from germane.graph.pattern import Pattern
+from germane.graph.relation import Neighbourhood, Relation, Step
+from germane.graph.traverse import MAX_DEPTH, MAX_READ, chain, run_walk, shortest_path, walk
+from germane.stores.sqlite.cursor import SECRET, Listing
+from germane.stores.sqlite.encoding import micros, stored, to_json
+from germane.stores.sqlite.graph_patterns import matching_patterns
+from germane.stores.sqlite.graph_rows import (
+    ENTITY,
+    entities_by_key,
+    entity_clause,
+    entity_of,
+    relations_by_key,
+)
+from germane.stores.sqlite.graph_walks import all_edges, directed_edges, heaviest_edges
+from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.rows import first, only, rows
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners, visible_partitions
+from germane.types.query import Filters
+from germane.types.scope import Scope
+
+__all__ = ["SqliteGraph"]
+
+T = TypeVar("T")
+_AMONG = "(SELECT value FROM json_each(?))"
+_EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"))
+_THING_IDS = (
+    "coalesce(CASE m.domain WHEN 'events' THEN (SELECT id FROM events WHERE key = m.thing)"
+    " WHEN 'memories' THEN (SELECT id FROM memories WHERE key = m.thing)"
+    " ELSE (SELECT id FROM archival_entries WHERE key = m.thing) END, '')"
+)
+_DOMAINS = {"events": "events", "memories": "memories", "blocks": "archival_entries"}
+
+
+class SqliteGraph:
+    """Implements `germane.graph.reader.GraphReader`."""
+
+    def __init__(self, scope: Scope, readers: Readers) -> None:
+        self._scope, self._readers = scope, readers
+
+    async def entities(self, ids: Sequence[str]) -> tuple[Entity, ...]:
+        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Entity, ...]:
+            sql = f"{ENTITY} WHERE n.id IN {_AMONG} AND +n.partition IN {in_clause(visible)}"
+            found = {row[2]: entity_of(row, owners(visible)) for row in rows(connection, sql, (to_json(list(ids)),))}
+            return tuple(found[id] for id in dict.fromkeys(ids) if id in found)
+
+        return await self._read(work, ())
+
+    async def named(self, keys: Sequence[str], *, filters: Filters, limit: int = 50) -> tuple[Entity, ...]:
+        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Entity, ...]:
+            clause, values = entity_clause(visible, filters)
+            sql = (
+                f"{ENTITY} WHERE n.key IN (SELECT entity FROM entity_names WHERE partition IN {in_clause(visible)} AND key = ?)"
+                f" AND {clause} ORDER BY n.key LIMIT ?"
+            )
+            found = dict[str, Entity]()
+            for key in dict.fromkeys(keys):
+                for row in rows(connection, sql, (stored(key), *values, limit)):
+                    found.setdefault(row[2], entity_of(row, owners(visible)))
+                if len(found) >= limit:
+                    break
+            return tuple(found.values())[:limit]
+
+        return await self._read(work, ())
+
+    async def salient(self, limit: int, *, at: datetime, filters: Filters) -> tuple[Entity, ...]:
+        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Entity, ...]:
+            clause, values = entity_clause(visible, filters)
+            found = list[Entity]()
+            for partition in visible:  # each by its own index
+                for past, order in (("n.salient_at <= ?", "n.rank DESC"), ("n.salient_at > ?", "n.salience DESC")):
+                    sql = f"{ENTITY} WHERE n.partition = {partition.id} AND {past} AND {clause} ORDER BY {order}, n.id LIMIT ?"
+                    found += [entity_of(row, owners(visible)) for row in rows(connection, sql, (micros(at), *values, limit))]
+            return tuple(heapq.nsmallest(limit, found, key=lambda entity: (-entity.salience_at(at), entity.id)))
+
+        return await self._read(work, ())
+
+    async def page(
+        self, filters: Filters, *, prefix: str = "", type: str | None = None, limit: int = 50, cursor: str | None = None
+    ) -> EntityPage:
+        if limit < 1:
+            raise InvalidInput(f"limit must be 1 or more, not {limit}")
+
+        def work(reading: Reading) -> EntityPage:
+            connection = reading.connection
+            visible = visible_partitions(connection, self._scope)
+            listing = Listing(only(connection, SECRET)[0], self._scope, filters, f"entities {prefix} {type}")
+            if not visible or not filters.sensitivities:
+                return EntityPage(entities=())
+            clause, values = entity_clause(visible, filters)
+            if prefix:
+                clause += " AND n.name_key >= ? AND n.name_key < ?"
+                values += [stored(prefix), stored(prefix + "\U0010ffff")]
+            if type is not None:
+                clause += " AND n.type = ?"
+                values.append(stored(type))
+            if cursor is not None:
+                row = first(connection, "SELECT name_key, id FROM entities WHERE key = ?", (listing.position(cursor)[1],))
+                if row is None:
+                    raise InvalidInput("cursor stands at an entity that is gone: begin again without one")
+                clause += " AND (n.name_key, n.id) > (?, ?)"
+                values += list(row)
+            sql = f"{ENTITY} WHERE {clause} ORDER BY n.name_key, n.id LIMIT ?"
+            found = list(rows(connection, sql, (*values, limit + 1)))
+            entities = tuple(entity_of(row, owners(visible)) for row in found[:limit])
+            more = listing.cursor(0, found[limit - 1][0]) if len(found) > limit else None
+            return EntityPage(entities=entities, cursor=more)
+
+        return await self._readers.run(work)
+
+    async def neighbourhood(
+        self, starts: Sequence[str], *, depth: int, fan_out: int, at: datetime | None, filters: Filters, limit: int = 200
+    ) -> Neighbourhood:
+        if not 0 <= depth <= MAX_DEPTH or fan_out < 1 or limit < 0:
+            raise InvalidInput(f"depth must be 0 to {MAX_DEPTH}, fan_out 1 or more, limit 0 or more")
+
+        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> Neighbourhood:
+            keys = _keys(connection, visible, starts, filters)
+            answer = heaviest_edges(connection, visible, at=at, filters=filters, limit=fan_out + 1)
+            walked = run_walk(walk(keys, depth=depth, fan_out=fan_out, limit=limit), answer)
+            users = owners(visible)
+            entities = entities_by_key(connection, users, walked.depths)
+            relations = relations_by_key(connection, users, [edge.key for edge in walked.edges])
+            return Neighbourhood(
+                entities=tuple(entities.values()),
+                relations=tuple(relations.values()),
+                depths={entity.id: walked.depths[key] for key, entity in entities.items()},
+                capped=walked.capped,
+            )
+
+        return await self._read(work, Neighbourhood())
+
+    async def path(self, start: str, goal: str, *, at: datetime | None, filters: Filters) -> tuple[Step, ...] | None:
+        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Step, ...] | None:
+            ends = [_keys(connection, visible, (id,), filters) for id in (start, goal)]
+            if not all(ends):
+                return None
+            answer = all_edges(connection, visible, at=at, filters=filters, limit=MAX_READ)
+            found = run_walk(shortest_path(ends[0][0], ends[1][0]), answer)
+            if found is None:
+                return None
+            relations = relations_by_key(connection, owners(visible), [edge.key for edge, _ in found])
+            return tuple(Step(relations[edge.key], backwards) for edge, backwards in found)
+
+        return await self._read(work, None, small=False)
+
+    async def chain(
+        self,
+        start: str,
+        types: Sequence[str],
+        *,
+        backwards: bool,
+        limit: int = 50,
+        at: datetime | None = None,
+        filters: Filters = _EVERYTHING,
+    ) -> tuple[Relation, ...]:
+        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Relation, ...]:
+            keys = _keys(connection, visible, (start,), filters)
+            if not keys:
+                return ()
+            wide = {"backwards": backwards, "at": at, "filters": filters, "limit": MAX_READ}
+            answer = directed_edges(connection, visible, types, **wide)  # type: ignore[arg-type]
+            edges = run_walk(chain(keys[0], backwards=backwards, limit=limit), answer)
+            return tuple(relations_by_key(connection, owners(visible), [edge.key for edge in edges]).values())
+
+        return await self._read(work, ())
+
+    async def relations(
+        self, entity: str, *, at: datetime | None, limit: int = 100, filters: Filters = _EVERYTHING
+    ) -> tuple[Relation, ...]:
+        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Relation, ...]:
+            keys = _keys(connection, visible, (entity,), filters)
+            edges = heaviest_edges(connection, visible, at=at, filters=filters, limit=limit)(keys) if keys else {}
+            found = [edge.key for edge in edges.get(keys[0], ())] if keys else []
+            return tuple(relations_by_key(connection, owners(visible), found).values())
+
+        return await self._read(work, ())
+
+    async def mentions(self, entity: str, *, limit: int = 100, before: datetime | None = None) -> tuple[str, ...]:
+        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[str, ...]:
+            keys = _keys(connection, visible, (entity,), _EVERYTHING)
+            if not keys:
+                return ()
+            until = micros(before) if before is not None else 1 << 62
+            sql = (
+                f"SELECT {_THING_IDS} FROM mentions m WHERE m.entity = ? AND m.at < ? ORDER BY m.at DESC, m.thing DESC LIMIT ?"
+            )
+            return tuple(id for (id,) in rows(connection, sql, (keys[0], until, limit)) if id)
+
+        return await self._read(work, ())
+
+    async def mentioned_in(self, things: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> dict[str, tuple[str, ...]]:
+            found = dict[str, tuple[str, ...]]()
+            for domain, table in _DOMAINS.items():
+                sql = (
+                    f"SELECT t.id, n.id FROM {table} t JOIN mentions m ON m.domain = '{domain}' AND m.thing = t.key"
+                    f" JOIN entities n ON n.key = m.entity WHERE t.id IN {_AMONG} AND +t.partition IN {in_clause(visible)}"
+                    " ORDER BY n.key"
+                )
+                for thing, entity in rows(connection, sql, (to_json(list(things)),)):
+                    found[thing] = (*found.get(thing, ()), entity)
+            return found
+
+        return await self._read(work, {})
+
+    async def patterns(
+        self, words: Sequence[str], *, intent: str | None, entity_types: Sequence[str], filters: Filters, limit: int = 20
+    ) -> tuple[Pattern, ...]:
+        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Pattern, ...]:
+            asked: dict[str, Any] = {"intent": intent, "entity_types": entity_types, "filters": filters, "limit": limit}
+            return matching_patterns(connection, visible, owners(visible), words, **asked)
+
+        return await self._read(work, ())
+
+    async def _read(
+        self, work: Callable[[apsw.Connection, tuple[VisiblePartition, ...]], T], nothing: T, *, small: bool = True
+    ) -> T:
+        def reading_work(reading: Reading) -> T:
+            visible = visible_partitions(reading.connection, self._scope)
+            return work(reading.connection, visible) if visible else nothing
+
+        return await (self._readers.read_batched(reading_work) if small else self._readers.run(reading_work))
+
+
+def _keys(
+    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], ids: Sequence[str], filters: Filters
+) -> list[int]:
+    """Returns the row keys of the entities with these ids, in this order."""
+    clause, values = entity_clause(visible, filters)
+    sql = f"SELECT n.id, n.key FROM entities n INDEXED BY entities_id WHERE n.id IN {_AMONG} AND {clause}"
+    found: dict[str, int] = dict(rows(connection, sql, (to_json(list(ids)), *values)))
+    return [found[id] for id in dict.fromkeys(ids) if id in found]

@@ -1,0 +1,106 @@
+"""Graph walks: answers the walks of `graph/traverse.py`, one query for each level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from germane.graph.traverse import Edge
+from germane.stores.sqlite.encoding import micros, to_json
+from germane.stores.sqlite.graph_rows import entity_clause, sensitivity_codes
+from germane.stores.sqlite.rows import rows
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.types.query import Filters
+
+__all__ = ["all_edges", "directed_edges", "heaviest_edges", "holding"]
+
+_AMONG = "(SELECT value FROM json_each(?))"
+_ENDS = (("source", "target"), ("target", "source"))
+Answer = Callable[[Sequence[int]], Mapping[int, Sequence[Edge]]]
+
+
+def holding(at: datetime | None) -> tuple[str, list[Any]]:
+    """Returns the condition for relations `r` that hold at a time, and the values bound to it; None accepts all."""
+    if at is None:
+        return "", []
+    return " AND r.valid_from <= ? AND (r.valid_to IS NULL OR r.valid_to > ?)", [micros(at)] * 2
+
+
+def heaviest_edges(
+    connection: apsw.Connection,
+    visible: tuple[VisiblePartition, ...],
+    *,
+    at: datetime | None,
+    filters: Filters,
+    limit: int,
+) -> Answer:
+    """Returns what answers with the `limit` heaviest relations of each entity, in both directions, the heaviest first. Of an
+    entity with many relations no more are read than that."""
+    seen, also = entity_clause(visible, filters, "o")
+    holds, times = holding(at)
+    halves, bound = list[str](), list[Any]()
+    for here, there in _ENDS:
+        halves.append(
+            f"SELECT f.value, x.key, x.source, x.target, x.strength, x.id FROM json_each(?1) f JOIN relations x ON x.key IN"
+            f" (SELECT r.key FROM relations r JOIN entities o ON o.key = r.{there} WHERE r.{here} = f.value"
+            f" AND r.partition IN {in_clause(visible)} AND r.sensitivity IN {sensitivity_codes(filters)} AND {seen}{holds}"
+            f" ORDER BY r.strength DESC, r.id LIMIT {int(limit)})"
+        )
+        bound += [*also, *times]
+    sql = " UNION ".join(halves)
+
+    def answer(entities: Sequence[int]) -> Mapping[int, Sequence[Edge]]:
+        found = dict[int, list[tuple[float, str, Edge]]]()
+        for entity, key, source, target, strength, id in rows(connection, sql, [to_json(list(entities)), *bound]):
+            found.setdefault(entity, []).append((-strength, id, Edge(key, source, target, strength)))
+        return {entity: [edge for _, _, edge in sorted(edges)[:limit]] for entity, edges in found.items()}
+
+    return answer
+
+
+def all_edges(
+    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], *, at: datetime | None, filters: Filters, limit: int
+) -> Answer:
+    """Returns what answers with all relations of each entity, at most `limit` of one level."""
+    seen, also = entity_clause(visible, filters, "o")
+    holds, times = holding(at)
+    halves = [
+        f"SELECT r.{here}, r.key, r.source, r.target, r.strength FROM relations r JOIN entities o ON o.key = r.{there}"
+        f" WHERE r.{here} IN {_AMONG} AND r.partition IN {in_clause(visible)}"
+        f" AND r.sensitivity IN {sensitivity_codes(filters)} AND {seen}{holds}"
+        for here, there in _ENDS
+    ]
+    sql = f"{' UNION ALL '.join(halves)} LIMIT {int(limit)}"
+    return lambda entities: _grouped(connection, sql, [to_json(list(entities)), *also, *times] * 2)
+
+
+def directed_edges(
+    connection: apsw.Connection,
+    visible: tuple[VisiblePartition, ...],
+    types: Sequence[str],
+    *,
+    backwards: bool,
+    at: datetime | None,
+    filters: Filters,
+    limit: int,
+) -> Answer:
+    """Returns what answers with the relations of these types that begin (`backwards`: end) at each entity, by time."""
+    here, there = _ENDS[backwards]
+    seen, also = entity_clause(visible, filters, "o")
+    holds, times = holding(at)
+    sql = (
+        f"SELECT r.{here}, r.key, r.source, r.target, r.strength FROM relations r JOIN entities o ON o.key = r.{there}"
+        f" WHERE r.{here} IN {_AMONG} AND r.type IN {_AMONG} AND r.partition IN {in_clause(visible)}"
+        f" AND r.sensitivity IN {sensitivity_codes(filters)} AND {seen}{holds} ORDER BY r.valid_from, r.id LIMIT {int(limit)}"
+    )
+    return lambda entities: _grouped(connection, sql, [to_json(list(entities)), to_json(list(types)), *also, *times])
+
+
+def _grouped(connection: apsw.Connection, sql: str, bound: Sequence[Any]) -> dict[int, list[Edge]]:
+    found = dict[int, list[Edge]]()
+    for entity, key, source, target, strength in rows(connection, sql, bound):
+        found.setdefault(entity, []).append(Edge(key, source, target, strength))
+    return found

@@ -1,0 +1,131 @@
+"""Graph work: answers the reads of plans about entities, relations and patterns, and applies their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from germane.graph.entity import Entity
+from germane.graph.operations import (
+    CountPattern,
+    EndRelation,
+    EntitiesById,
+    EntitiesNamed,
+    GraphStored,
+    MergeEntities,
+    OpenRelations,
+    PatternById,
+    PatternsWithAction,
+    PutEntity,
+    PutMentions,
+    PutPattern,
+    PutRelation,
+    RelationsById,
+    ThingsStored,
+)
+from germane.graph.pattern import Pattern
+from germane.graph.relation import Relation
+from germane.stores.sqlite.encoding import stored, to_json
+from germane.stores.sqlite.graph_forget import GRAPH_TABLES
+from germane.stores.sqlite.graph_merging import merge_entities
+from germane.stores.sqlite.graph_patterns import count_pattern, put_pattern
+from germane.stores.sqlite.graph_rows import ENTITY, PATTERN, RELATION, entity_of, pattern_of, relation_of
+from germane.stores.sqlite.graph_writing import end_relation, put_entity, put_mentions, put_relation
+from germane.stores.sqlite.rows import rows
+from germane.stores.sqlite.transaction import Transaction
+from germane.stores.sqlite.visible_partitions import VisiblePartition
+from germane.types.plan import Change
+
+__all__ = ["GRAPH_CHANGES", "GRAPH_READS", "apply_graph_change"]
+
+_AMONG = "(SELECT value FROM json_each(?))"
+_NAMED = f"{ENTITY} JOIN entity_names k ON k.entity = n.key WHERE k.partition = ? AND k.key = ? ORDER BY n.key LIMIT 50"
+_OPEN = (
+    f"{RELATION} WHERE r.source = (SELECT key FROM entities WHERE id = ? AND partition = ?) AND r.type = ?"
+    " AND (r.valid_to IS NULL OR ?) ORDER BY r.valid_from DESC, r.key DESC LIMIT ?"
+)
+_ENDED, _ALL_OPEN = 100, 100_000
+
+
+def apply_graph_change(transaction: Transaction, partition: int, change: Change) -> None:
+    """Applies a change to the scope's own partition."""
+    _CHANGES[type(change)](transaction, partition, change)
+
+
+def _named(transaction: Transaction, own: VisiblePartition, read: EntitiesNamed) -> Mapping[str, tuple[Entity, ...]]:
+    found = dict[str, tuple[Entity, ...]]()
+    for key in dict.fromkeys(read.keys):
+        named = rows(transaction.connection, _NAMED, (own.id, stored(key)))
+        if entities := tuple(entity_of(row, {own.id: own.user}) for row in named):
+            found[key] = entities
+    return found
+
+
+def _entities(transaction: Transaction, own: VisiblePartition, read: EntitiesById) -> dict[str, Entity]:
+    sql = f"{ENTITY} WHERE n.id IN {_AMONG} AND +n.partition = ?"
+    found = [entity_of(row, {own.id: own.user}) for row in rows(transaction.connection, sql, (to_json(read.ids), own.id))]
+    return {entity.id: entity for entity in found}
+
+
+def _relations(transaction: Transaction, own: VisiblePartition, read: RelationsById) -> dict[str, Relation]:
+    sql = f"{RELATION} WHERE r.id IN {_AMONG} AND +r.partition = ?"
+    found = [relation_of(row, {own.id: own.user}) for row in rows(transaction.connection, sql, (to_json(read.ids), own.id))]
+    return {relation.id: relation for relation in found}
+
+
+def _open(transaction: Transaction, own: VisiblePartition, read: OpenRelations) -> tuple[Relation, ...]:
+    found, limit = list[Relation](), _ENDED if read.with_ended else _ALL_OPEN
+    for source, type in dict.fromkeys(read.pairs):
+        bound = (stored(source), own.id, stored(type), read.with_ended, limit)
+        found += [relation_of(row, {own.id: own.user}) for row in rows(transaction.connection, _OPEN, bound)]
+    return tuple(sorted(found, key=lambda relation: (relation.valid_from, relation.id)))
+
+
+def _pattern(transaction: Transaction, own: VisiblePartition, read: PatternById) -> Pattern | None:
+    sql = f"{PATTERN} WHERE p.id = ? AND p.partition = ?"
+    found = [pattern_of(row, {own.id: own.user}) for row in rows(transaction.connection, sql, (stored(read.id), own.id))]
+    return found[0] if found else None
+
+
+def _patterns(transaction: Transaction, own: VisiblePartition, read: PatternsWithAction) -> tuple[Pattern, ...]:
+    sql = f"{PATTERN} WHERE p.partition = ? AND p.action = ? ORDER BY p.key LIMIT 100"
+    found = rows(transaction.connection, sql, (own.id, stored(read.action)))
+    return tuple(pattern_of(row, {own.id: own.user}) for row in found)
+
+
+def _things(transaction: Transaction, own: VisiblePartition, read: ThingsStored) -> frozenset[str]:
+    transaction.write_events()
+    return _among(transaction, own, read.ids, ("events", "memories", "archival_entries"))
+
+
+def _graph(transaction: Transaction, own: VisiblePartition, read: GraphStored) -> frozenset[str]:
+    return _among(transaction, own, read.ids, GRAPH_TABLES)
+
+
+def _among(transaction: Transaction, own: VisiblePartition, ids: tuple[str, ...], tables: tuple[str, ...]) -> frozenset[str]:
+    sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE id IN {_AMONG} AND +partition = ?" for table in tables)
+    found = rows(transaction.connection, sql, (to_json(ids), own.id) * len(tables))
+    return frozenset(id for (id,) in found)
+
+
+GRAPH_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
+    EntitiesNamed: (_named, dict),
+    EntitiesById: (_entities, dict),
+    RelationsById: (_relations, dict),
+    OpenRelations: (_open, tuple),
+    PatternById: (_pattern, lambda: None),
+    PatternsWithAction: (_patterns, tuple),
+    ThingsStored: (_things, frozenset),
+    GraphStored: (_graph, frozenset),
+}
+"""As `_OWN_READS` of the journal."""
+_CHANGES: Mapping[type, Callable[..., None]] = {
+    PutEntity: put_entity,
+    PutMentions: put_mentions,
+    PutRelation: put_relation,
+    EndRelation: end_relation,
+    MergeEntities: merge_entities,
+    PutPattern: put_pattern,
+    CountPattern: count_pattern,
+}
+GRAPH_CHANGES = tuple(_CHANGES)

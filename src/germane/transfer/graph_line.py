@@ -1,0 +1,236 @@
+"""Graph line: writes entities, relations and patterns of an export as JSON objects, and reads them back with a check of every
+field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from germane.errors import InvalidInput
+from germane.graph.entity import Entity
+from germane.graph.name_key import MAX_NAME, name_key
+from germane.graph.pattern import Pattern
+from germane.graph.relation import Relation
+from germane.graph.said import MAX_ALIASES, MAX_PROPERTIES, Said
+from germane.memories.checks import json_value, moment, share
+from germane.transfer.stored import Owner
+from germane.transfer.stored_graph import Sources, StoredEntity, StoredPattern, StoredRelation
+from germane.types.candidate import Sensitivity
+from germane.types.limits import ID, NAME, NAMES, REMARK, TAG, entries, shown
+from germane.types.limits import text as string
+
+__all__ = ["graph_line", "parsed_entity", "parsed_pattern", "parsed_relation"]
+
+_LEVELS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
+_COUNTS = 1 << 53
+_SOURCES = 1_000_000
+
+
+def graph_line(thing: StoredEntity | StoredRelation | StoredPattern) -> tuple[str, dict[str, Any]]:
+    """Returns the type and the fields of a line, without its owner."""
+    match thing:
+        case StoredEntity(entity=entity):
+            return "entity", {
+                "id": entity.id,
+                "entity_type": entity.type,
+                "name": entity.name,
+                "aliases": list(entity.aliases),
+                "properties": dict(entity.properties),
+                "salience": entity.salience,
+                "salient_at": entity.salient_at.isoformat(),
+                **_ended(entity),
+                "stated": _said(thing.stated),
+                "mentions": [[id, _said(said)] for id, said in thing.mentions],
+            }
+        case StoredRelation(relation=relation):
+            return "relation", {
+                "id": relation.id,
+                "source": relation.source,
+                "relation_type": relation.type,
+                "target": relation.target,
+                "weight": relation.weight,
+                "confidence": relation.confidence,
+                "properties": dict(relation.properties),
+                "valid_from": relation.valid_from.isoformat(),
+                "valid_to": None if relation.valid_to is None else relation.valid_to.isoformat(),
+                "ended_by": thing.ended_by,
+                **_ended(relation),
+                "stated": _said(thing.stated),
+                "refs": [[id, _said(said)] for id, said in thing.refs],
+            }
+        case StoredPattern(pattern=pattern):
+            return "pattern", {
+                "id": pattern.id,
+                "action": pattern.action,
+                "keywords": list(pattern.keywords),
+                "intent": pattern.intent,
+                "entity_types": list(pattern.entity_types),
+                "successes": pattern.successes,
+                "applications": pattern.applications,
+                **_ended(pattern),
+                "refs": list(thing.refs),
+            }
+
+
+def parsed_entity(line: Mapping[str, Any], owner: Owner) -> StoredEntity:
+    """Returns the entity in a line. Raises `InvalidInput`."""
+    given = _Fields(line, "an entity")
+    aliases = entries("aliases", given.take("aliases", ()), NAMES, NAME)
+    entity = Entity(
+        id=given.text("id"),
+        type=given.text("entity_type", TAG.maximum),
+        name=given.text("name", MAX_NAME),
+        user=owner.user,
+        aliases=aliases,
+        properties=_properties(given.take("properties", {})),
+        salience=share("salience", given.take("salience")),
+        salient_at=given.time("salient_at"),
+        mentions=0,
+        **given.ending(),
+    )
+    stated, mentions = _parsed(given.take("stated", None)), _sources(given.take("mentions", ()))
+    given.end()
+    if not name_key(entity.name):
+        raise InvalidInput("name has no character that can be looked up")
+    return StoredEntity(entity=entity, stated=stated, mentions=mentions)
+
+
+def parsed_relation(line: Mapping[str, Any], owner: Owner) -> StoredRelation:
+    """Returns the relation in a line. Raises `InvalidInput`."""
+    given = _Fields(line, "a relation")
+    ends, ended_by = given.take("valid_to", None), given.take("ended_by", None)
+    relation = Relation(
+        id=given.text("id"),
+        source=given.text("source"),
+        type=given.text("relation_type", TAG.maximum),
+        target=given.text("target"),
+        user=owner.user,
+        weight=share("weight", given.take("weight", 1.0)),
+        confidence=share("confidence", given.take("confidence", 0.8)),
+        properties=_properties(given.take("properties", {})),
+        valid_from=given.time("valid_from"),
+        valid_to=None if ends is None else _time("valid_to", ends),
+        **given.ending(),
+    )
+    stated, refs = _parsed(given.take("stated", None)), _sources(given.take("refs", ()))
+    given.end()
+    by = None if ended_by is None else string("ended_by", ended_by, ID)
+    return StoredRelation(relation=relation, stated=stated, refs=refs, ended_by=by)
+
+
+def parsed_pattern(line: Mapping[str, Any], owner: Owner) -> StoredPattern:
+    """Returns the pattern in a line. Raises `InvalidInput`."""
+    given = _Fields(line, "a pattern")
+    intent = given.take("intent", None)
+    pattern = Pattern(
+        id=given.text("id"),
+        action=given.text("action", REMARK.maximum),
+        keywords=entries("keywords", given.take("keywords", ()), NAMES, TAG),
+        intent=None if intent is None else string("intent", intent, TAG),
+        entity_types=entries("entity_types", given.take("entity_types", ()), NAMES, TAG),
+        user=owner.user,
+        successes=given.count("successes"),
+        applications=given.count("applications"),
+        **given.ending(),
+    )
+    refs = entries("refs", given.take("refs", ()), NAMES, ID)
+    given.end()
+    return StoredPattern(pattern=pattern, refs=refs)
+
+
+def _ended(thing: Entity | Relation | Pattern) -> dict[str, Any]:
+    times = {name: getattr(thing, name).isoformat() for name in ("created_at", "updated_at")}
+    return {"sensitivity": thing.sensitivity, **times}
+
+
+def _said(said: Said | None) -> dict[str, Any] | None:
+    if said is None:
+        return None
+    return {"names": list(said.names), "properties": dict(said.properties), "sensitivity": said.sensitivity}
+
+
+def _parsed(value: Any) -> Said | None:
+    if value is None:
+        return None
+    given = _Fields(value, "what was said")
+    names = entries("names", given.take("names", ()), NAMES, NAME)
+    if len(names) > MAX_ALIASES + 1 or not all(map(name_key, names)):
+        raise InvalidInput(f"names must be at most {MAX_ALIASES + 1} names that can be looked up")
+    said = Said(names=names, properties=_properties(given.take("properties", {})), sensitivity=given.level())
+    given.end()
+    return said
+
+
+def _sources(value: Any) -> Sources:
+    if not isinstance(value, list | tuple) or len(value) > _SOURCES:
+        raise InvalidInput(f"mentions and refs must be lists of at most {_SOURCES:,} pairs")
+    found = dict[str, Said]()
+    for pair in value:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise InvalidInput("a mention, or a ref, is a pair: an id, and what is said there")
+        found[string("an id", pair[0], ID)] = _parsed(pair[1]) or Said()
+    return tuple(found.items())
+
+
+def _properties(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or len(value) > MAX_PROPERTIES or not all(isinstance(key, str) for key in value):
+        raise InvalidInput(f"properties must be an object of at most {MAX_PROPERTIES} entries")
+    found: Mapping[str, Any] = json_value("properties", dict(value))
+    return found
+
+
+def _time(name: str, value: Any) -> datetime:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a time in ISO 8601, not {type(value).__name__}")
+    return moment(name, value, "UTC")
+
+
+class _Fields:
+    """The fields of one object, each taken once."""
+
+    def __init__(self, line: Any, what: str) -> None:
+        if not isinstance(line, Mapping):
+            raise InvalidInput(f"{what} must be an object, not {type(line).__name__}")
+        self._left, self._what = dict(line), what
+
+    def take(self, name: str, *default: Any) -> Any:
+        if name not in self._left and not default:
+            raise InvalidInput(f"{self._what} lacks its {name}")
+        return self._left.pop(name, *default)
+
+    def text(self, name: str, maximum: int = ID.maximum) -> str:
+        value = self.take(name)
+        if not isinstance(value, str) or not 0 < len(value) <= maximum:
+            raise InvalidInput(f"{name} must be a text of 1 to {maximum:,} characters, not {shown(value)}")
+        return string(name, value, REMARK)
+
+    def time(self, name: str) -> datetime:
+        return _time(name, self.take(name))
+
+    def count(self, name: str) -> int:
+        value = self.take(name, 0)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _COUNTS:
+            raise InvalidInput(f"{name} must be a whole number from 0 to {_COUNTS - 1}, not {shown(value)}")
+        return value
+
+    def level(self) -> Sensitivity:
+        value = self.take("sensitivity", "private")
+        for known in _LEVELS:
+            if known == value:
+                return known
+        raise InvalidInput(f"sensitivity must be one of {', '.join(_LEVELS)}, not {shown(value)}")
+
+    def ending(self) -> dict[str, Any]:
+        """The fields that all three have."""
+        created = self.time("created_at")
+        updated = self.take("updated_at", None)
+        at = created if updated is None else _time("updated_at", updated)
+        return {"sensitivity": self.level(), "created_at": created, "updated_at": at}
+
+    def end(self) -> None:
+        if self._left:
+            name = min(map(str, self._left))[:40]
+            raise InvalidInput(
+                f"{self._what} has a field {name!r} that this germane doesn't know: upgrade germane, or remove it"
+            )
