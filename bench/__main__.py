@@ -33,6 +33,7 @@ leftover       tasks, threads, files and memory left after 10,000 time-outs
 soak           the long runs in turn: blocks, budget, digest, forgery, linear, proven, roundtrip, leftover, kills …
 secrets DATA   secrets that are recognised, false alarms, and the cost of the search
 embedders DATA questions in thirteen scripts, and texts a second, of the embedders without a network
+entities       precision and recall of the entities that rules find, and of merged names
 distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
 peers …        comparison with other libraries
@@ -55,6 +56,7 @@ from bench import (
     digest,
     distil,
     embedders,
+    entities,
     evaluated,
     forgery,
     forgetting,
@@ -165,6 +167,8 @@ def main() -> int:
             return memory_tool.main(rest)
         case "embedders":
             embedders.main(rest)
+        case "entities":
+            return entities.main(rest)
         case "distil":
             return distil.main(rest)
         case "golden":

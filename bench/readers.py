@@ -14,6 +14,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from bench.event_readers import EVENT_READERS
+from bench.graph_readers import GRAPH_READERS
 from bench.request_readers import REQUEST_READERS, taken
 from germane.access.pseudonym import pseudonym
 from germane.catalog import unknown_model
@@ -419,6 +421,16 @@ _OTHERS: dict[str, Reader] = {
 }
 
 READERS: Mapping[str, Reader] = MappingProxyType(
-    {**_FORMAT, **_TEXT, **_SIGNALS, **_OTHERS, **_dialects(), **_tokenizers(), **REQUEST_READERS}
+    {
+        **_FORMAT,
+        **_TEXT,
+        **_SIGNALS,
+        **_OTHERS,
+        **_dialects(),
+        **_tokenizers(),
+        **REQUEST_READERS,
+        **EVENT_READERS,
+        **GRAPH_READERS,
+    }
 )
 """Functions by module and name, with the variant where a function has several."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from bench.graph_readers import GRAPH_UNREAD
 from bench.request_readers import REQUEST_UNREAD
 
 __all__ = ["UNREAD"]
@@ -13,6 +14,7 @@ _OF_CODE = "given by germane's own code"
 UNREAD: Mapping[str, str] = MappingProxyType(
     {
         **REQUEST_UNREAD,
+        **GRAPH_UNREAD,
         "catalog.bounded.CountedTokenizer.ceiling": "hands over to its tokenizer",
         "catalog.bounded.CountedTokenizer.count": "hands over to its tokenizer",
         "catalog.images.price": "a rule of the catalog's, checked when it is read",
@@ -21,6 +23,14 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "dialects.plain.sent": _OF_CODE,
         "dialects.registry.dialect": "compared with four names",
         "dialects.registry.parse_all": "parses one by one",
+        "archetypes.archetypes.Archetypes.create": "a name, compared",
+        "archetypes.archetypes.Archetypes.extend": "a name, compared",
+        "archetypes.archetypes.Archetypes.find": "a name, compared",
+        "archetypes.extract.run_extractors": _OF_CODE,
+        "archetypes.findings.states": _OF_CODE,
+        "archetypes.record.look_back": "a session's name, checked by Scope",
+        "archetypes.strategy.strategy_of": _OF_CODE,
+        "events.reader.EventReader.highlights": "a protocol",
         "events.reader.EventReader.page": "a protocol",
         "events.reader.EventReader.recent": "a protocol",
         "memories.compose.a_kind": "one of six kinds",

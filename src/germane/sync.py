@@ -28,6 +28,8 @@ from germane.api.llm_argument import LLMArgument
 from germane.api.loop_thread import Loop
 from germane.api.restore import Line, Restored
 from germane.api.strategies import Strategies
+from germane.archetypes.archetype import Archetype
+from germane.archetypes.archetypes import Archetypes
 from germane.catalog.prices import Prices
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
@@ -68,6 +70,8 @@ class Germane:
         secrets: SecretPolicy | None = None,
         extraction: bool | None = None,
         llm: LLMArgument | None = None,
+        archetype: str | Archetype | None = None,
+        entities: bool | None = None,
     ) -> Germane:
         opened = front.Germane.open(
             path,
@@ -83,6 +87,8 @@ class Germane:
             secrets=secrets,
             extraction=extraction,
             llm=llm,
+            archetype=archetype,
+            entities=entities,
         )
         return cls(opened)
 
@@ -99,9 +105,17 @@ class Germane:
         if loop is not None:
             loop.close()
 
-    def agent(self, agent: str = "default", *, org: str = "default", user: str | None = None, zone: str = "UTC") -> Agent:
+    def agent(
+        self,
+        agent: str = "default",
+        *,
+        org: str = "default",
+        user: str | None = None,
+        zone: str = "UTC",
+        archetype: str | Archetype | None = None,
+    ) -> Agent:
         loop = self._running()
-        return Agent(self._awaited.agent(agent, org=org, user=user, zone=zone), loop)
+        return Agent(self._awaited.agent(agent, org=org, user=user, zone=zone, archetype=archetype), loop)
 
     @property
     def keys(self) -> Keyring:
@@ -115,6 +129,11 @@ class Germane:
     def strategies(self) -> Strategies:
         self._running()
         return self._awaited.strategies
+
+    @property
+    def archetypes(self) -> Archetypes:
+        self._running()
+        return self._awaited.archetypes
 
     @property
     def prices(self) -> Prices:

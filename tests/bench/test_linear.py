@@ -21,9 +21,11 @@ PACKAGES = [
     "pipeline.inject",
     "dialects",
     "tokenizers",
+    "archetypes",
     "events",
     "pipeline.gather",
     "memories",
+    "graph",
     "rules",
     "search",
 ]

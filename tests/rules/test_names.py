@@ -21,6 +21,7 @@ TWINS: Mapping[str, frozenset[str]] = {
     "Builder": frozenset({"api.builder.builder", "api.blocking_agent"}),
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "ClientBlocks": frozenset({"grpc.blocking_blocks", "grpc.client_blocks"}),
+    "EventLog": frozenset({"api.agent_events", "api.blocking_events"}),
     "Germane": frozenset({"api.germane", "sync"}),
     "KnownGraph": frozenset({"api.agent_graph", "api.blocking_graph"}),
     "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),

@@ -55,7 +55,7 @@ def test_the_policy_on_secrets_is_a_setting(path: Path, given: str, policy: str)
     ("text", "said"),
     [
         ("[germane", "not TOML"),
-        ("[germain]\n", "unknown germain; known are germane, memory, models, prices, serve, strategies"),
+        ("[germain]\n", "unknown germain; known are archetypes, germane, memory, models, prices, serve, strategies"),
         ('[germane]\nembeder = "x"\n', r"\[germane\]: unknown embeder"),
         ("germane = 3\n", r"\[germane\] must be a table, not int"),
         ("[germane]\nembedder = 3\n", "embedder must be a string, not int"),

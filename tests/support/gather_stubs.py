@@ -131,7 +131,9 @@ class EventsStub:
             raise self.error
         return Found(hits=tuple(self.hits), unread=self.unread)
 
-    async def recent(self, limit: int, *, session: str | None = None, filters: Filters) -> tuple[Event, ...]:
+    async def recent(
+        self, limit: int, *, session: str | None = None, filters: Filters, typed: bool | None = None
+    ) -> tuple[Event, ...]:
         self.asked = (limit, session, filters)
         return tuple(self.latest[:limit])
 

@@ -67,7 +67,9 @@ class _Events:
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Event]:
         return Found(hits=(Hit(thing=MESSAGE, evidence=_STRONG),))
 
-    async def recent(self, limit: int, *, session: str | None = None, filters: Any) -> tuple[Event, ...]:
+    async def recent(
+        self, limit: int, *, session: str | None = None, filters: Any, typed: bool | None = None
+    ) -> tuple[Event, ...]:
         return ()
 
     async def speakers(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Any, overload
 
 from germane.api.agent_blocks import MemoryBlocks
 from germane.api.agent_contents import AgentContents
+from germane.api.agent_events import EventLog
 from germane.api.agent_graph import KnownGraph
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
@@ -23,6 +24,7 @@ from germane.api.extraction_worker import ExtractionRun
 from germane.api.recording import Recording, origin_of
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
+from germane.archetypes.archetype import Archetype
 from germane.events.event import Recorded
 from germane.memories.checks import check_provenance
 from germane.memories.directive import set_directive
@@ -51,11 +53,13 @@ _NO_MEMORIES = frozenset({"archival", "block", "conversation"})
 class Agent(AgentContents):
     """The handle on one scope of one store. It is cheap to make and holds no state of its own."""
 
-    def __init__(self, parts: Parts, scope: Scope) -> None:
+    def __init__(self, parts: Parts, scope: Scope, *, archetype: Archetype | None = None) -> None:
         super().__init__(parts, scope)
+        self._archetype = parts.archetype if archetype is None else archetype
         self._request = partial(build_request, catalog=parts.catalog, clock=parts.clock)
         self.memories = Recollections(parts.store.within(scope), scope, parts.clock, parts.secrets)
         self.blocks = MemoryBlocks(parts, scope)
+        self.events = EventLog(parts, scope, self._archetype)
         self.graph = KnownGraph(parts, scope)
 
     async def assemble(
@@ -215,7 +219,7 @@ class Agent(AgentContents):
         them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call
         writes nothing."""
         scope = self.scope.within(session)
-        origin = origin_of(scope, source_kind, channel, self._parts)
+        origin = origin_of(scope, source_kind, channel, self._parts, self._archetype)
         listed(messages, RECORDED)
         recording = Recording(
             self._scoped(scope).journal,

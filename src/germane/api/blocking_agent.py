@@ -12,6 +12,7 @@ from germane.api.about import AboutEntity
 from germane.api.agent import Raw
 from germane.api.arguments import System
 from germane.api.blocking_blocks import MemoryBlocks
+from germane.api.blocking_events import EventLog
 from germane.api.blocking_graph import KnownGraph
 from germane.api.builder.built_request import BuiltRequest
 from germane.api.builder.steps import BuilderSteps
@@ -58,6 +59,7 @@ class Agent:
         self.scope: Scope = awaited.scope
         self.memories = Recollections(awaited.memories, loop)
         self.blocks = MemoryBlocks(awaited.blocks, loop)
+        self.events = EventLog(awaited.events, loop)
         self.graph = KnownGraph(awaited.graph, loop)
 
     def __repr__(self) -> str:

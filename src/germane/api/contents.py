@@ -38,7 +38,7 @@ async def list_messages(
         raise InvalidInput("session is given twice, as an argument and in filters, and the two differ")
     if session is not None:
         chosen = replace(chosen, session=session)
-    return await store.events.page(chosen, limit=limit, cursor=cursor, whole=whole)
+    return await store.events.page(chosen, limit=limit, cursor=cursor, whole=whole, typed=False)
 
 
 async def list_sessions(store: ScopedStore, limit: int, cursor: str | None) -> SessionPage:

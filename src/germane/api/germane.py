@@ -26,6 +26,8 @@ from germane.api.restore import Line, Restored, restored
 from germane.api.strategies import Strategies
 from germane.api.warm_up import freeze
 from germane.api.wiring import Parts, wire
+from germane.archetypes.archetype import Archetype
+from germane.archetypes.archetypes import Archetypes
 from germane.catalog.prices import Prices
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
@@ -66,10 +68,13 @@ class Germane:
         secrets: SecretPolicy | None = None,
         extraction: bool | None = None,
         llm: LLMArgument | None = None,
+        archetype: str | Archetype | None = None,
+        entities: bool | None = None,
     ) -> None:
-        self._secrets = secrets
+        self._secrets, self._archetype = secrets, archetype
         self._dimensions, self._embedder_model, self._llm = dimensions, embedder_model, llm
         settings = settings if extraction is None else replace(settings, extraction=extraction)
+        settings = settings if entities is None else replace(settings, entities=entities)
         self._path, self._settings, self._embedder, self._relevance = path, settings, embedder, relevance
         self._clock, self._sources, self._freeze, self._warm = clock, sources, freeze, warm
         self._parts: Parts | None = None
@@ -91,6 +96,8 @@ class Germane:
         secrets: SecretPolicy | None = None,
         extraction: bool | None = None,
         llm: LLMArgument | None = None,
+        archetype: str | Archetype | None = None,
+        entities: bool | None = None,
     ) -> Germane:
         """A germane over the store in the file at `path`, which is created if need be (`:memory:` keeps nothing).
 
@@ -106,7 +113,10 @@ class Germane:
         use. `freeze` excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a
         process): such a walk takes tens of milliseconds in the middle of an answer. `warm=False` opens sooner, for programs
         that store and search only: the first assembly then loads the vocabulary and is late. `secrets` overrides the settings'
-        policy on secrets in what is stored: `redact` (default), `tag`, `refuse` or `off`.
+        policy on secrets in what is stored: `redact` (default), `tag`, `refuse` or `off`. `archetype` is one whose extractors
+        read what is recorded: `coding`, `support`, `research`, one of the settings', or an `Archetype` (default: the settings',
+        which is none). `entities` says whether messages are searched for the entities that they mention (default: the
+        settings', which is no; with an archetype they are).
 
         Opened with `async with Germane.open(…) as germane:`, or with `germane = await Germane.open(…)` and closed with `await
         germane.close()`. Raises `InvalidInput`. Opening raises `StoreUnavailable`, `StoreCorrupt`, `StoreTooNew`,
@@ -121,8 +131,9 @@ class Germane:
         if not isinstance(relevance, Relevance | str | Path | None):
             raise InvalidInput(f"relevance must be a TOML file's path or a Relevance, not {type(relevance).__name__}")
         policy = None if secrets is None else secret_policy(secrets)
-        if not isinstance(extraction, bool | None):
-            raise InvalidInput(f"extraction must be True or False, not {type(extraction).__name__}")
+        for name, switch in (("extraction", extraction), ("entities", entities)):
+            if not isinstance(switch, bool | None):
+                raise InvalidInput(f"{name} must be True or False, not {type(switch).__name__}")
         if not isinstance(settings, Settings):
             settings = Settings.load(settings, os.environ)
         return cls(
@@ -139,6 +150,8 @@ class Germane:
             secrets=policy,
             extraction=extraction,
             llm=llm,
+            archetype=archetype,
+            entities=entities,
         )
 
     def __await__(self) -> Generator[Any, Any, Self]:
@@ -159,6 +172,7 @@ class Germane:
                 llm=self._llm,
                 warm=self._warm,
                 secrets=self._secrets,
+                archetype=self._archetype,
             )
             if self._freeze:
                 freeze()
@@ -188,9 +202,20 @@ class Germane:
             if parts.embedder is not self._embedder:
                 await parts.embedder.close()
 
-    def agent(self, agent: str = "default", *, org: str = "default", user: str | None = None, zone: str = "UTC") -> Agent:
-        """Returns the handle on one scope (SCOPE-1): what an agent keeps, or an agent with one user. Raises `InvalidInput`."""
-        return Agent(self._open, Scope(org=org, agent=agent, user=user, zone=zone))
+    def agent(
+        self,
+        agent: str = "default",
+        *,
+        org: str = "default",
+        user: str | None = None,
+        zone: str = "UTC",
+        archetype: str | Archetype | None = None,
+    ) -> Agent:
+        """Returns the handle on one scope (SCOPE-1): what an agent keeps, or an agent with one user. `archetype` is the one
+        whose extractors read what it records (default: that of `open`). Raises `InvalidInput`."""
+        parts = self._open
+        chosen = None if archetype is None else parts.archetypes.find(archetype)
+        return Agent(parts, Scope(org=org, agent=agent, user=user, zone=zone), archetype=chosen)
 
     async def agents(self, org: str = "default", *, limit: int = 50, cursor: str | None = None) -> AgentPage:
         """Returns a page of `limit` (1 to 1,000) agents of the org with what each has stored, in the order of their first
@@ -236,6 +261,11 @@ class Germane:
     def strategies(self) -> Strategies:
         """The registry of strategies, to which a caller adds its own."""
         return self._open.strategies
+
+    @property
+    def archetypes(self) -> Archetypes:
+        """The registry of archetypes: `register`, `create` and `extend` add one, each with a strategy of its name."""
+        return self._open.archetypes
 
     @property
     def prices(self) -> Prices:

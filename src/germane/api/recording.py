@@ -18,6 +18,8 @@ from typing import Any, TypeVar, get_args
 from germane.api.arguments import optional
 from germane.api.check_messages import look, recordable
 from germane.api.wiring import Parts
+from germane.archetypes.archetype import Archetype
+from germane.archetypes.message_findings import message_noting
 from germane.dialects.registry import parse_all
 from germane.errors import InvalidInput
 from germane.events.appending import Origin, append, find_by_message_id, read_tail
@@ -60,7 +62,7 @@ Slice = tuple[Sequence[Message], Sequence[Mapping[str, Any] | None] | None]
 T = TypeVar("T")
 
 
-def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts) -> Origin:
+def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts, archetype: Archetype | None = None) -> Origin:
     """Where the messages of one call come from. Raises `InvalidInput` for a scope without a session, and for an argument of
     `record` that can't be used."""
     if scope.session is None:
@@ -75,6 +77,7 @@ def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts)
                 channel=channel,
                 secrets=parts.secrets,
                 extraction=parts.extraction,
+                noting=message_noting(archetype, entities=parts.entities),
             )
     raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
 

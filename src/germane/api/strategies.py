@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from germane.archetypes.archetype import Archetype
+from germane.archetypes.strategy import strategy_of
 from germane.errors import InvalidInput, UnknownName
 from germane.pipeline.format.named import FORMATS, check_details
 from germane.types.limits import NAME, shown, text
 from germane.types.query import Filters
 from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
 
-__all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "VERBOSE", "Strategies", "allowed_filters", "derive"]
+__all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "VERBOSE", "Strategies", "allowed_filters", "archetype_strategy", "derive"]
 
 _STATED = (
     SourcePlan(name="directive"),
@@ -92,6 +94,11 @@ class Strategies:
         format, and for details that the format can't write."""
         _check_format(strategy)
         self._known[strategy.name] = strategy
+
+
+def archetype_strategy(archetype: Archetype) -> Strategy:
+    """Returns the strategy that belongs to an archetype, in markdown where that format is there."""
+    return strategy_of(archetype, format="markdown" if "markdown" in FORMATS else "compact")
 
 
 def allowed_filters(strategy: Strategy, filters: Filters | None) -> Filters | None:

@@ -22,8 +22,10 @@ from germane.api.extraction_worker import ExtractionWorker
 from germane.api.injection_writer import InjectionWriter
 from germane.api.llm_argument import LLMArgument, is_llm
 from germane.api.retrieval_counter import RetrievalCounter
-from germane.api.strategies import Strategies
+from germane.api.strategies import Strategies, archetype_strategy
 from germane.api.warm_up import warm_up
+from germane.archetypes.archetype import Archetype
+from germane.archetypes.archetypes import Archetypes
 from germane.catalog.catalog import Catalog
 from germane.catalog.prices import Prices
 from germane.clock import Clock
@@ -71,6 +73,7 @@ class Parts:
     """The embedder as the store and the engine use it, where it is slow."""
     catch_up: CatchUp
     strategies: Strategies
+    archetypes: Archetypes
     catalog: Catalog
     prices: Prices
     retrievals: RetrievalCounter
@@ -87,6 +90,10 @@ class Parts:
     """The blocks that running exchanges refer to."""
     extraction: bool = True
     """Whether recording looks for memories in the users' own turns."""
+    archetype: Archetype | None = None
+    """Whose extractors read what is recorded, unless an agent or a call names another one."""
+    entities: bool = False
+    """Whether recording looks for the entities that messages mention where no archetype is set."""
     extraction_worker: ExtractionWorker | None = None
     """Where an LLM is configured."""
 
@@ -104,11 +111,16 @@ async def wire(
     llm: LLMArgument | None = None,
     warm: bool = True,
     secrets: SecretPolicy | None = None,
+    archetype: str | Archetype | None = None,
 ) -> Parts:
     """Opens the store at `path` and builds the engine over it. Search and scoring use the same `relevance` model. Unless
     `warm`, whatever only an assembly needs is loaded at its first use. Raises what the store, the settings and the embedder
     raise."""
-    strategies = Strategies(settings.strategies, also=(digest_strategy(settings.memory),))
+    archetypes = Archetypes(settings.archetypes)
+    made = [archetype_strategy(archetypes.find(name)) for name in archetypes]
+    strategies = Strategies(settings.strategies, also=(digest_strategy(settings.memory), *made))
+    archetypes.when_registered(lambda archetype: strategies.register(archetype_strategy(archetype)))
+    chosen_archetype = settings.archetype if archetype is None else archetype
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
     prices = Prices.built_in().with_prices(settings.prices) if settings.prices else Prices.built_in()
     chosen = settings.embedder if embedder is None else embedder
@@ -173,6 +185,8 @@ async def wire(
         watched=watched,
         catch_up=catch_up,
         strategies=strategies,
+        archetypes=archetypes,
+        archetype=None if chosen_archetype is None else archetypes.find(chosen_archetype),
         catalog=catalog,
         prices=prices,
         retrievals=RetrievalCounter(store),
@@ -184,6 +198,7 @@ async def wire(
         clock=clock,
         secrets=secrets or settings.secrets,
         extraction=settings.extraction,
+        entities=settings.entities,
         extraction_worker=worker,
     )
 

@@ -28,6 +28,7 @@ from germane.cli.commands import (
     entity,
     eval_fit,
     eval_label,
+    event,
     explain,
     export,
     extract,
@@ -197,6 +198,7 @@ app.command("forget", short_help="Erase memories and messages for good.")(forget
 app.command("audit", short_help="List duplicates, contradictions, secrets, what is unused.")(audit.audit)
 app.command("consolidate", short_help="Bring the memories within a storage budget.")(consolidate.consolidate)
 app.add_typer(block.app, name="block", short_help="Make, read, edit and share memory blocks.")
+app.add_typer(event.app, name="event", short_help="Record and list what an agent did.")
 app.add_typer(entity.app, name="entity", short_help="Keep people, places, things, and how they relate.")
 app.command("directive", short_help="Set or print an agent's standing instructions.")(directive.directive)
 app.command("import", short_help="Import an export, conversations, or another product's memories.")(import_files.import_files)
@@ -217,6 +219,7 @@ for _command in (
     *eval_group.app.registered_commands,
     *keys.app.registered_commands,
     *block.app.registered_commands,
+    *event.app.registered_commands,
     *entity.app.registered_commands,
 ):
     _command.epilog = "The options of all commands, such as --db, --user and --json: germane --help"

@@ -11,7 +11,7 @@ from germane.memories.memory import Memory
 from germane.types.candidate import Chosen, Scored
 from germane.types.context import Context
 
-__all__ = ["context_shape", "hit_shape", "memory_shape", "message_shape"]
+__all__ = ["context_shape", "event_shape", "hit_shape", "memory_shape", "message_shape"]
 
 
 def memory_shape(memory: Memory) -> dict[str, Any]:
@@ -33,6 +33,19 @@ def message_shape(event: Event) -> dict[str, Any]:
         "type": "message",
         "event_type": event.type,
         **{name: encode(getattr(event, name)) for name in shown},
+        "sensitivity": event.sensitivity,
+        "provenance": encode(event.provenance),
+    }
+
+
+def event_shape(event: Event) -> dict[str, Any]:
+    """A recorded event that isn't a message."""
+    shown = ("id", "user", "session", "text", "outcome", "task", "message_id", "created_at", "recorded_at")
+    return {
+        "type": "event",
+        "event_type": event.type,
+        **{name: encode(getattr(event, name)) for name in shown},
+        "content": encode(event.raw.get("content")),
         "sensitivity": event.sensitivity,
         "provenance": encode(event.provenance),
     }

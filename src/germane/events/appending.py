@@ -19,7 +19,7 @@ from germane.types.ids import uuid7
 from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.scope import Scope
 
-__all__ = ["Origin", "append", "as_changes", "find_by_message_id", "put_ids", "read_tail", "with_found"]
+__all__ = ["Origin", "append", "as_changes", "find_by_message_id", "put_ids", "read_tail", "with_found", "with_noted"]
 
 _OWN_KINDS = ("user", "import")
 """What came from a tool, an operator or a system is nobody's own words."""
@@ -37,6 +37,8 @@ class Origin:
     channel: str | None = None
     extraction: bool = False
     """Whether rules look for memories in the users' own turns."""
+    noting: Callable[[Sequence[Event]], Generator[Read[Any], Any, tuple[Change, ...]]] | None = None
+    """Decides what new events say of the graph, in the plan that stores them."""
     make_id: Callable[[int], str] = uuid7
     secrets: SecretPolicy = "redact"
 
@@ -80,7 +82,8 @@ def append(
         return Decision((), None)
     changes = as_changes(prepared, origin, length=length, now=now, first=first)
     found = yield from with_found(prepared, changes, origin)
-    return Decision((*changes, *found), (tuple(change.event.id for change in changes), put_ids(found)))
+    noted = yield from with_noted(changes, origin)
+    return Decision((*changes, *found, *noted), (tuple(change.event.id for change in changes), put_ids(found)))
 
 
 def with_found(
@@ -91,6 +94,13 @@ def with_found(
         return ()
     memories = memories_of(prepared, [change.event for change in changes], origin.scope)
     return (yield from remember_found(memories)) if memories else ()
+
+
+def with_noted(changes: Sequence[PutEvent], origin: Origin) -> Generator[Read[Any], Any, tuple[Change, ...]]:
+    """Decides on what new events, which `changes` append, say of the graph. Yields the reads; returns the changes."""
+    if origin.noting is None or not changes:
+        return ()
+    return (yield from origin.noting([change.event for change in changes]))
 
 
 def put_ids(changes: Iterable[Change]) -> tuple[str, ...]:

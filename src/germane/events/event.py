@@ -9,7 +9,22 @@ from typing import Any, NamedTuple
 
 from germane.types.candidate import Outdated, PassageRange, Provenance, Sensitivity
 
-__all__ = ["Event", "EventHead", "MessagePage", "Recorded", "Session", "SessionPage"]
+__all__ = [
+    "FIRST_TYPED",
+    "MESSAGE_TYPES",
+    "Event",
+    "EventHead",
+    "EventPage",
+    "MessagePage",
+    "Recorded",
+    "Session",
+    "SessionPage",
+]
+
+MESSAGE_TYPES = ("user_message", "assistant_message", "tool_message", "system_message")
+"""The types of events that are messages; all other events are typed ones."""
+FIRST_TYPED = -(1 << 30)
+"""The position of the first event of a session that isn't a message; such positions are below 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +45,9 @@ class Event:
     """`type` is `user_message`, `assistant_message`, `system_message`, `tool_message`, or any other event type.
 
     `message_id` is the caller's own id; `role` and `text` are as sent; `raw` is the caller's dict, for export. `position`
-    counts the events of the session from 0, in the order of arrival; `created_at` is when the message was said, `recorded_at`
-    when it was stored. Events that are read for a request have no `raw`, and a passage in place of a long text.
+    counts the messages of the session from 0, in the order of arrival; other events count from `FIRST_TYPED` upwards, so that
+    they don't stand between messages that are sent again. `created_at` is when the message was said, `recorded_at` when it was
+    stored. Events that are read for a request have no `raw`, and a passage in place of a long text.
     """
 
     id: str
@@ -62,6 +78,11 @@ class Event:
     """What was extracted from the message and was replaced since, the oldest replacement first. Only events that are read for a
     request have it."""
 
+    @property
+    def typed(self) -> bool:
+        """Whether it is something done or decided, such as `file_read`, and not a message."""
+        return self.position < 0
+
 
 class EventHead(NamedTuple):
     """An event without its text: enough to tell whether a message is stored already. `role` is empty for events that aren't
@@ -82,6 +103,14 @@ class MessagePage:
     """One page of a listing of messages. `cursor` continues the listing; None on the last page."""
 
     messages: tuple[Event, ...]
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventPage:
+    """One page of a listing of events that aren't messages. `cursor` continues the listing; None on the last page."""
+
+    events: tuple[Event, ...]
     cursor: str | None = None
 
 

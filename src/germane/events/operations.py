@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from germane.events.event import Event, EventHead
 from germane.search.unit import Analysis
 from germane.types.plan import Change, Read
 
-__all__ = ["EventsById", "EventsByMessageId", "PutEvent", "ReservePositions", "SessionLength", "SessionTail"]
+__all__ = [
+    "EventsById",
+    "EventsByMessageId",
+    "EventsNamed",
+    "LatestTyped",
+    "PositionsTaken",
+    "PutEvent",
+    "ReservePositions",
+    "SessionLength",
+    "SessionTail",
+    "TypedPosition",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +41,7 @@ class EventsByMessageId(Read[dict[str, EventHead]]):
 
 @dataclass(frozen=True, slots=True)
 class SessionTail(Read[tuple[EventHead, ...]]):
-    """The last `limit` events of the session, oldest first; with `before`, the last ones before that position."""
+    """The last `limit` messages of the session, oldest first; with `before`, the last ones before that position."""
 
     session: str
     limit: int
@@ -38,9 +50,44 @@ class SessionTail(Read[tuple[EventHead, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class SessionLength(Read[int]):
-    """The position of the session's next event, 0 for a new session."""
+    """The position of the session's next message, 0 for a new session."""
 
     session: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypedPosition(Read[int]):
+    """The position of the session's next event that isn't a message."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventsNamed(Read[dict[str, Event]]):
+    """The whole events of a session with these message ids of the caller, by message id. The session is that of the scope's own
+    user."""
+
+    session: str
+    message_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LatestTyped(Read[tuple[Event, ...]]):
+    """The last `limit` events of the session that aren't messages and happened by `until`, oldest first. Long texts are cut
+    to their beginning and end, and a `raw` of more than 8 KB is empty."""
+
+    session: str
+    limit: int
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PositionsTaken(Read[frozenset[int]]):
+    """The positions from `first` to `last`, both included, that events of the session have."""
+
+    session: str
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)

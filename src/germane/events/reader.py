@@ -18,10 +18,19 @@ class EventReader(Protocol):
     async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
         """Returns the events with these ids of germane's, in this order; ids that don't exist in the scope are left out."""
 
-    async def page(self, filters: Filters, *, limit: int, cursor: str | None = None, whole: bool = True) -> MessagePage:
+    async def page(
+        self,
+        filters: Filters,
+        *,
+        limit: int,
+        cursor: str | None = None,
+        whole: bool = True,
+        typed: bool | None = None,
+    ) -> MessagePage:
         """Returns a page of at most `limit` events that pass `filters`, newest first over all sessions. Unless `whole`, long
-        texts are cut to their beginning and `raw` is empty. `cursor` is that of the page before. Raises `InvalidInput` for a
-        limit below 1 or a cursor of another listing."""
+        texts are cut to their beginning and `raw` is empty. `typed` asks for messages alone (False) or for all other events
+        alone (True). `cursor` is that of the page before. Raises `InvalidInput` for a limit below 1 or a cursor of another
+        listing."""
 
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Event]:
         """Returns at most `limit` results, best first; of a long text, the passage that matches. What can't be worth its tokens
@@ -29,10 +38,22 @@ class EventReader(Protocol):
         `Warming` where the events aren't in memory yet, and loads them in the background."""
 
     async def recent(
-        self, limit: int, *, session: str | None = None, filters: Filters, whole: bool = False
+        self,
+        limit: int,
+        *,
+        session: str | None = None,
+        filters: Filters,
+        whole: bool = False,
+        typed: bool | None = None,
     ) -> tuple[Event, ...]:
         """Returns the latest `limit` events, newest first, of `session` or else of the five latest sessions. Long texts are cut
-        to their beginning and `raw` is empty, unless `whole`."""
+        to their beginning and `raw` is empty, unless `whole`. `typed` asks for messages alone (False) or for all other events
+        alone (True)."""
+
+    async def highlights(self, sessions: int, *, limit: int, filters: Filters, but: str | None = None) -> tuple[Event, ...]:
+        """Returns the highlights (`events/highlights.py`) of the `sessions` latest sessions, the latest session first and each
+        one's events oldest first, at most `limit` of a session. `but` leaves out a session, such as the running one. Long texts
+        are cut to their beginning and `raw` is empty. Only the 256 latest events of a session are looked at."""
 
     async def speakers(self) -> tuple[str, ...]:
         """Returns the distinct names under which messages were recorded, sorted."""

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from germane.errors import Conflict, InvalidInput
-from germane.events.appending import Origin, as_changes, put_ids, with_found
+from germane.events.appending import Origin, as_changes, put_ids, with_found, with_noted
 from germane.events.event import EventHead, Recorded
 from germane.events.operations import EventsByMessageId, SessionLength, SessionTail
 from germane.events.prepared_message import PreparedMessage
@@ -69,6 +69,7 @@ def record(
     kept = [screened(prepared[index], origin.secrets) for index in new]
     changes = as_changes(kept, origin, length=length, now=now)
     extracted = yield from with_found(kept, changes, origin)
+    noted = yield from with_noted(changes, origin)
     added = tuple(change.event.id for change in changes)
     outcome = Recorded(
         added=added,
@@ -78,7 +79,7 @@ def record(
         assumed_resent=len(found.assumed_resent),
         assumed_new=tuple(id for index, id in zip(new, added, strict=True) if index in found.assumed_new),
     )
-    return Decision((*changes, *extracted), outcome)
+    return Decision((*changes, *extracted, *noted), outcome)
 
 
 def retry_time(origin: Origin) -> timedelta | None:

@@ -6,8 +6,10 @@ dimensions = 768                 # GERMANE_DIMENSIONS; the length of an endpoint
 nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; default: a random key that the store creates and keeps
 secrets = "redact"               # GERMANE_SECRETS; what happens to secrets in what is stored: redact, tag, refuse or off
 extraction = true                # GERMANE_EXTRACTION; whether recording extracts memories from the users' own turns, by rules
+entities = false                 # GERMANE_ENTITIES; whether recording looks for the entities that messages mention, by rules
 llm = "openai:gpt-4o-mini"       # GERMANE_LLM; extracts memories in the background; default: none
 llm_tokens_per_day = 500000      # GERMANE_LLM_TOKENS_PER_DAY; by default as many as there is work for
+archetype = "coding"             # GERMANE_ARCHETYPE; whose extractors read what is recorded; default: none
 consent_timeout = 300            # GERMANE_CONSENT_TIMEOUT; seconds in which consent to an edit of a block can be given
 relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
 
@@ -21,6 +23,10 @@ input = 0.20
 [strategies.terse]               # starts from the strategy named by `like`; tables are merged
 like = "compact"
 cap = 1500
+
+[archetypes.mine]                # starts from the archetype named by `like`; tables are merged
+like = "coding"
+depth = 3
 
 [memory.v1]                      # the strategy `digest`; an agent.yml with the same keys is read too
 semantic = { enabled = true }
@@ -56,29 +62,35 @@ _PLAIN = (
     "nonce_key",
     "secrets",
     "extraction",
+    "entities",
     "llm",
     "llm_tokens_per_day",
     "relevance",
+    "archetype",
     "consent_timeout",
 )
 """The settings of the table `[germane]`."""
 _YEAR = 366 * 86_400
 _YAML = frozenset({".yaml", ".yml"})
-_TABLES = frozenset({"germane", "memory", "models", "prices", "serve", "strategies"})
+_TABLES = frozenset({"archetypes", "germane", "memory", "models", "prices", "serve", "strategies"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of the library. `models`, `prices`, `strategies` and `memory` are tables as in TOML, `relevance` the path of a
-    file of coefficients; the code that uses them checks their content."""
+    """Settings of the library. `models`, `prices`, `strategies`, `archetypes` and `memory` are tables as in TOML, `relevance`
+    the path of a file of coefficients; the code that uses them checks their content."""
 
     embedder: str = "distilled"
     dimensions: int | None = None
     nonce_key: bytes | None = None
     secrets: SecretPolicy = "redact"
     extraction: bool = True
+    entities: bool = False
+    """Whether recording looks for the entities that messages mention; with an archetype it always does."""
     llm: str | None = None
     llm_tokens_per_day: int | None = None
+    archetype: str | None = None
+    """The name of the archetype whose extractors read what is recorded."""
     consent_timeout: int = 300
     """Seconds in which a request for consent to an edit of a block can be answered."""
     llm_access: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -87,6 +99,7 @@ class Settings:
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     strategies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    archetypes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     memory: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -104,7 +117,7 @@ class Settings:
             if (environ or {}).get(variable):
                 given[name] = ((environ or {})[variable], variable)
         dimensions, secrets = given.pop("dimensions", None), given.pop("secrets", None)
-        extraction = given.pop("extraction", None)
+        extraction, entities = given.pop("extraction", None), given.pop("entities", None)
         tokens = given.pop("llm_tokens_per_day", None)
         timeout = given.pop("consent_timeout", None)
         for value, setting in given.values():
@@ -114,16 +127,19 @@ class Settings:
             embedder=given["embedder"][0] if "embedder" in given else "distilled",
             dimensions=None if dimensions is None else _count(*dimensions),
             extraction=extraction is None or _switch(*extraction),
+            entities=entities is not None and _switch(*entities),
             llm=(given["llm"][0] or None) if "llm" in given else None,
             llm_tokens_per_day=None if tokens is None else _count(*tokens),
             consent_timeout=300 if timeout is None else _count(*timeout, maximum=_YEAR),
             llm_access={name: environ[name] for name in _LLM_ACCESS if environ.get(name)} if environ else {},
             nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,
             secrets="redact" if secrets is None else secret_policy(choice(*POLICIES)(*secrets)),
+            archetype=(given["archetype"][0] or None) if "archetype" in given else None,
             relevance=Path(given["relevance"][0]) if "relevance" in given else None,
             models=_tables(tables, "models", where),
             prices=_tables(tables, "prices", where),
             strategies=_tables(tables, "strategies", where),
+            archetypes=_tables(tables, "archetypes", where),
             memory=_tables(tables, "memory", where),
         )
 

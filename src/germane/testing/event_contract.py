@@ -6,10 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from germane.events.operations import PutEvent
+from germane.events.appending import read_tail
+from germane.events.event import FIRST_TYPED
+from germane.events.operations import EventsNamed, LatestTyped, PositionsTaken, PutEvent, TypedPosition
 from germane.memories.operations import PutMemory
 from germane.store import ScopedStore
 from germane.testing.stored import NOON, a_memory, an_event, question, writing
+from germane.types.plan import Decision, Plan, read
 from germane.types.query import Filters
 
 __all__ = ["EventContract"]
@@ -54,6 +57,69 @@ class EventContract:
         assert await recent(tags=("x",)) == []
         assert await recent(task="t1") == []
         assert [event.text for event in await scoped.events.recent(1, filters=Filters(until=NOON))] == ["a0"]
+
+    async def test_events_that_are_no_messages_stand_beside_them(self, scoped: ScopedStore) -> None:
+        """They have positions of their own, so that the messages' stay as they were; readings narrow to either."""
+        said = [an_event(f"said {n}", position=n, role="user") for n in range(2)]
+        done = [
+            an_event(f"done {n}", type="shell_exec", position=FIRST_TYPED + n, message_id=f"d{n}", created_at=NOON)
+            for n in (0, 1)
+        ]
+        await scoped.journal.commit(writing(PutEvent(said[0]), *map(PutEvent, done), PutEvent(said[1])))
+        tail, length = await scoped.journal.commit(read_tail(said[0].session, 9))
+        assert [head.position for head in tail] == [0, 1]
+        assert length == 2
+
+        async def texts(typed: bool | None) -> tuple[set[str], set[str]]:
+            found = await scoped.events.recent(9, filters=Filters(), typed=typed)
+            page = await scoped.events.page(Filters(), limit=9, typed=typed)
+            return {event.text for event in found}, {event.text for event in page.messages}
+
+        assert await texts(False) == ({"said 0", "said 1"}, {"said 0", "said 1"})
+        assert await texts(True) == ({"done 0", "done 1"}, {"done 0", "done 1"})
+        assert len((await texts(None))[0]) == 4
+
+    async def test_plans_read_events_that_are_no_messages(self, scoped: ScopedStore) -> None:
+        """The next position, those with the caller's ids, the latest by time, and which positions are taken; in the same
+        transaction too."""
+        session = an_event("x").session
+        late = an_event("late", type="error", position=FIRST_TYPED, message_id="e", created_at=NOON + timedelta(hours=1))
+        early = an_event("early", type="error", position=FIRST_TYPED + 1)
+
+        def plan() -> Plan[tuple[int, list[str], list[str], frozenset[int]]]:
+            next = yield from read(TypedPosition(session))
+            named = yield from read(EventsNamed(session, ("e", "none")))
+            latest = yield from read(LatestTyped(session, 9, NOON + timedelta(hours=2)))
+            taken = yield from read(PositionsTaken(session, FIRST_TYPED + 1, 5))
+            return Decision((), (next, [event.text for event in named.values()], [event.text for event in latest], taken))
+
+        assert await scoped.journal.commit(plan()) == (FIRST_TYPED, [], [], frozenset())
+        await scoped.journal.commit(writing(PutEvent(late), PutEvent(early)))
+        expected = (FIRST_TYPED + 2, ["late"], ["early", "late"], frozenset({FIRST_TYPED + 1}))
+        assert await scoped.journal.commit(plan()) == expected
+
+    async def test_highlights_are_those_of_the_latest_sessions(self, scoped: ScopedStore) -> None:
+        """The latest session first, each oldest first, without the session that is left out, within the filters."""
+        made = list[PutEvent]()
+        for n, session in enumerate("abc"):
+            for place, (type, text) in enumerate((("decision", "why"), ("file_read", "look"), ("error", "bad"))):
+                at = NOON + timedelta(hours=n, minutes=place)
+                made.append(
+                    PutEvent(
+                        an_event(f"{text} {session}", session=session, type=type, position=FIRST_TYPED + place, created_at=at)
+                    )
+                )
+        await scoped.journal.commit(writing(*made))
+
+        async def found(sessions: int, limit: int = 9, but: str | None = None, **filters: Any) -> list[str]:
+            events = await scoped.events.highlights(sessions, limit=limit, filters=Filters(**filters), but=but)
+            return [event.text for event in events]
+
+        assert await found(2) == ["why c", "bad c", "why b", "bad b"]
+        assert await found(2, but="c") == ["why b", "bad b", "why a", "bad a"]
+        assert await found(1, limit=1) == ["why c"]
+        assert await found(9, event_types=("error",)) == ["bad c", "bad b", "bad a"]
+        assert await found(9, task="t") == await found(0) == await found(9, sensitivities=()) == []
 
     async def test_events_of_a_task_are_found_by_it(self, scoped: ScopedStore) -> None:
         """The filter `task` reaches reading and searching of events; no memory has a task."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from germane.blocks.entry import ArchivalEntry
 from germane.errors import InvalidInput
-from germane.events.event import Event
+from germane.events.event import FIRST_TYPED, Event
 from germane.events.prepared_message import slim
 from germane.memories.checks import check_provenance, moment, words
 from germane.memories.compose import compose, content_fields
@@ -271,6 +271,13 @@ def _no_number(name: str) -> NoReturn:
     raise InvalidInput(f"{name} is no number of JSON")
 
 
+def _position(name: str, value: Any) -> int:
+    """A message's position, or that of an event that is none."""
+    if isinstance(value, int) and not isinstance(value, bool) and FIRST_TYPED <= value < 0:
+        return value
+    return _count(name, value)
+
+
 _ID = partial(_text, limit=ID, empty=False)
 MEMORY_FIELDS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
     dict.fromkeys(ATTRIBUTES, _attribute)
@@ -292,7 +299,7 @@ MEMORY_FIELDS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
 _MESSAGE_FIELDS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
     {
         "session": _session_id,
-        "position": _count,
+        "position": _position,
         "id": _or_none(_ID),
         "germane_id": _ID,
         "event_type": partial(_text, limit=NAME, empty=False),

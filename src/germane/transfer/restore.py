@@ -12,7 +12,7 @@ from typing import Any
 from germane.blocks.entry import ArchivalEntry
 from germane.blocks.operations import BlocksNamed, IdsOfBlocks, PutBlock, PutEntry, RestoreHistory
 from germane.events.event import Event
-from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionTail
+from germane.events.operations import EventsById, EventsByMessageId, PositionsTaken, PutEvent, ReservePositions
 from germane.graph.operations import GraphStored
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
@@ -174,8 +174,7 @@ def restore_messages(
         message_ids = tuple(event.message_id for event in events if event.message_id is not None)
         named |= (yield from read(EventsByMessageId(session, message_ids))).keys()
         first, last = min(event.position for event in events), max(event.position for event in events)
-        heads = yield from read(SessionTail(session, last - first + 1, before=last + 1))
-        positions |= {head.position for head in heads}
+        positions |= yield from read(PositionsTaken(session, first, last))
     placed, changes = Placed(), list[Change]()
     for index, (event, analysis) in enumerate(zip(events, analyses, strict=True)):
         held = known.get(event.id)

@@ -23,6 +23,8 @@ __all__ = [
     "DEPTH",
     "DIGITS",
     "DIRECTIVE",
+    "EVENTS",
+    "EVENT_TYPE",
     "EXPLAINED",
     "FIELD_VALUES",
     "ID",
@@ -82,6 +84,14 @@ NAME = Limit(
 )
 LABEL = Limit(maximum=256, unit="characters", of="a fact's `key`, the `note` of an API key", why="a label is not a text")
 TAG = Limit(maximum=64, unit="characters", of="each of `tags`", why="a tag is a word or two")
+EVENT_TYPE = Limit(maximum=64, unit="characters", of="the `type` of an event", why="a type is a word or two")
+EVENTS = Limit(
+    maximum=10_000,
+    unit="events",
+    of="`events` of one `events.record_many`",
+    why="each is read by the extractors; more goes into several calls",
+    instead="record them in several calls",
+)
 REMARK = Limit(
     maximum=1_000,
     unit="characters",

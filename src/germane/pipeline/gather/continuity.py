@@ -29,7 +29,8 @@ class ContinuitySource:
         session = self._store.scope.session
         if session is None:
             raise Skipped("no_session")
-        events = await self._store.events.recent(plan.limit + 1, session=session, filters=query.filters)
+        recent = self._store.events.recent
+        events = await recent(plan.limit + 1, session=session, filters=query.filters, typed=False)
         found = [from_event(event, "continuity", Evidence(), at=query.at) for event in events]
         missing = {one.id for one in fresh(found, self._said, query.filters, session=session)}
         if found and found[0].id not in missing and found[0].role == "user":

@@ -66,7 +66,7 @@ class RecentSource:
         self._store = store
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        events = await self._store.events.recent(plan.limit, filters=query.said_by_then)
+        events = await self._store.events.recent(plan.limit, filters=query.said_by_then, typed=False)
         return [
             from_event(event, "recent", Evidence(recent=0.5 ** (turns / _HALF_LIFE), user=0.0), at=query.at)
             for turns, event in enumerate(events)
@@ -84,7 +84,7 @@ class HistorySource:
         session = self._store.scope.session
         if session is None:
             raise Skipped("no_session")
-        events = await self._store.events.recent(plan.limit, session=session, filters=query.filters)
+        events = await self._store.events.recent(plan.limit, session=session, filters=query.filters, typed=False)
         return [
             from_event(event, "history", Evidence(history=0.5 ** (turns / _HALF_LIFE)), at=query.at)
             for turns, event in enumerate(events)

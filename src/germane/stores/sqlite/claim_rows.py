@@ -50,7 +50,7 @@ def taken(connection: apsw.Connection, row: Row, holder: str) -> Claim:
         turns.append(event)
     before: list[Event] = []
     if any(event.role == "user" for event in turns):
-        sql = f"{_CUT} WHERE e.session = ? AND e.position < ? ORDER BY e.position DESC LIMIT {_BEFORE}"
+        sql = f"{_CUT} WHERE e.session = ? AND e.position >= 0 AND e.position < ? ORDER BY e.position DESC LIMIT {_BEFORE}"
         before = [event for one in rows(connection, sql, (session, begin)) if readable(event := event_of(one, owners))]
     else:
         turns = []

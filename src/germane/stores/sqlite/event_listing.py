@@ -6,8 +6,9 @@ when it may hold an event that is newer than those still to come, so that a page
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import heappop, heappush
+from types import MappingProxyType
 
 from germane.errors import InvalidInput
 from germane.events.event import Event
@@ -18,26 +19,36 @@ from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of, sessi
 from germane.stores.sqlite.readers import Reading
 from germane.stores.sqlite.rows import Row, only, rows
 from germane.stores.sqlite.visible_partitions import in_clause, owners, visible_partitions
-from germane.stores.sqlite.where_clauses import excluded, for_events, impossible
+from germane.stores.sqlite.where_clauses import TYPED_ONLY, excluded, for_events, impossible
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
 __all__ = ["listed_events", "listed_sessions"]
 
+_NAMES: Mapping[bool | None, str] = MappingProxyType({None: "events", False: "messages", True: "typed"})
+"""The name of each listing, which its cursors hold."""
 _KEY, _CREATED = 0, 7
 """Columns of the rows of `EVENT` and `BRIEF`."""
 
 
 def listed_events(
-    reading: Reading, scope: Scope, filters: Filters, limit: int, cursor: str | None, *, whole: bool
+    reading: Reading,
+    scope: Scope,
+    filters: Filters,
+    limit: int,
+    cursor: str | None,
+    *,
+    whole: bool,
+    typed: bool | None = None,
 ) -> MessagePage:
     """See `EventReader.page`."""
-    listing, after = _continued(reading, "events", scope, filters, limit, cursor)
+    listing, after = _continued(reading, _NAMES[typed], scope, filters, limit, cursor)
     if impossible(filters, "events"):
         return MessagePage(messages=())
     connection = reading.connection
     visible = visible_partitions(connection, scope)
     clause, values = for_events(visible, filters)
+    clause += TYPED_ONLY[typed]
     sessions = f"SELECT key, last_at FROM sessions WHERE partition IN {in_clause(visible)}"
     bound: list[object] = []
     if filters.session is not None:

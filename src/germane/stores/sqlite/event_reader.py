@@ -17,8 +17,9 @@ from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.search import Searcher
 from germane.stores.sqlite.speakers import speaking
+from germane.stores.sqlite.typed_events import highlights_of
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners, visible_partitions
-from germane.stores.sqlite.where_clauses import excluded, for_events, impossible
+from germane.stores.sqlite.where_clauses import TYPED_ONLY, excluded, for_events, impossible
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 
@@ -48,14 +49,27 @@ class SqliteEvents:
         return await self._searcher.search(self._scope, query, limit, keywords=keywords, vectors=vectors, wait=wait)
 
     async def recent(
-        self, limit: int, *, session: str | None = None, filters: Filters, whole: bool = False
+        self,
+        limit: int,
+        *,
+        session: str | None = None,
+        filters: Filters,
+        whole: bool = False,
+        typed: bool | None = None,
     ) -> tuple[Event, ...]:
         if limit <= 0 or impossible(filters, "events"):
             return ()
         chosen = session if session is not None else filters.session
         if session is not None and filters.session not in (None, session):
             return ()
-        return await self._readers.read_batched(lambda reading: self._recent(reading, limit, chosen, filters, whole))
+        return await self._readers.read_batched(lambda reading: self._recent(reading, limit, chosen, filters, whole, typed))
+
+    async def highlights(self, sessions: int, *, limit: int, filters: Filters, but: str | None = None) -> tuple[Event, ...]:
+        def work(reading: Reading) -> tuple[Event, ...]:
+            visible = visible_partitions(reading.connection, self._scope)
+            return highlights_of(reading.connection, visible, filters, sessions=sessions, limit=limit, but=but)
+
+        return await self._readers.read_batched(work)
 
     async def speakers(self) -> tuple[str, ...]:
         def work(reading: Reading) -> tuple[str, ...]:
@@ -63,17 +77,31 @@ class SqliteEvents:
 
         return await self._readers.read_batched(work)
 
-    async def page(self, filters: Filters, *, limit: int, cursor: str | None = None, whole: bool = True) -> MessagePage:
-        return await self._readers.run(lambda reading: listed_events(reading, self._scope, filters, limit, cursor, whole=whole))
+    async def page(
+        self,
+        filters: Filters,
+        *,
+        limit: int,
+        cursor: str | None = None,
+        whole: bool = True,
+        typed: bool | None = None,
+    ) -> MessagePage:
+        def work(reading: Reading) -> MessagePage:
+            return listed_events(reading, self._scope, filters, limit, cursor, whole=whole, typed=typed)
+
+        return await self._readers.run(work)
 
     async def sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
         return await self._readers.run(lambda reading: listed_sessions(reading, self._scope, limit, cursor))
 
-    def _recent(self, reading: Reading, limit: int, session: str | None, filters: Filters, whole: bool) -> tuple[Event, ...]:
+    def _recent(
+        self, reading: Reading, limit: int, session: str | None, filters: Filters, whole: bool, typed: bool | None
+    ) -> tuple[Event, ...]:
         """Reads session by session, latest first, until no session can hold an event newer than those found."""
         connection = reading.connection
         visible = visible_partitions(reading.connection, self._scope)
         clause, values = for_events(visible, filters)
+        clause += TYPED_ONLY[typed]
         sql = f"{EVENT if whole else BRIEF} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.position DESC"
         users = owners(visible)
         newest: list[Event] = []

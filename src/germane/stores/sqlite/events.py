@@ -139,7 +139,7 @@ def tail(transaction: Transaction, partition: VisiblePartition, read: SessionTai
     session = _written(transaction, partition, read.session)
     if session is None:
         return ()
-    sql = f"{_HEAD} AND position < ? ORDER BY position DESC LIMIT ?"
+    sql = f"{_HEAD} AND position >= 0 AND position < ? ORDER BY position DESC LIMIT ?"
     before = _NOWHERE if read.before is None else read.before
     rows = transaction.connection.execute(sql, (session, before, read.limit)).fetchall()
     return tuple(map(_head, reversed(rows)))

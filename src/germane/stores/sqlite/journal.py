@@ -10,7 +10,19 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from germane.errors import InvalidInput, StoreUnavailable
-from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionLength, SessionTail
+from germane.events.event import FIRST_TYPED
+from germane.events.operations import (
+    EventsById,
+    EventsByMessageId,
+    EventsNamed,
+    LatestTyped,
+    PositionsTaken,
+    PutEvent,
+    ReservePositions,
+    SessionLength,
+    SessionTail,
+    TypedPosition,
+)
 from germane.injections.operations import PutInjection
 from germane.memories.llm_extraction.claim import ClaimHeld, FinishClaim
 from germane.memories.operations import (
@@ -57,6 +69,7 @@ from germane.stores.sqlite.injections import put_injection
 from germane.stores.sqlite.memory_sizes import drop_vectors
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.transaction import Transaction
+from germane.stores.sqlite.typed_events import latest_typed, named, positions_taken, typed_position
 from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
 from germane.stores.sqlite.writer import Writer
 from germane.types.plan import Change, Decision, Plan, Read, run_plan
@@ -71,6 +84,10 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     EventsByMessageId: (events.by_message_id, dict),
     SessionTail: (events.tail, tuple),
     SessionLength: (events.length, int),
+    TypedPosition: (typed_position, lambda: FIRST_TYPED),
+    EventsNamed: (named, dict),
+    LatestTyped: (latest_typed, tuple),
+    PositionsTaken: (positions_taken, frozenset),
     MemoriesByHash: (memories.by_hash, tuple),
     FactsOnKey: (memories.facts_on_key, tuple),
     DerivedFrom: (memories.derived_from, tuple),

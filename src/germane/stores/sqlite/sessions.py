@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import apsw
 
-from germane.events.event import Event
+from germane.events.event import FIRST_TYPED, Event
 from germane.stores.sqlite.encoding import micros, stored
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
@@ -32,16 +32,18 @@ _RECOUNT = (
 class GrowingSession:
     """A session to which events are added. `create` inserts its row without them; `row` updates it."""
 
-    __slots__ = ("_added", "_id", "_last", "_started", "_was", "key", "next", "partition")
+    __slots__ = ("_added", "_connection", "_id", "_last", "_started", "_typed", "_was", "key", "next", "partition")
 
     def __init__(self, connection: apsw.Connection, partition: int, id: str) -> None:
         sql = "SELECT key, started_at, last_at, next FROM sessions WHERE partition = ? AND id = ?"
         row = first(connection, sql, (partition, stored(id)))
         self.partition, self._id, self._added = partition, id, 0
+        self._connection = connection
+        self._typed: int | None = None if row is not None else FIRST_TYPED
         self.key: int | None
         """The row's key; None where there is none yet."""
         self.next: int
-        """The position of the next event."""
+        """The position of the next message."""
         self._started: int | None
         self._last: int | None
         self.key, self._started, self._last, self.next = (None, None, None, 0) if row is None else row
@@ -51,8 +53,18 @@ class GrowingSession:
         said = micros(event.created_at)
         self._started = said if self._started is None else min(self._started, said)
         self._last = said if self._last is None else max(self._last, said)
+        if event.position < 0:
+            self._typed = max(self.typed_next, event.position + 1)
         self.next = max(self.next, event.position + 1)
         self._added += 1
+
+    @property
+    def typed_next(self) -> int:
+        """The position of the next event that isn't a message."""
+        if self._typed is None:
+            last = first(self._connection, "SELECT max(position) FROM events WHERE session = ? AND position < 0", (self.key,))
+            self._typed = FIRST_TYPED if last is None or last[0] is None else int(last[0]) + 1
+        return self._typed
 
     @property
     def grown(self) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 import apsw
@@ -17,10 +18,12 @@ from germane.stores.sqlite.units import Domain
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 from germane.types.query import Filters
 
-__all__ = ["Clause", "excluded", "for_events", "for_memories", "impossible", "keys_passing", "tagged"]
+__all__ = ["TYPED_ONLY", "Clause", "excluded", "for_events", "for_memories", "impossible", "keys_passing", "tagged"]
 
 Clause = tuple[str, list[Any]]
 """SQL after WHERE, and the values bound to it."""
+TYPED_ONLY: Mapping[bool | None, str] = MappingProxyType({None: "", False: " AND e.position >= 0", True: " AND e.position < 0"})
+"""Narrows rows of `events AS e` to messages (False) or to all other events (True)."""
 
 
 def keys_passing(domain: Domain) -> Callable[[apsw.Connection, tuple[VisiblePartition, ...], Filters], frozenset[int] | None]:

@@ -1,0 +1,81 @@
+"""Blocking events: the blocking twin of `api/agent_events.py`, at `agent.events` of `germane.sync`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from germane.api import agent_events
+from germane.api.loop_thread import Loop
+from germane.archetypes.archetype import Archetype
+from germane.archetypes.recorded_event import RecordedEvent
+from germane.events.event import Event, EventPage
+from germane.events.new_event import NewEvent
+from germane.types.candidate import Sensitivity
+
+__all__ = ["EventLog"]
+
+
+class EventLog:
+    """As `germane.api.agent_events.EventLog`. Hooks are called in the thread of the event loop."""
+
+    def __init__(self, awaited: agent_events.EventLog, loop: Loop) -> None:
+        self._awaited, self._call = awaited, loop.call
+
+    def record(
+        self,
+        type: str,
+        content: str | Mapping[str, Any] | None = None,
+        *,
+        session: str | None = None,
+        outcome: str = "",
+        task: str | None = None,
+        at: datetime | None = None,
+        id: str | None = None,
+        sensitivity: Sensitivity = "private",
+        metadata: Mapping[str, Any] | None = None,
+        archetype: str | Archetype | None = None,
+    ) -> RecordedEvent:
+        return self._call(
+            self._awaited.record,
+            type,
+            content,
+            session=session,
+            outcome=outcome,
+            task=task,
+            at=at,
+            id=id,
+            sensitivity=sensitivity,
+            metadata=metadata,
+            archetype=archetype,
+        )
+
+    def record_many(
+        self,
+        events: Sequence[NewEvent | Mapping[str, Any]],
+        *,
+        session: str | None = None,
+        archetype: str | Archetype | None = None,
+    ) -> tuple[RecordedEvent, ...]:
+        return self._call(self._awaited.record_many, events, session=session, archetype=archetype)
+
+    def list(
+        self,
+        session: str | None = None,
+        *,
+        types: Sequence[str] | None = None,
+        task: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> EventPage:
+        return self._call(
+            self._awaited.list, session, types=types, task=task, since=since, until=until, limit=limit, cursor=cursor
+        )
+
+    def highlights(
+        self, sessions: int = 5, *, session: str | None = None, task: str | None = None, limit: int = 8
+    ) -> tuple[Event, ...]:
+        return self._call(self._awaited.highlights, sessions, session=session, task=task, limit=limit)

@@ -1,0 +1,97 @@
+"""Findings: what an extractor found in one event: entities, relations between them, and hints at what works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from germane.errors import InvalidInput
+from germane.events.event import Event
+from germane.graph.findings import EntityFinding, EntityName, RelationFinding
+
+__all__ = ["Extractor", "Findings", "PatternHint", "merged", "states"]
+
+_MAX_ENTITIES = _MAX_RELATIONS = 64
+_MAX_HINTS = 4
+"""Of one event; what an extractor finds beyond them is left out."""
+_MAX_NAME, _MAX_TYPE, _MAX_ACTION = 256, 64, 1_000
+"""Characters. What is longer names nothing, and is left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternHint:
+    """An action that was tried in a kind of situation, and whether it worked. A failure only counts against a pattern that is
+    known; it makes no new one."""
+
+    action: str
+    keywords: tuple[str, ...] = ()
+    intent: str | None = None
+    entity_types: tuple[str, ...] = ()
+    succeeded: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """All that one extractor, or all of them, found in one event."""
+
+    entities: tuple[EntityFinding, ...] = ()
+    relations: tuple[RelationFinding, ...] = ()
+    patterns: tuple[PatternHint, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.entities or self.relations or self.patterns)
+
+
+Extractor = Callable[[Event, Sequence[Event]], Findings]
+"""Finds what an event says of the graph. Gets the event in the form in which it will be stored, and the latest events before it
+in its session, oldest first, whose long texts are cut to their beginning and end. A plain function that does no I/O: it is
+called before the transaction, once for each event."""
+
+
+def states(source: EntityName, type: str, target: EntityName, confidence: float) -> RelationFinding:
+    """Returns the relation that an event states with this confidence, in [0, 1]."""
+    return RelationFinding(source=source, type=type, target=target, confidence=confidence)
+
+
+def merged(found: Iterable[Findings]) -> Findings:
+    """Returns all findings as one, each entity and relation once, with all the properties that were found of an entity. The
+    ends of relations are entities too. Raises `InvalidInput` for what isn't a `Findings`."""
+    entities: dict[EntityName, EntityFinding] = {}
+    relations: dict[tuple[EntityName, str, EntityName], RelationFinding] = {}
+    patterns: dict[tuple[str, tuple[str, ...]], PatternHint] = {}
+    for one in found:
+        if not isinstance(one, Findings):
+            raise InvalidInput(f"an extractor returns Findings, not {type(one).__name__}")
+        for entity in one.entities:
+            _add(entities, entity)
+        for relation in one.relations:
+            ends = (EntityName(*relation.source), EntityName(*relation.target))
+            if all(_fits(*end) for end in ends) and _fits(relation.type, "-") and len(relations) < _MAX_RELATIONS:
+                for end in ends:
+                    _add(entities, EntityFinding(type=end.type, name=end.name))
+                if entities.keys() >= set(ends):
+                    relations.setdefault((ends[0], relation.type, ends[1]), relation)
+        for hint in one.patterns:
+            if 0 < len(hint.action) <= _MAX_ACTION and len(patterns) < _MAX_HINTS:
+                patterns.setdefault((hint.action, hint.keywords), hint)
+    return Findings(entities=tuple(entities.values()), relations=tuple(relations.values()), patterns=tuple(patterns.values()))
+
+
+def _add(known: dict[EntityName, EntityFinding], one: EntityFinding) -> None:
+    name = EntityName(one.type, one.name)
+    if not _fits(*name) or (name not in known and len(known) == _MAX_ENTITIES):
+        return
+    before = known.get(name)
+    if before is not None:
+        one = replace(
+            one,
+            aliases=tuple(dict.fromkeys((*before.aliases, *one.aliases))),
+            properties={**before.properties, **one.properties},
+        )
+    known[name] = one
+
+
+def _fits(type: str, name: str) -> bool:
+    if not isinstance(type, str) or not isinstance(name, str):
+        raise InvalidInput("an entity that an extractor finds has a type and a name, both strings")
+    return bool(type.strip() and name.strip()) and len(type) <= _MAX_TYPE and len(name) <= _MAX_NAME
