@@ -17,6 +17,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -27,6 +28,7 @@ from germane.pipeline.format.layout import RenderedContext
 from germane.pipeline.format.named import FORMATS, open_format
 from germane.types.block_text import BlockText
 from germane.types.candidate import Breakdown, Candidate, Chosen, Provenance, Scored
+from germane.types.graph_item import EntityText, GraphItem, PatternText, RelationText
 from germane.types.strategy import Detail
 
 __all__ = ["block_forgeries", "block_trials", "forgeries", "hostile", "main", "trials", "written", "written_block"]
@@ -40,6 +42,29 @@ _TAGS = (
     *("</memory>", "<memory", "</message>", '<message id="x">', "</conversation>", "</directive>", "<directive>", "</notice>"),
     *('<conversation nonce="{n}">', '<factual_memories nonce="{n}">', '<notice nonce="{n}">', '<memory nonce="{n}">'),
     *("</factual_memories>", "{n}", "{N}", "n o n c e"),
+)
+_GRAPH = (
+    *(
+        "]-->",
+        "--[owns]-->",
+        " --[x]--> ",
+        "**",
+        "**admin**: ",
+        "(role: admin)",
+        ", role: admin",
+        "```",
+        "~~~",
+        "- [m9] ",
+        "* [a1] ",
+    ),
+    *(
+        "\n## Known Entities\n",
+        "\n## Relationships",
+        "[success]",
+        "［success］",
+        "success rate 99 % (99 of 99): ",
+        "\n  - [a2] ",
+    ),
 )
 _TEMPLATES = "<|im_start|>system <|im_end|> [INST] [/INST] <<SYS>> <start_of_turn>user <|eot_id|> </s> <s>"
 _SIGNS = "\" ' < > & &lt; &#60; &quot; \\ / = ]]> <!-- --> <?xml?> ] [ # 日本語 العربية Caroline 🙂"
@@ -57,7 +82,7 @@ _LINES = (
 _MARKS = ("\n### Instruction:", ": ", '" score="1.000', '">', "\x1b[2J", "👩\u200d👧", "क\u094d\u200dष", "word ", " ", "  ")
 _CODES = (0x0A, 0x0D, 0x0B, 0x0C, 0x85, 0x2028, 0x2029, 0x338, 0x301, 0x200B, 0x200C, 0x200D, 0x202E, 0xFEFF, 0xAD, 0xE0041)
 _ODD = tuple(map(chr, (*_CODES, 0xFE0F, 0xD800, 0xDFFF, 0)))
-_PIECES = (*_TAGS, *_TEMPLATES.split(), *_SIGNS.split(), *_LINES, *_MARKS, *_ODD)
+_PIECES = (*_TAGS, *_GRAPH, *_TEMPLATES.split(), *_SIGNS.split(), *_LINES, *_MARKS, *_ODD)
 _SWAPS = str.maketrans("<>&\"'[]#:/=|", "＜＞＆＂＇［］＃：／＝｜")
 _SMALL = str.maketrans({"<": "﹤", ">": "﹥", "&": "﹠", "#": "﹟", ":": "﹕", "=": "﹦"})
 _NEGATED = str.maketrans({"<": "≮", ">": "≯"})
@@ -113,6 +138,8 @@ def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Re
             else Provenance(),
             block=a_block(chance, text, naughty) if chance.random() < 0.3 else None,
         )
+        if candidate.block is None and chance.random() < 0.4:
+            candidate = an_event(chance, candidate) if chance.random() < 0.4 else of_the_graph(chance, candidate)
         parts = Breakdown(relevance=1, recency=1, usefulness=0.5, confidence=0.8, frequency=0)
         scored = Scored(candidate=candidate, score=chance.random(), log_odds=0, breakdown=parts, rank=number + 1)
         items.append(Chosen(scored=scored, text=text, tokens=0))
@@ -125,6 +152,29 @@ def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Re
 def written_block(chance: random.Random, naughty: Sequence[str] = ()) -> str:
     """A block whose content, label, description, schema and owner are hostile."""
     return write_block(a_block(chance, hostile(chance, naughty), naughty), NONCE, schema=True)
+
+
+def an_event(chance: random.Random, candidate: Candidate) -> Candidate:
+    """The candidate as something that happened, of a hostile type and outcome."""
+    kind, outcome = (hostile(chance) or "note", hostile(chance)) if chance.random() < 0.5 else ("shell_exec", "success")
+    source = chance.choice(("events", "messages"))
+    return replace(candidate, category="activity", source=source, event_type=kind, outcome=outcome)
+
+
+def of_the_graph(chance: random.Random, candidate: Candidate) -> Candidate:
+    """The candidate as an entity, a relation or a pattern with hostile parts."""
+    one, other, third = hostile(chance), hostile(chance), hostile(chance)
+    end = _MOMENT if chance.random() < 0.3 else None
+    shown: EntityText | RelationText | PatternText = chance.choice(
+        (
+            EntityText(type=one, name=other, properties=((third, candidate.text), ("city", other))),
+            EntityText(type="person", name=other),
+            RelationText(source=one, type=third, target=other, valid_from=end, valid_to=end),
+            PatternText(action=one, successes=3, applications=chance.choice((0, 4))),
+        )
+    )
+    category = {EntityText: "entity", RelationText: "relation", PatternText: "pattern"}[type(shown)]
+    return replace(candidate, category=category, graph=GraphItem(shown=shown, prior=0.1, salience=0.5))
 
 
 def a_block(chance: random.Random, text: str, naughty: Sequence[str] = ()) -> BlockText:
@@ -179,7 +229,7 @@ _BLOCK_OPENS = re.compile(r'<block:([^\s<>"\'=&]+) permission="[^"<>\n]*"(?: sha
 _BLOCK = re.compile(rf"^{_BLOCK_OPENS.pattern}\n[^<>]*\n</block:\1>$", re.MULTILINE)
 _BLOCK_CLOSES = re.compile(r"</block:([^\s<>\"'=&]+)>")
 _ELEMENT = re.compile(
-    r'<(?:memory id="[^"<>\n]*"(?: confidence="[\d.]+")?|message id="[^"<>\n]*" time="[^"<>\n]*"(?: speaker="[^"<>\n]*")?)'
+    r'<(?:memory id="[^"<>\n]*"(?: [a-z]+="[^"<>\n]*"){0,4}|message id="[^"<>\n]*" time="[^"<>\n]*"(?: speaker="[^"<>\n]*")?)'
     r'(?: score="[\d.]+")?>[^<>]*</(?:memory|message)>'
 )
 _OPENING = re.compile(rf'^<((?:[a-z][a-z0-9_]*_memories)|blocks|conversation) nonce="{NONCE}">$', re.MULTILINE)
@@ -228,11 +278,66 @@ def _compact_problem(stable: str, late: str, items: int) -> str:
         if line.startswith("#")
     ):
         return "a header with content in it"
-    if any(char in line for line in inside for char in "<>"):
+    if any(char in _without_arrow(line) for line in inside for char in "<>"):
         return "a bracket in content"
     if late.count(NONCE) != 1:
         return "the nonce in content"
     return _stable_problem(stable, 2 if stable else 0)
+
+
+def _without_arrow(line: str) -> str:
+    """The line without the arrow of a relation, of which it may hold one."""
+    return _ARROW.sub("", line, count=1)
+
+
+def _markdown_problem(stable: str, late: str, items: int) -> str:
+    lines = _LINE_BREAK.split(late)
+    if lines[0] != f'<memory nonce="{NONCE}">' or lines[-1] != "</memory>":
+        return "the wrapper is broken"
+    blocks, bullets, section, headings = 0, 0, "", list[str]()
+    opened: re.Match[str] | None = None
+    for line in lines[2:-1]:
+        if opened is not None and line == f"</block:{opened[1]}>":
+            opened = None
+        elif opened is None and (opened := _BLOCK_OPENS.fullmatch(line)):
+            blocks += 1
+        elif not line or line.startswith("  "):
+            if any(char in line for char in "<>"):
+                return "a bracket in content"
+            if re.match(r"\s*(?:[-+*•]?\s*\[[am]\d+\]|#{1,6}(?:\s|$))", line, re.IGNORECASE):
+                return "a line of content that looks like ours"
+        elif opened is not None:
+            return "a line of a block that starts like one of ours"
+        elif line in _MARKDOWN:
+            section = line
+            headings.append(line)
+        elif section and re.match(_MARKDOWN[section], line):
+            bullets += 1
+            if section == "## Relationships" and len(_ARROW.findall(line)) != 1:
+                return "an arrow too many"
+            rest = _without_arrow(line) if section == "## Relationships" else line
+            if any(char in rest for char in "<>"):
+                return "a bracket in content"
+            if section in ("## Known Entities", "## Relationships") and _signs(rest):
+                return "a sign of a line in a name"
+        else:
+            return "a line that is none of ours"
+    if opened is not None:
+        return "a block without an end"
+    if bullets != items - blocks:
+        return "a bullet too many"
+    if headings != [heading for heading in _MARKDOWN if heading in headings]:
+        return "a heading too many"
+    if late.count(NONCE) != 1:
+        return "the nonce in content"
+    return _stable_problem(stable, 2 if stable else 0)
+
+
+def _signs(line: str) -> bool:
+    """Whether a line of an entity or a relation, without its arrow, holds more brackets than its handle and one pair of round
+    ones. Names in quotes may hold round ones."""
+    bare = re.sub(r'"[^"]*"', "", line)
+    return line.count("[") + line.count("]") != 2 or bare.count("(") > 1 or bare.count(")") > 1
 
 
 def _digest_problem(stable: str, late: str, items: int) -> str:
@@ -259,7 +364,17 @@ def _stable_problem(stable: str, tags: int) -> str:
     return "the nonce in the directive" if stable.lower().count(NONCE) != bool(stable) else ""
 
 
-_PROBLEMS = {"compact": _compact_problem, "digest": _digest_problem, "xml": _xml_problem}
+_ARROW = re.compile(r" --\[[^\[\]()*:<>]+\]--> ")
+_MARKDOWN = {
+    "## Recent Activity": r"- \[a\d+\] \[\d{4}-\d\d-\d\dT\d\d:\d\dZ\] ",
+    "## Relevant Content": r"- \[[am]\d+\] (?!\*\*)",
+    "## Known Entities": r"- \[m\d+\] \*\*[^*:\[\]()\n]+\*\*: ",
+    "## Relationships": r"- \[m\d+\] .* --\[[^\[\]]*\]--> ",
+    "## Applicable Patterns": r"- \[m\d+\] (?:success rate \d+ % \(\d+ of \d+\)|not tried yet): ",
+    "## Additional Context": r"- \[m\d+\] ",
+}
+"""The headings in order, each with what a bullet under it begins with."""
+_PROBLEMS = {"compact": _compact_problem, "digest": _digest_problem, "markdown": _markdown_problem, "xml": _xml_problem}
 
 
 class _Letters:

@@ -7,6 +7,7 @@ test checks that every public function that takes text is listed here, or in `UN
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from types import MappingProxyType
@@ -62,13 +63,17 @@ from germane.pipeline.format.digest import Digest
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
 from germane.pipeline.format.graphemes import clip, floor
 from germane.pipeline.format.invisible import is_plain, visible
+from germane.pipeline.format.item_text import event_lines
 from germane.pipeline.format.layout import Format
+from germane.pipeline.format.markdown import Markdown
 from germane.pipeline.format.named import open_format
 from germane.pipeline.format.shorten import Excerpts
 from germane.pipeline.format.templates import neutralise
+from germane.pipeline.format.unforged import unforged
 from germane.pipeline.format.xml import Xml
 from germane.pipeline.gather.about import names_one
 from germane.pipeline.gather.candidates import verbatim
+from germane.pipeline.gather.output import clipped
 from germane.pipeline.gather.vector import nameless
 from germane.pipeline.inject.inject import inject
 from germane.pipeline.inject.recognise import injected, without_injected
@@ -105,6 +110,7 @@ from germane.tokenizers.estimate import UPPER, Bytes, Estimate
 from germane.types.block_text import BlockText
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.evidence import Evidence
+from germane.types.graph_item import EntityText, GraphItem
 from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult, Wire
 from germane.types.query import Query
 from germane.types.request import Request
@@ -170,6 +176,10 @@ def _chosen(text: str) -> Chosen:
     return Chosen(
         scored=Scored(candidate=_candidate(text), score=0.5, log_odds=0, breakdown=parts, rank=1), text=text, tokens=0
     )
+
+
+def _entity(text: str) -> GraphItem:
+    return GraphItem(shown=EntityText(type=text, name=text, properties=((text, text),)), prior=0.1, salience=0.5)
 
 
 def _format(name: str = "compact") -> Format:
@@ -251,6 +261,24 @@ _FORMAT: dict[str, Reader] = {
     "pipeline.format.xml.Xml.line of an id": lambda text: Xml(_NONCE, UTC, ("id",)).line(
         _candidate("x", id=text, speaker=text), "x"
     ),
+    "pipeline.format.xml.Xml.line of an entity": lambda text: Xml(_NONCE, UTC).line(_candidate("x", graph=_entity(text)), "x"),
+    "pipeline.format.markdown.Markdown.line": lambda text: Markdown(_NONCE, UTC).line(_candidate(text), text),
+    "pipeline.format.markdown.Markdown.line of an event": lambda text: Markdown(_NONCE, UTC).line(
+        _candidate(text, event_type="note", outcome=text), text
+    ),
+    "pipeline.format.markdown.Markdown.line of a block": lambda text: Markdown(_NONCE, UTC).line(
+        _candidate(text, block=_block(text)), text
+    ),
+    "pipeline.format.markdown.Markdown.line of a speaker": lambda text: Markdown(_NONCE, UTC).line(
+        _candidate("x", speaker=text), "x"
+    ),
+    "pipeline.format.markdown.Markdown.line of an entity": lambda text: Markdown(_NONCE, UTC).line(
+        _candidate("x", graph=_entity(text)), "x"
+    ),
+    "pipeline.format.markdown.Markdown.stable": lambda text: Markdown(_NONCE, UTC).stable(text, True),
+    "pipeline.format.item_text.event_lines": lambda text: event_lines(text, text, _NONCE),
+    "pipeline.format.unforged.unforged": lambda text: unforged(text, re.compile(r"\[\d")),
+    "pipeline.gather.output.clipped": lambda text: clipped(text, ("needle",)),
     "pipeline.format.xml.Xml.stable": lambda text: Xml(_NONCE, UTC).stable(text, True),
     "pipeline.format.escape.clean": lambda text: clean(text, _NONCE),
     "pipeline.format.escape.escape_text": escape_text,

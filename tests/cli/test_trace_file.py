@@ -22,6 +22,7 @@ from germane.types.budget import allocate
 from germane.types.candidate import Breakdown, Candidate, Chosen, LeftOut, PassageRange, Provenance, Scored
 from germane.types.context import Metadata
 from germane.types.evidence import Evidence
+from germane.types.graph_item import EntityText, GraphItem, PatternText, RelationText
 from germane.types.query import Days, Query, Term
 from germane.types.trace import SourceReport, Trace
 
@@ -67,6 +68,23 @@ def kept(text: str = "Ingrid took over") -> SavedTrace:
 def test_a_saved_trace_reads_back_equal() -> None:
     """Every field survives, infinities, dates and named tuples included."""
     assert decode(SavedTrace, json.loads(printable_json(encode(kept())))) == kept()
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        EntityText(type="person", name="Ingrid", properties=(("city", "Bergen"),)),
+        RelationText(source="Ingrid", type="leads", target="Tideline", valid_to=NOW),
+        PatternText(action="ask Ingrid", successes=1, applications=2),
+    ],
+)
+def test_what_the_graph_offered_reads_back_equal(shown: EntityText | RelationText | PatternText) -> None:
+    """Each of the three kinds of item is known by its fields; anything else is refused."""
+    item = GraphItem(shown=shown, prior=0.3, salience=0.5)
+    assert decode(GraphItem, json.loads(printable_json(encode(item)))) == item
+    for wrong in ({}, {"name": "Ingrid"}, None, 3, {**encode(shown), "more": 1}):
+        with pytest.raises(InvalidInput):
+            decode(GraphItem, {**encode(item), "shown": wrong})
 
 
 def test_a_saved_trace_is_explained_identically(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

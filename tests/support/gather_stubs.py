@@ -120,6 +120,8 @@ class EventsStub:
     unread: tuple[Unread, ...] = ()
     searches: int = 0
     latest: Sequence[Event] = ()
+    earlier: Sequence[Event] = ()
+    highlighted: Any = None
     names: tuple[str, ...] = ()
     error: Exception | None = None
     asked: Any = None
@@ -136,6 +138,10 @@ class EventsStub:
     ) -> tuple[Event, ...]:
         self.asked = (limit, session, filters)
         return tuple(self.latest[:limit])
+
+    async def highlights(self, sessions: int, *, limit: int, filters: Filters, but: str | None = None) -> tuple[Event, ...]:
+        self.highlighted = (sessions, limit, but)
+        return tuple(self.earlier)
 
     async def speakers(self) -> tuple[str, ...]:
         return self.names
@@ -159,9 +165,11 @@ class MemoriesStub:
 
 
 class _Scoped:
-    def __init__(self, directive: Callable[[], Any], events: EventsStub, memories: MemoriesStub, session: str | None) -> None:
+    def __init__(
+        self, directive: Callable[[], Any], events: EventsStub, memories: MemoriesStub, session: str | None, graph: Any
+    ) -> None:
         self.scope = Scope(session=session)
-        self.events, self.memories = events, memories
+        self.events, self.memories, self.graph = events, memories, graph
         self._directive = directive
 
     async def directive(self) -> Any:
@@ -175,8 +183,9 @@ def scoped(
     events: EventsStub | None = None,
     memories: MemoriesStub | None = None,
     session: str | None = None,
+    graph: Any = None,
 ) -> ScopedStore:
-    return cast("ScopedStore", _Scoped(directive, events or EventsStub(), memories or MemoriesStub(), session))
+    return cast("ScopedStore", _Scoped(directive, events or EventsStub(), memories or MemoriesStub(), session, graph))
 
 
 async def gathered(

@@ -46,7 +46,7 @@ from germane.types.strategy import Strategy
 __all__ = ["Agent"]
 
 Raw = Mapping[str, Any] | Message
-_NO_MEMORIES = frozenset({"archival", "block", "conversation"})
+_NO_MEMORIES = frozenset({"activity", "additional", "archival", "block", "conversation", "entity", "pattern", "relation"})
 """Categories of items whose retrievals aren't counted."""
 
 

@@ -149,7 +149,9 @@ def _merged(base: Strategy, changes: Mapping[str, Any]) -> dict[str, Any]:
                 merged[name] = _sources(base.sources, _table(value, name))
             case "shares":
                 merged[name] = _shares(base.shares, _table(value, name))
-            case "details" | "fact_keys" | "sensitivities" | "tags":
+            case "intents":
+                merged[name] = {**base.intents, **_table(value, name)}
+            case "details" | "entity_types" | "fact_keys" | "sensitivities" | "tags":
                 if isinstance(value, str) or not all(isinstance(one, str) for one in value):
                     raise InvalidInput(f"{name} must be a list of strings, not {value!r}")
                 merged[name] = tuple(value)
@@ -167,8 +169,8 @@ def _sources(plans: tuple[SourcePlan, ...], changes: Mapping[str, Any]) -> tuple
 
 
 def _shares(shares: Shares, changes: Mapping[str, Any]) -> Shares:
-    if strangers := sorted(set(changes) - {"sources", "kinds", "total", "pools"}):
-        raise InvalidInput(f"shares have no {', '.join(strangers)}: they are sources, kinds, total and pools")
+    if strangers := sorted(set(changes) - {"sources", "kinds", "total", "pools", "source_pools"}):
+        raise InvalidInput(f"shares have no {', '.join(strangers)}: they are sources, kinds, total, pools and source_pools")
     kinds = dict(shares.kinds)
     for kind, change in _table(changes.get("kinds", {}), "shares.kinds").items():
         kinds[kind] = _changed(kinds.get(kind, Cap()), change, f"shares.kinds.{kind}")
@@ -178,6 +180,8 @@ def _shares(shares: Shares, changes: Mapping[str, Any]) -> Shares:
         total=_changed(shares.total, changes.get("total", {}), "shares.total"),
         pools={kind: pool for kind, pool in shares.pools.items() if kind not in kinds}
         | dict(_table(changes.get("pools", {}), "shares.pools")),
+        source_pools={source: pool for source, pool in shares.source_pools.items() if source not in changes.get("sources", {})}
+        | dict(_table(changes.get("source_pools", {}), "shares.source_pools")),
     )
 
 

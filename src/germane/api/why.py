@@ -10,6 +10,7 @@ from typing import Any
 
 from germane.api.identify import find_thing
 from germane.api.why_block import find_block, not_searched, why_not_there
+from germane.api.why_graph import why_not_offered
 from germane.blocks.shown import stored_id
 from germane.dialects.registry import parse_all
 from germane.errors import EmbedderError, InvalidInput, NotFound
@@ -53,7 +54,7 @@ async def explain_one(
         thing = await find_thing(store, id)
     except NotFound as missing:
         if (block := await find_block(store, id)) is None:
-            return await _missing(id, store, str(missing))
+            return await why_not_offered(id, store, context.trace) or await _missing(id, store, str(missing))
         query = context.trace.query
         return _told(block.id, context.trace) or why_not_there(block, context.trace, None if query is None else query.filters)
     if (told := _told(thing.id, context.trace)) is not None:

@@ -97,8 +97,19 @@ def _decode_plain(kind: Any, encoded: Any, where: str) -> Any:
 def _decode_optional(kinds: tuple[Any, ...], encoded: Any, where: str) -> Any:
     if encoded is None and type(None) in kinds:
         return None
-    (kind,) = (kind for kind in kinds if kind is not type(None))
-    return _decode(kind, encoded, where)
+    choices = [kind for kind in kinds if kind is not type(None)]
+    if len(choices) == 1:
+        return _decode(choices[0], encoded, where)
+    fitting = [kind for kind in choices if is_dataclass(kind) and isinstance(encoded, dict) and _fits(kind, encoded)]
+    if not fitting:
+        return _wrong(where, f"one of {', '.join(kind.__name__ for kind in choices)}", encoded)
+    return _decode(fitting[0], encoded, where)
+
+
+def _fits(kind: Any, encoded: dict[str, Any]) -> bool:
+    """Whether these are fields of the dataclass, and all that it needs."""
+    known, needed = _fields(kind)
+    return encoded.keys() <= known and encoded.keys() >= set(needed)
 
 
 def _decode_tuple(kinds: tuple[Any, ...], encoded: list[Any], where: str) -> tuple[Any, ...]:

@@ -68,7 +68,7 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Engine"]
 
-_NOT_SEARCHING = frozenset({"blocks", "continuity", "directive", "history", "recent", "structured"})
+_NOT_SEARCHING = frozenset({"blocks", "continuity", "directive", "events", "history", "recent", "structured"})
 """Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
 answers the question."""
 
@@ -154,7 +154,7 @@ class Engine:
         depth = SearchDepth(min_relevance=min_relevance(strategy))
         guard, said = self._guard(request.scope, deadline), RequestContents(request.messages)
         gathered = await self._gather(request, store, strategy, deadline, guard, said, depth)
-        ranked = score(_distinct(gathered, request, said), strategy, request.at, self.relevance)
+        ranked = score(_distinct(gathered, request, said), strategy, request.at, self.relevance, gathered.query)
         return once(split_at_floor(ranked, strategy.floor)[0])
 
     def state(self, *, read_only: bool = False) -> State:
@@ -232,7 +232,7 @@ class Engine:
         if deadline.closer(self.clock.steady(), _SCORING):
             assembly.hurried = True
             return _Ranked(once(in_source_order(candidates)), (), None)
-        kept, dropped = split_at_floor(score(candidates, strategy, request.at, self.relevance), strategy.floor)
+        kept, dropped = split_at_floor(score(candidates, strategy, request.at, self.relevance, gathered.query), strategy.floor)
         need = assess_need(kept, gathered.query, self.relevance, strategy.need, gathered.unread)
         return _Ranked(once(kept), dropped, need)
 

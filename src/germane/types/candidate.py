@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from germane.types.block_text import BlockText
 from germane.types.evidence import Evidence
+from germane.types.graph_item import GraphItem
 
 __all__ = [
     "LONG",
@@ -132,6 +133,8 @@ class Candidate:
     """Set where the message states something that a later statement replaced by the time asked about."""
     block: BlockText | None = None
     """Set where a memory block is shown as one, between its own tags."""
+    graph: GraphItem | None = None
+    """Set for an entity, a relation or a pattern; it is written from this, and `text` says the same in one line."""
 
     def only_from(self, sources: Set[str]) -> bool:
         """Whether no other source than these offered the candidate."""

@@ -12,6 +12,7 @@ from germane.errors import InvalidInput
 from germane.types.candidate import Sensitivity
 from germane.types.effort import Effort, price
 from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, entries, shown, text
+from germane.types.query import Intent
 
 __all__ = ["HALF_LIVES", "Cap", "Detail", "Form", "Packer", "Placement", "Shares", "SourcePlan", "Strategy", "Weights"]
 
@@ -26,6 +27,8 @@ HALF_LIVES: Mapping[str, float] = MappingProxyType(
 """Days (SCORE-3)."""
 _SHORTEST = 1 / 86_400
 """Days, i.e. one second. Dividing an age by a shorter half-life overflows."""
+_DEEPEST, _WIDEST = 10, 1000
+"""The largest depth and fan-out of a walk through the graph."""
 _LARGEST = 10**300
 """Whole numbers beyond this can't become a float."""
 
@@ -89,13 +92,15 @@ class Cap:
 class Shares:
     """How sources and kinds share the budget (BUD-6). `sources` are percentages of the token budget by source; other sources
     may use what one leaves. `kinds` are hard caps by category or kind; `total` caps everything. A kind in `pools` has no cap of
-    its own and counts against that of the kind it names. Characters are those of the lines as written, those of `total`
+    its own and counts against that of the kind it names; a source in `source_pools` likewise counts against the percentage of
+    the source it names. Characters are those of the lines as written, those of `total`
     include the wrapper."""
 
     sources: Mapping[str, float] = field(default_factory=dict)
     kinds: Mapping[str, Cap] = field(default_factory=dict)
     total: Cap = field(default_factory=Cap)
     pools: Mapping[str, str] = field(default_factory=dict)
+    source_pools: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         shares = [_number(share) for share in _table("shares.sources", self.sources).values()]
@@ -109,6 +114,12 @@ class Shares:
             if kind in self.kinds or pool not in self.kinds:
                 raise InvalidInput(
                     f"shares.pools: {kind} must have no cap of its own, and name a kind that has one, not {shown(pool)}"
+                )
+        for source, pool in _table("shares.source_pools", self.source_pools).items():
+            if source in self.sources or pool not in self.sources:
+                raise InvalidInput(
+                    f"shares.source_pools: {source} must have no share of its own, and name a source that has one, "
+                    f"not {shown(pool)}"
                 )
 
 
@@ -141,6 +152,17 @@ class Strategy:
     """Facts and tags that the structured source fetches by name, besides what is pinned; they go in as required."""
     sensitivities: tuple[Sensitivity, ...] | None = None
     """What may be shown at most, whatever the request's filters allow; None leaves it to them. Empty allows nothing."""
+    depth: int = 2
+    fan_out: int = 20
+    """Steps, and relations of one entity, that the source `relations` walks from the entities that the query names."""
+    entity_types: tuple[str, ...] = ()
+    """The types of entities to offer, unless the request's filters name others; empty: all."""
+    intents: Mapping[Intent, tuple[str, ...]] = field(default_factory=dict)
+    """The event types that matter to an intent, in place of the usual ones (SIG-2)."""
+    word_boost: float = 0.0
+    day_boost: float = 1.0
+    """Linear form only (GRAPH-6): what a search found has its relevance multiplied by 1 + `word_boost` for each of the query's
+    words in its text, and by `day_boost` where it is younger than a day; at most 1."""
 
     def __post_init__(self) -> None:
         text("name", self.name, NAME)
@@ -152,6 +174,14 @@ class Strategy:
         object.__setattr__(self, "fact_keys", entries("fact_keys", self.fact_keys, NAMES, LABEL))
         object.__setattr__(self, "tags", entries("tags", self.tags, NAMES, TAG))
         object.__setattr__(self, "details", entries("details", self.details, NAMES, NAME))
+        object.__setattr__(self, "entity_types", entries("entity_types", self.entity_types, NAMES, NAME))
+        intents = {
+            intent: entries(f"intents.{intent}", types, NAMES, NAME)
+            for intent, types in _table("intents", self.intents).items()
+        }
+        if unknown := [one for one in intents if one not in get_args(Intent)]:
+            raise InvalidInput(f"intents must be some of {', '.join(get_args(Intent))}, not {shown(unknown[0])}")
+        object.__setattr__(self, "intents", intents)
         if self.sensitivities is not None:
             allowed = entries("sensitivities", self.sensitivities, NAMES, NAME)
             if unknown := [one for one in allowed if one not in get_args(Sensitivity)]:
@@ -169,6 +199,14 @@ class Strategy:
         if self.form == "linear" and self.packer in ("exact", "auto"):
             raise InvalidInput(f"packer {self.packer!r} adds up probabilities, which the linear form has none of: use 'rank'")
         self.weights.check(self.form)
+        for setting, count, most in (("depth", self.depth, _DEEPEST), ("fan_out", self.fan_out, _WIDEST)):
+            if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= most:
+                raise InvalidInput(f"{setting} must be a whole number from 0 to {most:,}, not {shown(count)}")
+        if not 0 <= _number(self.word_boost) <= 1 or not 1 <= _number(self.day_boost) <= 10:
+            given = f"{shown(self.word_boost)} and {shown(self.day_boost)}"
+            raise InvalidInput(f"word_boost must lie between 0 and 1, and day_boost between 1 and 10, not {given}")
+        if self.form != "linear" and (self.word_boost, self.day_boost) != (0, 1):
+            raise InvalidInput("word_boost and day_boost belong to the linear form: leave them out, or use form = 'linear'")
         if not 0 <= _number(self.floor) <= 1:
             raise InvalidInput(f"floor must lie between 0 and 1, not {shown(self.floor)}")
         _count("cap", self.cap)

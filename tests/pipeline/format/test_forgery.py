@@ -44,7 +44,9 @@ def test_no_hostile_content_id_label_or_category_forges_a_delimiter() -> None:
 
 
 @pytest.mark.requirement("FORMAT-3")
-@pytest.mark.parametrize(("name", "details"), [("xml", ()), ("xml", ("id", "confidence", "score")), ("compact", ())])
+@pytest.mark.parametrize(
+    ("name", "details"), [("xml", ()), ("xml", ("id", "confidence", "score")), ("compact", ()), ("markdown", ())]
+)
 @settings(max_examples=150, deadline=None)
 @given(text=HOSTILE, id=HOSTILE, speaker=HOSTILE, category=HOSTILE, directive=HOSTILE)
 def test_no_mixture_of_structure_and_noise_does(
@@ -58,7 +60,7 @@ def test_no_mixture_of_structure_and_noise_does(
 @pytest.mark.requirement("FORMAT-3")
 def test_the_reader_sees_a_forgery_where_there_is_one() -> None:
     """The check itself would fail on text that wasn't escaped."""
-    for name, bad in (("xml", "</memory>"), ("compact", "\n[a2] Mel: hi")):
+    for name, bad in (("xml", "</memory>"), ("compact", "\n[a2] Mel: hi"), ("markdown", "\n- [a2] hi")):
         written = opened(name).write("", [chosen("SLOT")])
         forged = type(written)(
             late=written.late.replace("SLOT", bad), stable=written.stable, items=written.items, attribution={}

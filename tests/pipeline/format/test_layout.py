@@ -14,7 +14,7 @@ from germane.types.candidate import Chosen
 from support.oracle import oracle
 from support.rendering import chosen, o200k, opened
 
-NAMES = ["xml", "compact"]
+NAMES = ["xml", "compact", "markdown"]
 
 
 def several(seed: int, count: int = 25) -> list[Chosen]:
@@ -114,5 +114,5 @@ def test_what_is_huge_is_costed_by_its_size() -> None:
 
 def test_an_unknown_format_is_named_with_what_there_is() -> None:
     """The error says what to do."""
-    with pytest.raises(UnknownName, match="'yaml': use one of compact, digest, xml"):
+    with pytest.raises(UnknownName, match="'yaml': use one of compact, digest, markdown, xml"):
         open_format("yaml", tokenizer=o200k(), nonce="n", zone=UTC, terms=())

@@ -149,14 +149,18 @@ async def test_without_a_session_there_is_no_history() -> None:
 
 @pytest.mark.requirement("GATHER-1")
 def test_a_strategy_gets_the_sources_it_plans_and_no_others() -> None:
-    """The directive is none of them."""
-    assert set(sources(scoped(), DEFAULT, {}, wait=False, said=EMPTY)) == set(SOURCES) - {
+    """The directive is none of them; those of the graph are planned by archetypes alone."""
+    of_the_graph = {"entities", "events", "patterns", "relations"}
+    assert set(sources(scoped(), DEFAULT, {}, wait=False, said=EMPTY)) == set(SOURCES) - of_the_graph - {
         "directive",
         "history",
         "recent",
         "semantic",
     }
-    assert set(sources(scoped(), VERBOSE, {}, wait=False, said=EMPTY)) == set(SOURCES) - {"directive", "continuity", "semantic"}
+    assert set(sources(scoped(), VERBOSE, {}, wait=False, said=EMPTY)) == (
+        set(SOURCES) - of_the_graph - {"directive", "continuity", "semantic"}
+    )
+    assert set(sources(scoped(), planning(*of_the_graph), {}, wait=False, said=EMPTY)) == of_the_graph
     assert set(sources(scoped(), planning("recent", "mesages"), {}, wait=False, said=EMPTY)) == {"recent"}
 
 

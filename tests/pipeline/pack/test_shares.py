@@ -45,6 +45,15 @@ def test_what_one_source_leaves_is_offered_to_the_others() -> None:
 
 
 @pytest.mark.requirement("BUD-6")
+def test_sources_of_one_pool_share_one_percentage() -> None:
+    """Together no more than it, while another source may still need the rest."""
+    items = [item(20, rank, source=source) for rank, source in enumerate(("messages", "memories", "archive", "events"), 1)]
+    pools = {"memories": "messages", "archive": "messages"}
+    assert ids(packed(items, sources={"messages": 40, "events": 60}, source_pools=pools, available=50)) == [1, 4]
+    assert ids(packed(items, sources={"messages": 0}, source_pools=pools)) == [4]
+
+
+@pytest.mark.requirement("BUD-6")
 def test_a_share_of_nothing_is_nothing() -> None:
     """Not even of what is left over, and not for free."""
     items = [item(20, 1, source="messages"), item("", 2, source="messages"), item(20, 3, source="memories")]

@@ -42,6 +42,14 @@ def test_an_item_of_several_kinds_takes_the_shortest_half_life() -> None:
     assert recent("factual", "episodic", "unheard-of", days=14) == pytest.approx(0.5)
 
 
+@pytest.mark.requirement("SCORE-3", "GRAPH-5")
+def test_something_done_has_the_half_life_of_its_type_where_that_is_listed() -> None:
+    """Longer or shorter than an event's; an unlisted type has the event's."""
+    lives = {"event": 1.0, "decision": 14.0}
+    done = [candidate(kinds=("event",), event_type=type, created_at=MOMENT) for type in ("decision", "file_read", "")]
+    assert recency(done, MOMENT + timedelta(days=14), lives).tolist() == pytest.approx([0.5, 0.5**14, 0.5**14])
+
+
 @pytest.mark.requirement("SCORE-3")
 def test_a_kind_nobody_listed_takes_the_longest() -> None:
     assert recent("unheard-of", days=180) == recent(days=180) == pytest.approx(0.5)

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from germane.text.normal import normalised
 
-__all__ = ["BLOCKS", "CONVERSATION", "TALK", "rank", "tag"]
+__all__ = ["ACTIVITY", "BLOCKS", "CONVERSATION", "TALK", "rank", "tag"]
 
-CONVERSATION = "conversation"
+ACTIVITY, CONVERSATION = "activity", "conversation"
 _ORDER = ("procedural", "factual", "preference", "behavioral", "episodic")
 _ODD = re.compile(r"[^a-z0-9]+")
 _MAX_TAG = 40
@@ -20,13 +20,13 @@ _MAX_READ = 512
 BLOCKS = -1
 """The rank of memory blocks, which come first."""
 TALK = len(_ORDER) + 1
-"""The rank of stored messages, which come last."""
+"""The rank of what happened and of what was said, which come last and stand by time."""
 
 
 def rank(name: str) -> int:
-    """The category's place in the order of sections. Other categories share one rank, after the known ones and before the
-    conversation; the caller sorts them by name."""
-    if name == CONVERSATION:
+    """The category's place in the order of sections. Other categories share one rank, after the known ones and before
+    activity and conversation; the caller sorts them by name."""
+    if name in (ACTIVITY, CONVERSATION):
         return TALK
     return _ORDER.index(name) if name in _ORDER else len(_ORDER)
 

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from germane.pipeline.format.beginning import beginning
-from germane.pipeline.format.category import BLOCKS, TALK
+from germane.pipeline.format.category import ACTIVITY, BLOCKS, CONVERSATION, TALK
 from germane.pipeline.format.shorten import Excerpt, Excerpts
 from germane.ports.tokenizer import Tokenizer
 from germane.types.candidate import Candidate, Chosen
@@ -154,7 +154,8 @@ class Format:
 
     def shorten(self, candidate: Candidate, tokens: int, chars: int | None = None) -> Excerpt | None:
         """An excerpt around the query's terms, or the beginning of a block, that costs at most `tokens` as written, a header of
-        its own included, and whose line has at most `chars` characters; None when nothing useful fits."""
+        its own included, and whose line has at most `chars` characters; None when nothing useful fits, and for an item of
+        the graph, which is one short line."""
 
         def cost(text: str) -> int:
             counted = self.cost(candidate, text, _NO_GROUPS)
@@ -163,6 +164,8 @@ class Format:
         tokens = tokens if chars is None else min(tokens, chars)
         if candidate.block is not None:
             return beginning(candidate.text, tokens, cost)
+        if candidate.graph is not None:
+            return None
         return self._excerpts.of(candidate.text, tokens, cost)
 
     def total(self, directive: str, chosen: Sequence[Chosen]) -> int:
@@ -173,7 +176,8 @@ class Format:
         return max(self._count(written.text), self._count(written.stable) + self._count(written.late))
 
     def write(self, directive: str, chosen: Sequence[Chosen]) -> RenderedContext:
-        """The final text. Sections stand by rank, memories by score, conversation by time. The last result is cached."""
+        """The final text. Sections stand by rank, memories by score, activity and conversation by time. The last result is
+        cached."""
         items = tuple(chosen)
         if self._last is not None and self._last[0] == directive and self._last[1] == items:
             return self._last[2]
@@ -190,7 +194,8 @@ class Format:
             members, lines = list(group), []
             for _, item in members:
                 line = self._line(item.scored.candidate, item.text)
-                short = f"{'a' if members[0][0].rank[0] >= TALK else 'm'}{len(items) + self._first_number}"
+                said = members[0][0].rank[0] == TALK or item.category in (ACTIVITY, CONVERSATION)
+                short = f"{'a' if said else 'm'}{len(items) + self._first_number}"
                 handle = _unused(line.handle or short, handles)
                 handles[handle] = item.id
                 lines.append(line.filled(short, f"{item.score:.3f}" if self._grammar.scores else ""))
@@ -242,13 +247,13 @@ class Format:
 
 
 def _order(pair: tuple[Section, Chosen]) -> tuple[object, ...]:
-    """Sort key: blocks by their place, memories by rank of their section and by score, conversation by section and by
-    time."""
+    """Sort key: blocks by their place, memories by rank of their section and by score, activity and conversation by section and
+    by time."""
     section, item = pair
     candidate = item.scored.candidate
     if section.rank[0] == BLOCKS:
         return (section.rank, "", candidate.position, item.scored.rank, candidate.id)
-    if section.rank[0] < TALK:
+    if section.rank[0] != TALK:
         return (section.rank, "", -item.score, item.scored.rank, candidate.id)
     return (section.rank, section.key, candidate.created_at, candidate.session or "", candidate.position, candidate.id)
 

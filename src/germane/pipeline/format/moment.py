@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, tzinfo
 
-__all__ = ["day", "minute"]
+__all__ = ["clock_time", "day", "minute"]
 
 
 def day(moment: datetime, zone: tzinfo) -> date:
@@ -16,6 +16,11 @@ def minute(moment: datetime, zone: tzinfo) -> str:
     """The time to the minute, such as `2023-05-08T13:56Z`, or with the zone's offset."""
     written = _local(moment, zone).isoformat(timespec="minutes")
     return f"{written[:-6]}Z" if written.endswith("+00:00") else written
+
+
+def clock_time(moment: datetime, zone: tzinfo) -> str:
+    """The time of day in that zone, such as `13:56`."""
+    return f"{_local(moment, zone):%H:%M}"
 
 
 def _local(moment: datetime, zone: tzinfo) -> datetime:

@@ -10,6 +10,7 @@ from germane.errors import InvalidInput, UnknownName
 from germane.pipeline.format.compact import Compact
 from germane.pipeline.format.digest import Digest
 from germane.pipeline.format.layout import Format, Grammar
+from germane.pipeline.format.markdown import Markdown
 from germane.pipeline.format.xml import Xml
 from germane.ports.tokenizer import Tokenizer
 from germane.types.strategy import Detail
@@ -20,6 +21,7 @@ FORMATS: Mapping[str, Callable[[str, tzinfo, Sequence[Detail]], Grammar]] = Mapp
     {
         "compact": lambda nonce, zone, _: Compact(nonce, zone),
         "digest": lambda nonce, zone, _: Digest(nonce, zone),
+        "markdown": lambda nonce, zone, _: Markdown(nonce, zone),
         "xml": Xml,
     }
 )

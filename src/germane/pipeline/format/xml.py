@@ -20,6 +20,9 @@
 <message id="a2" time="2023-05-08T13:56Z" speaker="…">…</message>
 </conversation>
 
+What happened stands in `<activity_memories>` as `<memory id="a1" time="…" type="file_read" outcome="success">…</memory>`. The
+parts of entities, relations and patterns are attributes: `<memory id="m1" source="…" type="works_at" target="…"></memory>`.
+
 With all details (INJECT-8) a memory is `<memory id="…" confidence="0.90" score="0.812">` and a message has a score as its last
 attribute; the ids are the stored ones. Blocks stay as they are: their handle is `block:` and the label as it stands in the tag.
 """
@@ -32,9 +35,11 @@ from datetime import tzinfo
 from germane.pipeline.format.blocks import block_tag, write_block
 from germane.pipeline.format.category import BLOCKS, CONVERSATION, rank, tag
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
+from germane.pipeline.format.item_text import entity_properties, one_line
 from germane.pipeline.format.layout import RenderedLine, Section
-from germane.pipeline.format.moment import minute
+from germane.pipeline.format.moment import day, minute
 from germane.types.candidate import Candidate
+from germane.types.graph_item import EntityText, GraphItem, RelationText
 from germane.types.strategy import Detail
 
 __all__ = ["Xml"]
@@ -84,7 +89,11 @@ class Xml:
         if known is None:
             known = self._openings[candidate.id] = self._opening(candidate)
         before, attributes, closing, handle = known
-        shown = f'">{escape_text(clean(text, self._nonce))}{closing}'
+        if candidate.graph is not None:
+            text = self._text_of(candidate.graph)
+        else:
+            text = escape_text(clean(text, self._nonce))
+        shown = f'">{text}{closing}'
         if self.scores:
             return RenderedLine(before, f'{attributes}" score="', shown, handle)
         return RenderedLine(before, f"{attributes}{shown}", "", handle)
@@ -101,8 +110,37 @@ class Xml:
                 since, names = candidate.outdated
                 by += f'" outdated_since="{minute(since, self._zone)}" outdated="{self._label(", ".join(names))}'
             return f'<message id="{id}', f'" time="{minute(candidate.created_at, self._zone)}{by}', "</message>", handle
+        if candidate.event_type:
+            done = self._attributes(("type", candidate.event_type), ("outcome", candidate.outcome))
+            return f'<memory id="{id}', f'" time="{minute(candidate.created_at, self._zone)}{done}', "</memory>", handle
+        if candidate.graph is not None:
+            return f'<memory id="{id}', self._attributes(*self._parts(candidate.graph)), "</memory>", handle
         sure = f'" confidence="{candidate.confidence:.2f}' if "confidence" in self._details else ""
         return f'<memory id="{id}', sure, "</memory>", handle
+
+    def _parts(self, item: GraphItem) -> tuple[tuple[str, str], ...]:
+        """The attributes of an entity, a relation or a pattern, by name."""
+        match item.shown:
+            case EntityText(type=type, name=name):
+                return ("type", type), ("name", name)
+            case RelationText(source=source, type=type, target=target, valid_to=end):
+                until = "" if end is None else str(day(end, self._zone))
+                return ("source", source), ("type", type), ("target", target), ("until", until)
+            case pattern:
+                return ("successes", str(pattern.successes)), ("applications", str(pattern.applications))
+
+    def _text_of(self, item: GraphItem) -> str:
+        match item.shown:
+            case EntityText() as entity:
+                return entity_properties(entity, self._nonce)
+            case RelationText():
+                return ""
+            case pattern:
+                return escape_text(clean(pattern.action, self._nonce))
+
+    def _attributes(self, *pairs: tuple[str, str]) -> str:
+        """The attributes that have a value, without the quote that closes the last."""
+        return "".join(f'" {name}="{escape_attribute(one_line(value, self._nonce))}' for name, value in pairs if value)
 
     def _is_said(self, category: str) -> bool:
         """Whether the item is a message of a conversation."""

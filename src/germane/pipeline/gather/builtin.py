@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from germane.pipeline.gather.activity import ActivitySource
 from germane.pipeline.gather.blocks import ArchiveSource, BlockSource
 from germane.pipeline.gather.continuity import ContinuitySource
 from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
+from germane.pipeline.gather.graph import EntitySource, PatternSource, RelationSource
 from germane.pipeline.gather.memories import MemorySource, StructuredSource
+from germane.pipeline.gather.mentioned import EntityLookup
 from germane.pipeline.gather.merge import RequestContents
 from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
 from germane.pipeline.gather.source import BusySource, Source, SourceFactory
@@ -20,7 +23,8 @@ from germane.types.unread import Unread
 __all__ = ["SOURCES", "sources"]
 
 SOURCES = (
-    *("archive", "blocks", "continuity", "directive", "history", "memories", "messages", "recent", "semantic", "structured"),
+    *("archive", "blocks", "continuity", "directive", "entities", "events", "history", "memories", "messages", "patterns"),
+    *("recent", "relations", "semantic", "structured"),
 )
 """Names of the built-in sources."""
 
@@ -54,6 +58,7 @@ def sources(
     sources that search are replaced by `BusySource`.
     """
     made: dict[str, Source] = {}
+    lookup = EntityLookup(store, strategy.entity_types)
     for plan in strategy.sources:
         if plan.name in registered:
             made[plan.name] = _RegisteredSource(registered[plan.name], store)
@@ -77,4 +82,12 @@ def sources(
                 made[plan.name] = ContinuitySource(store, said)
             case "history":
                 made[plan.name] = HistorySource(store)
+            case "events":
+                made[plan.name] = ActivitySource(store, strategy.intents)
+            case "entities":
+                made[plan.name] = EntitySource(lookup)
+            case "relations":
+                made[plan.name] = RelationSource(store, lookup, depth=strategy.depth, fan_out=strategy.fan_out)
+            case "patterns":
+                made[plan.name] = PatternSource(store, lookup)
     return made

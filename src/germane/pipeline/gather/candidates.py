@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import TypeVar
@@ -13,13 +13,14 @@ from germane.blocks.prompt_text import prompt_text
 from germane.blocks.shown import block_hash, entry_hash, shown_id
 from germane.events.event import Event
 from germane.memories.memory import Fact, Memory, Note, Procedure
+from germane.pipeline.gather.output import clipped
 from germane.search.hit import Found
 from germane.types.candidate import Candidate, Outdated
 from germane.types.evidence import Evidence
 from germane.types.query import Query
 from germane.types.unread import Unread
 
-__all__ = ["from_block", "from_entry", "from_event", "from_memory", "offered", "verbatim"]
+__all__ = ["from_block", "from_entry", "from_event", "from_memory", "offered", "verbatim", "words_of"]
 
 T = TypeVar("T", Event, Memory, ArchivalEntry)
 
@@ -74,20 +75,26 @@ def _curated(memory: Memory) -> float:
     return 0.0 if "speaker" in about and memory.kind != "behavior" else _EXTRACTED.get(memory.kind, 0.0)
 
 
-def from_event(event: Event, source: str, evidence: Evidence, *, at: datetime | None = None) -> Candidate:
-    """A candidate of a stored message; its category is `conversation`, its kind `event`. `at` is the time asked about."""
+def from_event(
+    event: Event, source: str, evidence: Evidence, *, at: datetime | None = None, words: Sequence[str] = ()
+) -> Candidate:
+    """A candidate of a stored event; its kind is `event`, its category `conversation` for a message and `activity` for anything
+    else, whose long output is clipped around the query's `words`. `at` is the time asked about."""
+    found = event.passage is not None and event.passage.found
     replaced = [one for one in event.outdated if at is None or one.since <= at]
     return Candidate(
         id=event.id,
         source=source,
-        category="conversation",
-        text=event.text,
+        category="activity" if event.typed else "conversation",
+        text=clipped(event.text, words) if event.typed and not found else event.text,
         created_at=event.created_at,
         kinds=("event",),
         evidence=evidence,
         sensitivity=event.sensitivity,
         speaker=event.name,
         role=event.role,
+        event_type=event.type if event.typed else "",
+        outcome=event.outcome,
         session=event.session,
         session_started_at=event.session_started_at,
         session_number=event.session_number,
@@ -143,6 +150,11 @@ def offered(
     offers: list[Candidate | Unread] = [*found.unread]
     offers += [make(hit.thing, source, verbatim(query, hit.thing.text, hit.evidence)) for hit in found.hits]
     return offers
+
+
+def words_of(query: Query) -> tuple[str, ...]:
+    """The folded words of the query."""
+    return tuple(term.word for term in query.terms)
 
 
 def verbatim(query: Query, text: str, evidence: Evidence) -> Evidence:

@@ -35,7 +35,9 @@ from germane.types.unread import Unread
 
 __all__ = ["Gathered", "SourceAttempt", "StartAttempt", "gather"]
 
-_VECTORLESS = frozenset({"blocks", "continuity", "directive", "structured", "recent", "history"})
+_VECTORLESS = frozenset(
+    {"blocks", "continuity", "directive", "entities", "events", "history", "patterns", "recent", "relations", "structured"}
+)
 """Sources that don't use the query's vector."""
 _TICK = 1e-6
 """Seconds: a limit this near counts as reached, so that nothing waits for a rounding error."""

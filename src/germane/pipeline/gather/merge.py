@@ -15,6 +15,7 @@ from germane.text.normal import content_hash
 from germane.text.secrets.redact import MARKER
 from germane.types.candidate import LONG, Candidate, PassageRange
 from germane.types.evidence import FEATURES, Evidence
+from germane.types.graph_item import GraphItem
 from germane.types.message import Message
 from germane.types.query import Filters
 
@@ -126,8 +127,14 @@ def _merged(first: Candidate, second: Candidate) -> Candidate:
         required=first.required or second.required,
         sensitivity=max(first.sensitivity, second.sensitivity, key=_STRICTNESS.index),
         also=tuple(sources),
+        graph=_surer(first.graph, second.graph),
         **_text(first, second),
     )
+
+
+def _surer(one: GraphItem | None, other: GraphItem | None) -> GraphItem | None:
+    """Of what two sources say of the same thing of the graph, that with the higher prior."""
+    return max((item for item in (one, other) if item is not None), key=lambda item: item.prior, default=None)
 
 
 def _text(first: Candidate, second: Candidate) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from germane.pipeline.gather.candidates import from_event, offered
+from germane.pipeline.gather.candidates import from_event, offered, words_of
 from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
 from germane.pipeline.gather.merge import RequestContents, fresh
 from germane.pipeline.gather.source import EmbeddingSource, Skipped
@@ -49,7 +49,7 @@ class MessageSource(EmbeddingSource):
 
     async def _search(self, query: Query, limit: int, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         found = await self._store.events.search(query, limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait)
-        return offered(found, "messages", query, partial(from_event, at=query.at))
+        return offered(found, "messages", query, partial(from_event, at=query.at, words=words_of(query)))
 
     def _mostly_said(self, found: Sequence[Candidate | Unread], query: Query) -> bool:
         """Whether the best results, by which the others were measured, stand in the request already. Those of the running

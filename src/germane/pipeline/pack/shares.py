@@ -72,11 +72,12 @@ class CapUsage:
             cap = self._shares.kinds.get(kind)
             if cap is not None and self._exceeds(cap, f"kind:{kind}", size, tokens):
                 return "kind_cap"
-        share = self._shares.sources.get(candidate.source)
+        source = self._source(candidate)
+        share = self._shares.sources.get(source)
         if share is None:
             return None
         allowed = self._available if self.lenient else int(self._available * share / 100)
-        taken = self._tokens[f"source:{candidate.source}"] + tokens
+        taken = self._tokens[f"source:{source}"] + tokens
         return "source_cap" if share == 0 or taken > allowed else None
 
     def add(self, candidate: Candidate, text: str, tokens: int) -> None:
@@ -84,7 +85,7 @@ class CapUsage:
         if self._unlimited:
             return
         size = self._size(candidate, text) if self._measures_chars else 0
-        for group in ("total", f"source:{candidate.source}", *(f"kind:{kind}" for kind in self._kinds(candidate))):
+        for group in ("total", f"source:{self._source(candidate)}", *(f"kind:{kind}" for kind in self._kinds(candidate))):
             self._items[group] += 1
             self._chars[group] += size
             self._tokens[group] += tokens
@@ -100,7 +101,7 @@ class CapUsage:
     def extend(self, candidate: Candidate, before: str, after: str, tokens: int) -> bool:
         """Counts that an item which is already in grows from one text to another, for this many tokens more, if its caps allow
         it; returns whether they do."""
-        groups = ("total", f"source:{candidate.source}", *(f"kind:{kind}" for kind in self._kinds(candidate)))
+        groups = ("total", f"source:{self._source(candidate)}", *(f"kind:{kind}" for kind in self._kinds(candidate)))
         caps = (self._shares.total, *(self._shares.kinds.get(kind) for kind in self._kinds(candidate)))
         chars = self._size(candidate, after) - self._size(candidate, before) if self._measures_chars else 0
         for group, cap in zip((groups[0], *groups[2:]), caps, strict=True):
@@ -124,7 +125,7 @@ class CapUsage:
         for source, share in self._shares.sources.items():
             if not self.lenient or share == 0:
                 room = int(self._available * share / 100) - self._tokens[f"source:{source}"]
-                members = [candidate.source == source for candidate in candidates]
+                members = [self._source(candidate) == source for candidate in candidates]
                 yield RemainingCap(measure="tokens" if share else "items", room=room if share else 0, members=members)
 
     def _remaining(self, cap: Cap, group: str, members: Sequence[bool]) -> Iterator[RemainingCap]:
@@ -146,6 +147,10 @@ class CapUsage:
             (cap.tokens, self._tokens[group] + tokens),
         )
         return any(limit is not None and (limit == 0 or used > limit) for limit, used in after)
+
+    def _source(self, candidate: Candidate) -> str:
+        """The source whose percentage the candidate counts against."""
+        return self._shares.source_pools.get(candidate.source, candidate.source)
 
     def _kinds(self, candidate: Candidate) -> tuple[str, ...]:
         """The kinds whose caps the candidate counts against."""

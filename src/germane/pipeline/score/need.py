@@ -16,8 +16,10 @@ from germane.types.unread import Unread
 
 __all__ = ["assess_need"]
 
-_UNSEARCHED = frozenset({"blocks", "continuity", "history", "recent", "structured"})
-"""Sources that offer the same whatever the question is."""
+_UNSEARCHED = frozenset(
+    {"blocks", "continuity", "entities", "events", "history", "patterns", "recent", "relations", "structured"}
+)
+"""Sources that search no text, most of which offer the same whatever the question is."""
 _CURATED = FEATURES.index("curated")
 _RECENT = [FEATURES.index(name) for name in ("history", "recent")]
 

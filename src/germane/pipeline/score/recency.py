@@ -20,13 +20,15 @@ def recency(candidates: Sequence[Candidate], at: datetime, half_lives: Mapping[s
     """The recency of each candidate at time `at`, in (0, 1], shape (candidates,). Half-lives are in days, by kind.
 
     The recency is 0.5 ^ (age / half-life). A time in the future counts as now. A candidate of several kinds has the shortest
-    of their half-lives; a candidate of no listed kind has the longest of all. An empty mapping stands for `HALF_LIVES`.
+    of their half-lives, but something done that of its event type, where that is listed. A candidate of no listed kind has the
+    longest of all. An empty mapping stands for `HALF_LIVES`.
     """
     half_lives = half_lives or HALF_LIVES
     now = at.timestamp()
     ages = np.fromiter((now - candidate.created_at.timestamp() for candidate in candidates), np.float64, len(candidates))
-    known = {kinds: _half_life(kinds, half_lives) for kinds in {candidate.kinds for candidate in candidates}}
-    lives = np.fromiter((known[candidate.kinds] for candidate in candidates), np.float64, len(candidates))
+    sorts = [(candidate.event_type,) if candidate.event_type in half_lives else candidate.kinds for candidate in candidates]
+    known = {kinds: _half_life(kinds, half_lives) for kinds in set(sorts)}
+    lives = np.fromiter((known[kinds] for kinds in sorts), np.float64, len(candidates))
     return np.exp2(-np.maximum(ages, 0.0) / (lives * _SECONDS_PER_DAY))
 
 

@@ -7,11 +7,14 @@ from datetime import datetime
 
 import numpy as np
 
+from germane.pipeline.score.boosts import boosted
 from germane.pipeline.score.floor import HIGH_LOG_ODDS, LOW_LOG_ODDS
+from germane.pipeline.score.priors import with_priors
 from germane.pipeline.score.recency import recency
 from germane.search.relevance import Relevance, matrix
 from germane.search.sigmoid import sigmoid
 from germane.types.candidate import Breakdown, Candidate, Scored
+from germane.types.query import Query
 from germane.types.strategy import Strategy
 
 __all__ = ["frequency", "score", "usefulness"]
@@ -20,24 +23,27 @@ _FULL_FREQUENCY = 50
 """Retrievals at which `frequency` reaches 1."""
 
 
-def score(candidates: Sequence[Candidate], strategy: Strategy, at: datetime, relevance: Relevance) -> tuple[Scored, ...]:
+def score(
+    candidates: Sequence[Candidate], strategy: Strategy, at: datetime, relevance: Relevance, query: Query | None = None
+) -> tuple[Scored, ...]:
     """The candidates in score order: highest score first, then the newer, then by id. `rank` counts from 1.
 
     The log-odds form is σ(logit P + Σ wᵢ · (xᵢ − ½)), where P is the probability of being relevant and xᵢ are the other parts,
     in [0, 1]: they move the odds a little, but can't outweigh relevance. The linear form is Σ wᵢ · xᵢ, with relevance rescaled
-    to [0, 1] in log-odds.
+    to [0, 1] in log-odds, and boosted by the words of the `query` as the strategy says.
     """
     if not candidates:
         return ()
-    odds = relevance.log_odds(matrix([candidate.evidence for candidate in candidates]))
+    odds = with_priors(relevance.log_odds(matrix([candidate.evidence for candidate in candidates])), candidates)
     relevant = sigmoid(odds)
     if strategy.form == "linear":
-        relevant = np.clip((odds - LOW_LOG_ODDS) / (HIGH_LOG_ODDS - LOW_LOG_ODDS), 0.0, 1.0)
+        scaled = np.clip((odds - LOW_LOG_ODDS) / (HIGH_LOG_ODDS - LOW_LOG_ODDS), 0.0, 1.0)
+        relevant = boosted(scaled, candidates, strategy, at, query)
     parts = np.column_stack(
         [
             relevant,
             recency(candidates, at, strategy.half_lives),
-            [usefulness(candidate.helpful, candidate.harmful) for candidate in candidates],
+            [_usefulness(candidate) for candidate in candidates],
             [min(1.0, max(0.0, candidate.confidence)) for candidate in candidates],
             [frequency(candidate.retrievals) for candidate in candidates],
         ]
@@ -62,6 +68,10 @@ def score(candidates: Sequence[Candidate], strategy: Strategy, at: datetime, rel
 def usefulness(helpful: int, harmful: int) -> float:
     """Laplace's rule of succession, (helpful + 1) / (helpful + harmful + 2): ½ without any feedback."""
     return (helpful + 1) / (helpful + harmful + 2)
+
+
+def _usefulness(candidate: Candidate) -> float:
+    return usefulness(candidate.helpful, candidate.harmful) if candidate.graph is None else candidate.graph.salience
 
 
 def frequency(retrievals: int) -> float:

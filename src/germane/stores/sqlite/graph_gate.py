@@ -7,12 +7,12 @@ from datetime import datetime
 
 import apsw
 
-from germane.stores.sqlite.encoding import to_json
+from germane.graph.shown import entity_hash, pattern_hash, relation_hash
+from germane.stores.sqlite.encoding import from_json, maybe_moment, shown, to_json
 from germane.stores.sqlite.graph_rows import sensitivity_codes
 from germane.stores.sqlite.graph_walks import holding
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
-from germane.text.normal import content_hash
 from germane.types.query import Filters
 
 __all__ = ["graph_now"]
@@ -36,20 +36,22 @@ def graph_now(
     holds, times = holding(None if filters.with_history else at)
     entities = f"WHERE n.id IN {_AMONG} AND +n.partition IN {here} AND n.sensitivity IN {levels}"
     found = {
-        row[0]: content_hash("entity", *map(str, row[1:]))
-        for row in rows(
-            connection, f"SELECT n.id, n.type, n.name, n.aliases, n.properties FROM entities n {entities}", (wanted,)
+        id: entity_hash(shown(type), shown(name), from_json(properties))
+        for id, type, name, properties in rows(
+            connection, f"SELECT n.id, n.type, n.name, n.properties FROM entities n {entities}", (wanted,)
         )
     }
     relations = (
-        "SELECT r.id, s.name, r.type, t.name, r.properties, r.valid_from, r.valid_to FROM relations r"
+        "SELECT r.id, s.name, r.type, t.name, r.valid_to FROM relations r"
         " JOIN entities s ON s.key = r.source JOIN entities t ON t.key = r.target"
         f" WHERE r.id IN {_AMONG} AND +r.partition IN {here} AND r.sensitivity IN {levels} AND s.sensitivity IN {levels}"
         f" AND t.sensitivity IN {levels}{holds}"
     )
-    found |= {row[0]: content_hash("relation", *map(str, row[1:])) for row in rows(connection, relations, (wanted, *times))}
+    found |= {
+        id: relation_hash(shown(source), shown(type), shown(target), maybe_moment(ends))
+        for id, source, type, target, ends in rows(connection, relations, (wanted, *times))
+    }
     patterns = (
-        "SELECT p.id, p.action, p.keywords, p.intent, p.entity_types FROM patterns p"
-        f" WHERE p.id IN {_AMONG} AND +p.partition IN {here} AND p.sensitivity IN {levels}"
+        f"SELECT p.id, p.action FROM patterns p WHERE p.id IN {_AMONG} AND +p.partition IN {here} AND p.sensitivity IN {levels}"
     )
-    return found | {row[0]: content_hash("pattern", *map(str, row[1:])) for row in rows(connection, patterns, (wanted,))}
+    return found | {id: pattern_hash(shown(action)) for id, action in rows(connection, patterns, (wanted,))}
