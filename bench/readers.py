@@ -85,6 +85,7 @@ from germane.pipeline.signals.keywords import follow_up, keywords
 from germane.pipeline.signals.mentions import mentions
 from germane.pipeline.signals.personal import is_personal
 from germane.pipeline.signals.read import excerpt, read
+from germane.pipeline.signals.task import with_goal
 from germane.pipeline.signals.times import times
 from germane.pipeline.signals.word_set import word_set
 from germane.search.parts import parts
@@ -358,6 +359,7 @@ _SIGNALS: dict[str, Reader] = {
     "pipeline.signals.keywords.follow_up": lambda text: follow_up(text, (), [text]),
     "pipeline.signals.mentions.mentions": mentions,
     "pipeline.signals.personal.is_personal": is_personal,
+    "pipeline.signals.task.with_goal": lambda text: with_goal(_QUERY, text, ()),
     "pipeline.signals.identifiers.phrases": phrases,
     "pipeline.signals.read.read": lambda text: read(_request(text)),
     "memories.extraction.exclusive.alternatives": lambda text: alternatives(f"always answer in german {text}"),

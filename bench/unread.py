@@ -19,6 +19,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "catalog.bounded.CountedTokenizer.count": "hands over to its tokenizer",
         "catalog.images.price": "a rule of the catalog's, checked when it is read",
         "catalog.unknown_model.log_once": "writes catalog.unknown_model.warning",
+        "dialects.closing.continued": "parses messages and writes them, as dialects.registry.parse and the dialects do",
         "dialects.merging.merge_by_role": _OF_CODE,
         "dialects.plain.sent": _OF_CODE,
         "dialects.registry.dialect": "compared with four names",

@@ -18,7 +18,7 @@ import pytest
 from germane import sync
 from germane.access import keyring
 from germane.api import agent as agents
-from germane.api import agent_blocks, agent_memories
+from germane.api import agent_blocks, agent_delegations, agent_memories, agent_tasks
 from germane.api import germane as front
 from germane.api.loop_thread import Loop
 from germane.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
@@ -35,6 +35,8 @@ TWINS = [
     (agents.Agent, sync.Agent),
     (agent_memories.Recollections, sync.Recollections),
     (agent_blocks.MemoryBlocks, sync.MemoryBlocks),
+    (agent_tasks.TaskStack, sync.TaskStack),
+    (agent_delegations.Delegations, sync.Delegations),
     (keyring.Keyring, sync.Keyring),
 ]
 

@@ -22,6 +22,7 @@ from germane.memories.llm_extraction.queue import ExtractionQueue
 from germane.memories.reader import MemoryReader
 from germane.ports.inventory import Inventory
 from germane.ports.journal import Journal
+from germane.tasks.reader import TaskReader
 from germane.transfer.stored import Contents, Owned, Reach
 from germane.types.inventory import AgentPage
 from germane.types.query import Filters
@@ -48,6 +49,8 @@ class ScopedStore(Protocol):
     def blocks(self) -> BlockReader: ...
     @property
     def graph(self) -> GraphReader: ...
+    @property
+    def tasks(self) -> TaskReader: ...
     @property
     def inventory(self) -> Inventory: ...
     @property

@@ -22,6 +22,7 @@ from germane.api import germane as front
 from germane.api.blocking_agent import Agent, Recollections
 from germane.api.blocking_blocks import MemoryBlocks
 from germane.api.blocking_keyring import Keyring
+from germane.api.blocking_tasks import Delegation, Delegations, TaskStack
 from germane.api.embedder_argument import EmbedderArgument
 from germane.api.export import Exported
 from germane.api.llm_argument import LLMArgument
@@ -43,7 +44,7 @@ from germane.text.secrets.screen import SecretPolicy
 from germane.types.inventory import AgentPage
 from germane.types.scope import Scope
 
-__all__ = ["Agent", "Germane", "Keyring", "MemoryBlocks", "Recollections"]
+__all__ = ["Agent", "Delegation", "Delegations", "Germane", "Keyring", "MemoryBlocks", "Recollections", "TaskStack"]
 
 
 class Germane:

@@ -22,16 +22,19 @@ TWINS: Mapping[str, frozenset[str]] = {
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "ClientBlocks": frozenset({"grpc.blocking_blocks", "grpc.client_blocks"}),
     "EventLog": frozenset({"api.agent_events", "api.blocking_events"}),
+    "Delegation": frozenset({"api.blocking_tasks", "api.delegation"}),
+    "Delegations": frozenset({"api.agent_delegations", "api.blocking_tasks"}),
     "Germane": frozenset({"api.germane", "sync"}),
     "KnownGraph": frozenset({"api.agent_graph", "api.blocking_graph"}),
     "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),
     "MemoryBlocks": frozenset({"api.agent_blocks", "api.blocking_blocks"}),
     "Patterns": frozenset({"api.agent_graph", "api.blocking_graph"}),
     "Recollections": frozenset({"api.agent_memories", "api.blocking_agent"}),
+    "TaskStack": frozenset({"api.agent_tasks", "api.blocking_tasks"}),
 }
 """Classes that exist twice on purpose, once to await and once blocking, with the modules that define them."""
 
-MAX_ROOT_ENTRIES = 37
+MAX_ROOT_ENTRIES = 38
 MAX_PURPOSE = 128
 """Characters of the first sentence of a package."""
 

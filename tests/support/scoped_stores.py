@@ -24,6 +24,7 @@ from germane.ports.embedder import Embedder
 from germane.search.hit import Found, Hit
 from germane.search.relevance import shipped
 from germane.store import ScopedStore
+from germane.tasks.view import TaskView
 from germane.testing.builders import MOMENT
 from germane.testing.hashed import Hashed
 from germane.testing.stored import a_memory, an_event
@@ -90,6 +91,11 @@ class _Blocks:
         return Found()
 
 
+class _Tasks:
+    async def view(self, session: str, id: str | None = None) -> TaskView | None:
+        return None
+
+
 class _Journal:
     async def commit(self, plan: Any) -> Any:
         raise NotImplementedError
@@ -105,6 +111,7 @@ class Kept:
     events: Any = field(default_factory=_Events)
     blocks: Any = field(default_factory=_Blocks)
     graph: Any = None
+    tasks: Any = field(default_factory=_Tasks)
     inventory: Any = None
     journal: Any = field(default_factory=_Journal)
 

@@ -11,13 +11,16 @@ from typing import Any, overload
 
 from germane.api.agent_blocks import MemoryBlocks
 from germane.api.agent_contents import AgentContents
+from germane.api.agent_delegations import Delegations
 from germane.api.agent_events import EventLog
 from germane.api.agent_graph import KnownGraph
 from germane.api.agent_memories import Recollections
+from germane.api.agent_tasks import TaskStack
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.builder.builder import Builder
 from germane.api.builder.building import Building
 from germane.api.check_messages import listed
+from germane.api.delegation import Delegation
 from germane.api.digest import MemoryDigest, digest_of, without_directive
 from germane.api.extract import extract
 from germane.api.extraction_worker import ExtractionRun
@@ -46,7 +49,9 @@ from germane.types.strategy import Strategy
 __all__ = ["Agent"]
 
 Raw = Mapping[str, Any] | Message
-_NO_MEMORIES = frozenset({"activity", "additional", "archival", "block", "conversation", "entity", "pattern", "relation"})
+_NO_MEMORIES = frozenset(
+    {"activity", "additional", "archival", "block", "conversation", "entity", "pattern", "relation", "task"}
+)
 """Categories of items whose retrievals aren't counted."""
 
 
@@ -61,6 +66,8 @@ class Agent(AgentContents):
         self.blocks = MemoryBlocks(parts, scope)
         self.events = EventLog(parts, scope, self._archetype)
         self.graph = KnownGraph(parts, scope)
+        self.tasks = TaskStack(parts, scope)
+        self.delegations = Delegations(parts, scope, lambda child: Agent(parts, child).assemble)
 
     async def assemble(
         self,
@@ -81,6 +88,7 @@ class Agent(AgentContents):
         like: str | None = None,
         system: System | None = None,
         blocks: Sequence[str] = (),
+        task: str | bool | None = None,
     ) -> Context:
         """Returns the messages with what the model needs to know, within its token budget, before the deadline.
 
@@ -92,7 +100,9 @@ class Agent(AgentContents):
         default is the strategy's. `like` names a listed model whose profile `model` gets, and `window` replaces its window
         (tokens). `system` is your own system prompt beside the messages: a text, Anthropic's text blocks, or Gemini's system
         instruction. It comes back in `system`, behind germane's text, or as the first of your messages for OpenAI. `blocks` are
-        labels or ids of memory blocks that this request refers to: they are shown as well as those of every context.
+        labels or ids of memory blocks that this request refers to: they are shown as well as those of every context. Where the
+        session has a task stack (`agent.tasks`), it is in the context; `task` is the id of the task that this request works on
+        (default: the current one), False leaves the stack out.
 
         Raises `InvalidInput` for arguments that can't be used, and nothing else. A fault of germane's own gives less context;
         `metadata.fallback_reason` and `trace` hold the reason.
@@ -115,11 +125,35 @@ class Agent(AgentContents):
             like=like,
             system=system,
             blocks=blocks,
+            task=task,
         )
         context = await self._parts.engine.assemble(request, self._scoped(scope), plan, began)
         self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category not in _NO_MEMORIES])
         self._parts.injections.note(scope)
         return context
+
+    async def delegate(
+        self,
+        task: str,
+        mode: str = "brief",
+        *,
+        model: str,
+        session: str | None = None,
+        messages: Sequence[Raw] | None = None,
+        max_tokens: int = 2000,
+        provider: str | None = None,
+        filters: Filters | None = None,
+        scope: Scope | None = None,
+        deadline: float | None = 5.0,
+    ) -> Delegation:
+        """Gives a task to another agent, and returns the messages for it. `session` is the parent's. Modes: `isolated` (the
+        task and the directive), `fork` (the parent's `messages` as they are, open tool calls closed, then the task) and `brief`
+        (what the parent's stack, history and memories hold for the task, in at most `max_tokens` tokens). The task is a frame
+        below the parent's current one until `complete` brings its result back. `filters` and `scope` narrow what the
+        other agent sees. Raises `InvalidInput`, also beyond the settings `delegation_depth` and `delegations`, and
+        `NotPermitted` where the other agent would see more than the parent."""
+        begin = partial(self.delegations.begin, task, mode=mode, model=model, session=session, messages=messages)
+        return await begin(max_tokens=max_tokens, provider=provider, filters=filters, scope=scope, deadline=deadline)
 
     def builder(self) -> Builder:
         """Returns a builder of whole requests: instructions, blocks, tools and their rules, history, what is remembered."""

@@ -71,6 +71,7 @@ def build_request(
     like: str | None = None,
     system: System | None = None,
     blocks: Sequence[str] = (),
+    task: str | bool | None = None,
 ) -> Request:
     """Checks every argument and returns the request. Raises `InvalidInput` for the first argument that can't be used. The
     messages are parsed last."""
@@ -114,7 +115,21 @@ def build_request(
         like=like,
         blocks=tuple(dict.fromkeys(label_key(one, f"blocks[{index}]") for index, one in enumerate(named))),
         has_system=own is not None,
+        task=_task(task, scope),
     )
+
+
+def _task(task: object, scope: Scope) -> str | bool | None:
+    """Raises `InvalidInput` for what names no task, and for a task without a session."""
+    if task is None or isinstance(task, bool):
+        wanted: bool | str | None = task
+    else:
+        wanted = text("task", task, ID)
+        if not wanted.strip():
+            raise InvalidInput("task is blank: give a task's id, True, False or None")
+    if wanted and scope.session is None:
+        raise InvalidInput("task needs a session: name the conversation that the task belongs to")
+    return wanted
 
 
 def named_model(model: object) -> str:

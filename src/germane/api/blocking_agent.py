@@ -14,6 +14,7 @@ from germane.api.arguments import System
 from germane.api.blocking_blocks import MemoryBlocks
 from germane.api.blocking_events import EventLog
 from germane.api.blocking_graph import KnownGraph
+from germane.api.blocking_tasks import Delegation, Delegations, TaskStack
 from germane.api.builder.built_request import BuiltRequest
 from germane.api.builder.steps import BuilderSteps
 from germane.api.consolidating import Consolidated
@@ -61,6 +62,8 @@ class Agent:
         self.blocks = MemoryBlocks(awaited.blocks, loop)
         self.events = EventLog(awaited.events, loop)
         self.graph = KnownGraph(awaited.graph, loop)
+        self.tasks = TaskStack(awaited.tasks, loop)
+        self.delegations = Delegations(awaited.delegations, loop)
 
     def __repr__(self) -> str:
         return repr(self._awaited)
@@ -84,6 +87,7 @@ class Agent:
         like: str | None = None,
         system: System | None = None,
         blocks: Sequence[str] = (),
+        task: str | bool | None = None,
     ) -> Context:
         return self._call(
             self._awaited.assemble,
@@ -103,6 +107,34 @@ class Agent:
             like=like,
             system=system,
             blocks=blocks,
+            task=task,
+        )
+
+    def delegate(
+        self,
+        task: str,
+        mode: str = "brief",
+        *,
+        model: str,
+        session: str | None = None,
+        messages: Sequence[Raw] | None = None,
+        max_tokens: int = 2000,
+        provider: str | None = None,
+        filters: Filters | None = None,
+        scope: Scope | None = None,
+        deadline: float | None = 5.0,
+    ) -> Delegation:
+        return self.delegations.begin(
+            task,
+            mode=mode,
+            model=model,
+            session=session,
+            messages=messages,
+            max_tokens=max_tokens,
+            provider=provider,
+            filters=filters,
+            scope=scope,
+            deadline=deadline,
         )
 
     def builder(self) -> Builder:

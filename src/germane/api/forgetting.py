@@ -34,6 +34,7 @@ def _with(receipt: Receipt, more: Receipt) -> Receipt:
         event_ids=receipt.event_ids + more.event_ids,
         block_ids=receipt.block_ids + more.block_ids,
         graph_ids=receipt.graph_ids + more.graph_ids,
+        task_ids=receipt.task_ids + more.task_ids,
         checked=checked,
     )
 

@@ -21,6 +21,7 @@ from germane.memories.memory import Memory
 from germane.pipeline.background import Background
 from germane.search.unit import Analysis, analysed_parts
 from germane.store import Store
+from germane.tasks.frame import TaskFrame
 from germane.transfer.parse import Header, parse_line, read_line
 from germane.transfer.placed import Placed
 from germane.transfer.restore import (
@@ -33,7 +34,8 @@ from germane.transfer.restore import (
     restore_tombstones,
 )
 from germane.transfer.restore_graph import restore_entities, restore_patterns, restore_relations
-from germane.transfer.stored import Owned, Owner, Reach, SessionRecord, StoredBlock, StoredDirective, Thing
+from germane.transfer.restore_tasks import restore_stacks, restore_tasks
+from germane.transfer.stored import Owned, Owner, Reach, SessionRecord, StoredBlock, StoredDirective, StoredStack, Thing
 from germane.transfer.stored_graph import StoredEntity, StoredPattern, StoredRelation
 from germane.types.candidate import LONG
 from germane.types.inventory import Tombstone
@@ -66,6 +68,9 @@ class Restored:
     entities: int = 0
     relations: int = 0
     patterns: int = 0
+    tasks: int = 0
+    task_stacks: int = 0
+    """Sessions whose stack was restored."""
     tombstones: int = 0
     known: int = 0
     forgotten: int = 0
@@ -185,7 +190,9 @@ class _Restoring:
             return Owned(moved, replace(thing, relation=replace(thing.relation, user=user)))
         if isinstance(thing, StoredPattern):
             return Owned(moved, replace(thing, pattern=replace(thing.pattern, user=user)))
-        return Owned(moved, replace(thing, user=user) if isinstance(thing, Memory | Event | ArchivalEntry) else thing)
+        return Owned(
+            moved, replace(thing, user=user) if isinstance(thing, Memory | Event | ArchivalEntry | TaskFrame) else thing
+        )
 
     async def _take(self, number: int, owned: Owned) -> None:
         """Adds the thing to its batch; what doesn't belong into the same batch begins another one."""
@@ -249,6 +256,10 @@ class _Restoring:
                 return "relations", restore_relations(things, strict=self._strict)
             case StoredPattern():
                 return "patterns", restore_patterns(things, strict=self._strict)
+            case TaskFrame():
+                return "tasks", restore_tasks(things, strict=self._strict)
+            case StoredStack():
+                return "task_stacks", restore_stacks(things)
             case Tombstone():
                 return "tombstones", restore_tombstones(things, ownerless=owner.org is None)
         record, session = self._session, things[0].session
@@ -288,6 +299,8 @@ def _size(thing: Thing) -> int:
         return 500 * len(thing.mentions)
     if isinstance(thing, StoredRelation):
         return 500 * len(thing.refs)
+    if isinstance(thing, TaskFrame):
+        return len(thing.result or "")
     return len(thing.text) if isinstance(thing, Event | Memory | ArchivalEntry) else 0
 
 

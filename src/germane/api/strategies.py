@@ -20,6 +20,7 @@ _STATED = (
     SourcePlan(name="directive"),
     SourcePlan(name="structured", limit=20),
     SourcePlan(name="blocks", limit=100),
+    SourcePlan(name="tasks", limit=100),
     SourcePlan(name="memories", limit=60),
     SourcePlan(name="archive", limit=20),
 )

@@ -48,6 +48,7 @@ from germane.settings.settings import Settings, read_toml
 from germane.store import Store
 from germane.stores.sqlite.known_models import known_dimension
 from germane.stores.sqlite.store import SqliteStore
+from germane.tasks.limits import DelegationLimits
 from germane.text.secrets.screen import SecretPolicy
 from germane.tokenizers.named import open_tokenizer
 
@@ -85,6 +86,7 @@ class Parts:
     clock: Clock
     secrets: SecretPolicy
     consent_timeout: float = 300.0
+    delegation: DelegationLimits = DelegationLimits()
     """Seconds in which a request for consent can be answered."""
     batch_references: BatchReferences = field(default_factory=BatchReferences)
     """The blocks that running exchanges refer to."""
@@ -193,6 +195,7 @@ async def wire(
         injections=InjectionWriter(store, engine.injections),
         blocks=BlockRoom(store, background),
         consent_timeout=settings.consent_timeout,
+        delegation=DelegationLimits(depth=settings.delegation_depth, open=settings.delegations),
         verifier=Verifier(store.keys, KeyUsage(store.keys, read_only=store.read_only), clock),
         background=background,
         clock=clock,

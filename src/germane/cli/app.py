@@ -48,6 +48,7 @@ from germane.cli.commands import (
     serve,
     show,
     stats,
+    task,
     update,
     users,
 )
@@ -200,6 +201,7 @@ app.command("consolidate", short_help="Bring the memories within a storage budge
 app.add_typer(block.app, name="block", short_help="Make, read, edit and share memory blocks.")
 app.add_typer(event.app, name="event", short_help="Record and list what an agent did.")
 app.add_typer(entity.app, name="entity", short_help="Keep people, places, things, and how they relate.")
+app.add_typer(task.app, name="task", short_help="Keep what an agent is doing as a stack of tasks.")
 app.command("directive", short_help="Set or print an agent's standing instructions.")(directive.directive)
 app.command("import", short_help="Import an export, conversations, or another product's memories.")(import_files.import_files)
 eval_group.app.command("fit", short_help="Fit the relevance model to labelled conversations or feedback.")(eval_fit.fit)
@@ -221,6 +223,7 @@ for _command in (
     *block.app.registered_commands,
     *event.app.registered_commands,
     *entity.app.registered_commands,
+    *task.app.registered_commands,
 ):
     _command.epilog = "The options of all commands, such as --db, --user and --json: germane --help"
 

@@ -37,18 +37,20 @@ class Receipt:
     """Ids of blocks and of archival entries."""
     graph_ids: tuple[str, ...] = ()
     """Ids of entities, relations and patterns: also of those that nothing but the other things mentioned."""
+    task_ids: tuple[str, ...] = ()
     dry_run: bool = False
     scrubbed: bool = False
     waiting_for: str = ""
     checked: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        return len(self.memory_ids) + len(self.event_ids) + len(self.block_ids) + len(self.graph_ids)
+        gone = (self.memory_ids, self.event_ids, self.block_ids, self.graph_ids, self.task_ids)
+        return sum(map(len, gone))
 
 
 def left_of(receipt: Receipt) -> Plan[Receipt]:
     """Looks for what is left of what was forgotten; the outcome is the receipt with the places in which nothing is."""
-    gone = (*receipt.memory_ids, *receipt.event_ids, *receipt.block_ids, *receipt.graph_ids)
+    gone = (*receipt.memory_ids, *receipt.event_ids, *receipt.block_ids, *receipt.graph_ids, *receipt.task_ids)
     found = yield from read(LeftOf(gone))
     return Decision((), replace(receipt, checked=tuple(place for place in found.checked if place not in found.holding)))
 
@@ -70,7 +72,8 @@ def forget(
     reason: str = "",
 ) -> Plan[Receipt]:
     """Forgets the memories and messages that match every criterion given; the outcome says which ones. With `dry_run` nothing
-    is written. `ids` are germane's ids, also of blocks, archival entries, entities, relations and patterns, or the caller's
+    is written. `ids` are germane's ids, also of blocks, archival entries, entities, relations, patterns and tasks (with all
+    below them), or the caller's
     message ids; an empty list selects nothing. `session`, `source_kind` and `channel` are those of the provenance.
 
     `everything`, or `user` as the only criterion, also removes the directive, the sessions, and the owner's name.
@@ -114,6 +117,7 @@ def forget(
         event_ids=found.event_ids,
         block_ids=found.block_ids,
         graph_ids=found.graph_ids,
+        task_ids=found.task_ids,
         dry_run=dry_run,
     )
     given = {name for name, value in named.items() if value is not None}
@@ -126,6 +130,7 @@ def forget(
         event_ids=found.event_ids,
         block_ids=found.block_ids,
         graph_ids=found.graph_ids,
+        task_ids=found.task_ids,
         session=ended,
         at=at,
         by=by,

@@ -156,12 +156,14 @@ class Remains:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """What `Select` found. `block_ids` are those of blocks and of archival entries, `graph_ids` those of entities, relations
-    and patterns: also of those that go with what was found, as nothing else mentions them."""
+    and patterns: also of those that go with what was found, as nothing else mentions them. `task_ids` include all frames
+    below."""
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
     block_ids: tuple[str, ...] = ()
     graph_ids: tuple[str, ...] = ()
+    task_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +231,7 @@ class Forget(Change):
     block_ids: tuple[str, ...] = ()
     graph_ids: tuple[str, ...] = ()
     """Of entities, relations and patterns."""
+    task_ids: tuple[str, ...] = ()
     session: str | None = None
     """A session whose records of what was injected are removed as a whole."""
     at: datetime

@@ -22,7 +22,7 @@ from germane.pipeline.pack.packing import Packing
 from germane.ports.tokenizer import Tokenizer
 from germane.types.amount import Cut, Need, TokenPrice, price_asked
 from germane.types.budget import Budget
-from germane.types.candidate import Scored
+from germane.types.candidate import Candidate, Scored
 from germane.types.context import Context, Metadata
 from germane.types.effort import price
 from germane.types.request import Request
@@ -35,7 +35,7 @@ PROPAGATED: tuple[type[BaseException], ...] = (KeyboardInterrupt, SystemExit, Ge
 """Exceptions that leave an assembly. Every other one ends in a fallback, also those that aren't an `Exception` (a panic of a
 compiled library)."""
 
-_FINE = frozenset({"no_query", "no_session", "no_vector", "unused"})
+_FINE = frozenset({"no_query", "no_session", "no_task", "no_vector", "unused"})
 """Reasons of a skipped source that has nothing to offer: the answer is complete without it."""
 
 
@@ -190,7 +190,7 @@ class Assembly:
         )
 
     def _metadata(self, warnings: tuple[str, ...]) -> Metadata:
-        items = [item for item in self.written.items if item.scored.candidate.block is None]
+        items = [item for item in self.written.items if counts_as_memory(item.scored.candidate)]
         packing = None if self.outcome is None else self.outcome.packing
         need = None if self.outcome is None else self.outcome.need
         budget = None if self.measured is None else self.measured.budget
@@ -244,11 +244,17 @@ class Assembly:
             yield f"the directive was left out: {packing.directive_left_out}"
         yield from self.standing.warnings
         yield from self._absent_blocks()
+        if isinstance(self.request.task, str) and self._skipped("tasks", "no_task"):
+            yield f"there is no task {self.request.task!r} in this session, which the request names"
         if self.directive is None:
             yield "the directive couldn't be read, and none is known of this scope yet: the answer goes without"
         budget = None if self.measured is None else self.measured.budget
         if budget is not None and budget.is_constrained and not budget.exceeds_window:
             yield f"only {budget.available} tokens are left to add anything"
+
+    def _skipped(self, name: str, reason: str) -> bool:
+        reports = () if self.gathered is None else self.gathered.reports
+        return any(report.name == name and report.reason == reason for report in reports)
 
     def _absent_blocks(self) -> Iterator[str]:
         """Names of blocks in the request that nothing was found for, where the blocks could be read."""
@@ -264,6 +270,11 @@ class Assembly:
         for name in named:
             if name not in known:
                 yield f"there is no block {name!r} here, which the request names"
+
+
+def counts_as_memory(candidate: Candidate) -> bool:
+    """Whether the item counts among what was found: blocks and the task stack are shown whatever is stored."""
+    return candidate.block is None and candidate.category != "task"
 
 
 def unanswered(reports: Sequence[SourceReport]) -> str:

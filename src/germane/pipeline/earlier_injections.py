@@ -73,12 +73,12 @@ class Standing:
         return tuple(item.handle for item in items if item.id in ids or (item.content_hash and item.content_hash in hashes))
 
     def opened(self, ranked: Sequence[Scored]) -> Standing:
-        """With the newest turn assembled anew, where one of these candidates is a block that doesn't stand yet: blocks are
-        shown at once, also while tools run."""
+        """With the newest turn assembled anew, where one of these candidates is a block or a task that doesn't stand yet: they
+        are shown at once, also while tools run."""
         if not self.closed or self.newest is None:
             return self
         ids = self.ids
-        if all(scored.candidate.block is None or scored.id in ids for scored in ranked):
+        if all(not _shown_at_once(scored.candidate) or scored.id in ids for scored in ranked):
             return self
         texts = tuple(text for text in self.texts if text.turn != self.newest.index)
         return replace(self, texts=texts, new=self.newest, replaces=True, closed=False)
@@ -98,6 +98,10 @@ class Standing:
             else:
                 new.append(scored)
         return new, tuple(out)
+
+
+def _shown_at_once(candidate: Candidate) -> bool:
+    return candidate.block is not None or (candidate.required and candidate.source == "tasks")
 
 
 NOTHING_STANDS = Standing()

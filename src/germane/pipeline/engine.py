@@ -23,7 +23,7 @@ from germane.catalog.unknown_model import log_once
 from germane.clock import Clock, zone
 from germane.dialects.shaping import shaping
 from germane.pipeline.admission_queue import AdmissionQueue, Overloaded, Slot
-from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Measured, Outcome, unanswered
+from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Measured, Outcome, counts_as_memory, unanswered
 from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
@@ -47,6 +47,7 @@ from germane.pipeline.pack.hasty import pack_hastily
 from germane.pipeline.pack.pack import pack, trim, withhold
 from germane.pipeline.pack.packing import Packing
 from germane.pipeline.result_cache import ResultCache
+from germane.pipeline.running_task import NO_TASK, RunningTask, running_task
 from germane.pipeline.score.floor import min_relevance, split_at_floor
 from germane.pipeline.score.need import assess_need
 from germane.pipeline.score.same_thing import once
@@ -68,7 +69,7 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Engine"]
 
-_NOT_SEARCHING = frozenset({"blocks", "continuity", "directive", "events", "history", "recent", "structured"})
+_NOT_SEARCHING = frozenset({"blocks", "continuity", "directive", "events", "history", "recent", "structured", "tasks"})
 """Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
 answers the question."""
 
@@ -191,7 +192,8 @@ class Engine:
             said, since = RequestContents(request.messages), self.directive_cache.changes
             searching = slot is None or not slot.skip_search
             depth = search_depth(budget.available, assembly.price, min_relevance(strategy))
-            gathering = self._gather(request, store, strategy, deadline, guard, said, depth, searching=searching)
+            task = await running_task(request, store, strategy, deadline, guard)
+            gathering = self._gather(request, store, strategy, deadline, guard, said, depth, task, searching=searching)
             if appends:
                 earlier = self.injections.stand(assembly, store, guard, deadline, self.nonce_key)
                 answers, (standing, report) = await asyncio.gather(gathering, earlier)
@@ -207,6 +209,8 @@ class Engine:
             return
         with assembly.stage("score", deadline):
             ranked = self._rank(assembly, gathered, candidates, deadline)
+            kept, elsewhere = task.separate(ranked.kept)
+            ranked = ranked._replace(kept=kept)
             standing = standing.opened(ranked.kept)
             new, standing_already = standing.separate(ranked.kept)
         with assembly.stage("pack", deadline):
@@ -216,11 +220,11 @@ class Engine:
             passed, standing = await self._gate(assembly, packing, standing, store, deadline, guard)
             if passed is not packing:
                 packing = passed if assembly.hurried else trim(passed, budget.available - standing.cost, layout)
-            packing = replace(packing, refused=(*packing.refused, *standing_already))
+            packing = replace(packing, refused=(*packing.refused, *standing_already, *elsewhere))
         with assembly.stage("write", _NEVER):
             written = layout.write(packing.directive, packing.chosen)
         seen = replace(gathered, candidates=())
-        found = sum(item.candidate.block is None for item in ranked.kept) + len(gathered.unread)
+        found = sum(counts_as_memory(item.candidate) for item in ranked.kept) + len(gathered.unread)
         outcome = Outcome(gathered=seen, available=found, packing=packing, written=written, standing=standing, need=ranked.need)
         assembly.finish(outcome)
         if assembly.level == 0:
@@ -308,17 +312,16 @@ class Engine:
         guard: Guard,
         said: RequestContents,
         depth: SearchDepth,
+        task: RunningTask = NO_TASK,
         *,
         searching: bool = True,
     ) -> Gathered:
-        wait = deadline.answer is None
+        asked = partial(sources, store, strategy, self.sources, blocks=request.blocks, tasks=task.read)
         return await gather(
-            read(request),
+            task.joined(read(request), request.messages),
             store,
             strategy,
-            sources(
-                store, strategy, self.sources, wait=wait, said=said, depth=depth, searching=searching, blocks=request.blocks
-            ),
+            asked(wait=deadline.answer is None, said=said, depth=depth, searching=searching),
             embedder=self.embedder,
             ends=deadline.gathered,
             clock=self.clock,

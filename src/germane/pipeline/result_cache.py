@@ -75,7 +75,7 @@ class ResultCache:
         key = (
             *(request.scope, revision, repr(strategy), request.model, request.provider, moment),
             *(request.query, request.max_tokens, request.filters, digest.digest()),
-            *(request.effort, request.like, request.window, request.beside, request.reserve, request.blocks),
+            *(request.effort, request.like, request.window, request.beside, request.reserve, request.blocks, request.task),
         )
         hash(key)
         return key

@@ -11,6 +11,8 @@ llm = "openai:gpt-4o-mini"       # GERMANE_LLM; extracts memories in the backgro
 llm_tokens_per_day = 500000      # GERMANE_LLM_TOKENS_PER_DAY; by default as many as there is work for
 archetype = "coding"             # GERMANE_ARCHETYPE; whose extractors read what is recorded; default: none
 consent_timeout = 300            # GERMANE_CONSENT_TIMEOUT; seconds in which consent to an edit of a block can be given
+delegation_depth = 3             # GERMANE_DELEGATION_DEPTH; how many delegations of tasks may lie within one another
+delegations = 16                 # GERMANE_DELEGATIONS; how many delegated tasks of one session may run at the same time
 relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
 
 [models."my-model"]              # fields as in the model catalog
@@ -47,6 +49,7 @@ from typing import Any
 from germane.errors import InvalidInput, MissingExtra
 from germane.settings.parsing import choice
 from germane.settings.serving import ServiceSettings
+from germane.tasks.limits import MAX_DEPTH, MAX_OPEN
 from germane.text.secrets.screen import POLICIES, SecretPolicy, secret_policy
 
 __all__ = ["Settings", "read_service_settings", "read_toml"]
@@ -68,6 +71,8 @@ _PLAIN = (
     "relevance",
     "archetype",
     "consent_timeout",
+    "delegation_depth",
+    "delegations",
 )
 """The settings of the table `[germane]`."""
 _YEAR = 366 * 86_400
@@ -93,6 +98,9 @@ class Settings:
     """The name of the archetype whose extractors read what is recorded."""
     consent_timeout: int = 300
     """Seconds in which a request for consent to an edit of a block can be answered."""
+    delegation_depth: int = 3
+    delegations: int = 16
+    """How deep tasks may be delegated, and how many delegated tasks of a session may run at the same time."""
     llm_access: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Addresses and keys of LLMs by the names of their variables; never shown."""
     relevance: Path | None = None
@@ -120,6 +128,7 @@ class Settings:
         extraction, entities = given.pop("extraction", None), given.pop("entities", None)
         tokens = given.pop("llm_tokens_per_day", None)
         timeout = given.pop("consent_timeout", None)
+        depth, running = given.pop("delegation_depth", None), given.pop("delegations", None)
         for value, setting in given.values():
             if not isinstance(value, str):
                 raise InvalidInput(f"{setting} must be a string, not {type(value).__name__}")
@@ -131,6 +140,8 @@ class Settings:
             llm=(given["llm"][0] or None) if "llm" in given else None,
             llm_tokens_per_day=None if tokens is None else _count(*tokens),
             consent_timeout=300 if timeout is None else _count(*timeout, maximum=_YEAR),
+            delegation_depth=3 if depth is None else _count(*depth, maximum=MAX_DEPTH),
+            delegations=16 if running is None else _count(*running, maximum=MAX_OPEN),
             llm_access={name: environ[name] for name in _LLM_ACCESS if environ.get(name)} if environ else {},
             nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,
             secrets="redact" if secrets is None else secret_policy(choice(*POLICIES)(*secrets)),

@@ -45,6 +45,7 @@ from germane.testing.memory_contract import MemoryContract
 from germane.testing.queue_contract import QueueContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
+from germane.testing.task_contract import TaskContract
 from germane.testing.transfer_contract import TransferContract
 from germane.types.plan import Plan, read
 from germane.types.query import Filters
@@ -57,6 +58,7 @@ EMBEDDER = Hashed()
 class StoreContract(
     MemoryContract,
     EventContract,
+    TaskContract,
     ForgetContract,
     ScopeContract,
     KeyContract,

@@ -17,10 +17,12 @@ from germane.blocks.entry import ArchivalEntry
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
+from germane.tasks.frame import TaskFrame
 from germane.transfer.block_line import block_line
 from germane.transfer.graph_line import graph_line
-from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredBlock, StoredDirective, Thing
+from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredBlock, StoredDirective, StoredStack, Thing
 from germane.transfer.stored_graph import StoredEntity, StoredPattern, StoredRelation
+from germane.transfer.task_line import stack_line, task_line
 from germane.types.candidate import Provenance
 from germane.types.inventory import Tombstone
 
@@ -34,7 +36,7 @@ _UNSAFE = re.compile(
 )
 _HOLDS = (
     *("directives", "memories", "contradictions", "blocks", "entries", "sessions", "messages"),
-    *("entities", "relations", "patterns", "tombstones"),
+    *("entities", "relations", "patterns", "tasks", "task_stacks", "tombstones"),
 )
 _PROVENANCE = tuple(field.name for field in fields(Provenance))
 _NOT_WRITTEN = frozenset({"id", "kind", "content", "user", "secrets", "near_duplicates"})
@@ -87,6 +89,10 @@ def _parts(thing: Thing) -> tuple[str, dict[str, Any]]:
             return graph_line(thing)
         case ContradictionRecord():
             return "contradiction", {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
+        case TaskFrame():
+            return "task", task_line(thing)
+        case StoredStack():
+            return "task_stack", stack_line(thing)
         case Tombstone():
             return "tombstone", {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
 

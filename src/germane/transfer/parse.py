@@ -29,6 +29,7 @@ from germane.transfer.block_line import parsed_block
 from germane.transfer.graph_line import parsed_entity, parsed_pattern, parsed_relation
 from germane.transfer.line import FORMAT, VERSION
 from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective, Thing
+from germane.transfer.task_line import parsed_stack, parsed_task
 from germane.types.candidate import Provenance
 from germane.types.extent import bounded
 from germane.types.inventory import Tombstone
@@ -39,7 +40,7 @@ from germane.types.scope import Scope
 __all__ = ["MEMORY_FIELDS", "Header", "parse_line", "read_line"]
 
 _ROLES = ("", "user", "assistant", "system", "tool")
-_TOMBSTONES = ("memory", "message", "block", "entity", "relation", "pattern")
+_TOMBSTONES = ("memory", "message", "block", "entity", "relation", "pattern", "task")
 _COUNTS = 1 << 53
 _HASHES = 1 << 63
 
@@ -143,6 +144,14 @@ def _entry(line: Mapping[str, Any], owner: Owner) -> Thing:
 
 def _block(line: Mapping[str, Any], owner: Owner) -> Thing:
     return parsed_block(line, owner)
+
+
+def _task(line: Mapping[str, Any], owner: Owner) -> Thing:
+    return parsed_task(line, owner)
+
+
+def _stack(line: Mapping[str, Any], _: Owner) -> Thing:
+    return parsed_stack(line)
 
 
 def _session(line: Mapping[str, Any], _: Owner) -> Thing:
@@ -359,6 +368,8 @@ _THINGS: Mapping[str, Callable[[Mapping[str, Any], Owner], Thing]] = MappingProx
         "entity": parsed_entity,
         "relation": parsed_relation,
         "pattern": parsed_pattern,
+        "task": _task,
+        "task_stack": _stack,
         "tombstone": _tombstone,
     }
 )

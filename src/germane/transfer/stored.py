@@ -14,11 +14,13 @@ from germane.errors import InvalidInput
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
+from germane.tasks.branching import TaskBranch, TaskCheckpoint
+from germane.tasks.frame import TaskFrame
 from germane.transfer.stored_graph import StoredEntity, StoredPattern, StoredRelation
 from germane.types.inventory import Tombstone
 from germane.types.scope import Scope
 
-__all__ = ["Contents", "Owned", "Owner", "Reach", "SessionRecord", "StoredBlock", "StoredDirective", "Thing"]
+__all__ = ["Contents", "Owned", "Owner", "Reach", "SessionRecord", "StoredBlock", "StoredDirective", "StoredStack", "Thing"]
 
 
 class Owner(NamedTuple):
@@ -81,12 +83,14 @@ class Contents:
     entities: int = 0
     relations: int = 0
     patterns: int = 0
+    tasks: int = 0
+    task_stacks: int = 0
     latest: datetime | None = None
 
     @property
     def total(self) -> int:
         stored = self.directives + self.memories + self.contradictions + self.sessions + self.messages
-        stored += self.entities + self.relations + self.patterns
+        stored += self.entities + self.relations + self.patterns + self.tasks + self.task_stacks
         return stored + self.blocks + self.entries + self.tombstones
 
 
@@ -119,6 +123,17 @@ class StoredBlock:
     shares: tuple[Share, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredStack:
+    """Where the tasks of one session stand: its running branch, how often it moved, its branches and checkpoints."""
+
+    session: str
+    branch: str
+    moves: int = 0
+    branches: tuple[TaskBranch, ...] = ()
+    checkpoints: tuple[TaskCheckpoint, ...] = ()
+
+
 GraphThing = StoredEntity | StoredRelation | StoredPattern
 Thing = (
     StoredDirective
@@ -128,6 +143,8 @@ Thing = (
     | ArchivalEntry
     | SessionRecord
     | Event
+    | TaskFrame
+    | StoredStack
     | Tombstone
     | GraphThing
 )
@@ -135,7 +152,8 @@ Thing = (
 
 class Owned(NamedTuple):
     """A stored thing and its owner. Of one owner the directive comes first, then the memories, the contradictions
-    between them, the blocks, the archival entries, each session with its messages by position, and the tombstones."""
+    between them, the blocks, the archival entries, each session with its messages by position, the tasks by the time they were
+    made, where each session stands with them, and the tombstones."""
 
     owner: Owner
     thing: Thing

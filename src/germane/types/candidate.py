@@ -46,9 +46,12 @@ Reason = Literal[
     "withdrawn",
     "already_shown",
     "turn_kept",
+    "other_task",
+    "task_share",
 ]
 """`already_shown`: the item stands in a text injected for an earlier turn. `turn_kept`: nothing is added, because the newest
-turn has its text already (INJECT-6)."""
+turn has its text already (INJECT-6). `other_task`: activity of a task that isn't the current one. `task_share`: the share of
+its role in the task stack was used up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +114,8 @@ class Candidate:
     """The type of the event, where the candidate is something done and not said, such as `file_read`; else empty."""
     outcome: str = ""
     """How the event ended, such as `success` or `failure`; empty where nobody said."""
+    task: str | None = None
+    """The id of the task that the event belongs to."""
     title: str = ""
     """A fact's key, or a title, with which `text` begins."""
     session: str | None = None

@@ -68,6 +68,7 @@ def _line(scored: Scored) -> str:
     parts, candidate = scored.breakdown, scored.candidate
     name = candidate.title if candidate.block is None else candidate.block.label
     what = candidate.category if candidate.block is None and candidate.graph is None else f"{candidate.category} {name!r}"
+    what += "".join(f" ({kind.removeprefix('task_')})" for kind in candidate.kinds if kind.startswith("task_"))
     return (
         f"#{scored.rank:<4} {scored.score:.4f} = relevance {parts.relevance:.4f} recency {parts.recency:.2f} "
         f"usefulness {parts.usefulness:.2f} confidence {parts.confidence:.2f} frequency {parts.frequency:.2f}  "

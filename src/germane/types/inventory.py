@@ -32,6 +32,8 @@ class Stats:
     entities: int = 0
     relations: int = 0
     patterns: int = 0
+    tasks: int = 0
+    """Tasks, whether they have ended or not."""
     oldest: datetime | None = None
     newest: datetime | None = None
     extracted: Mapping[str, int] = field(default_factory=dict, hash=False)
@@ -77,11 +79,11 @@ class AgentPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """What remains of a forgotten memory, message, block or archival entry (`what` is `block` for both), entity, relation or
-    pattern: no content."""
+    """What remains of a forgotten memory, message, block or archival entry (`what` is `block` for both), entity, relation,
+    pattern or task: its id, and no content."""
 
     id: str
-    what: Literal["memory", "message", "block", "entity", "relation", "pattern"]
+    what: Literal["memory", "message", "block", "entity", "relation", "pattern", "task"]
     at: datetime
     by: str = ""
     reason: str = ""

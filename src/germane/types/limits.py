@@ -43,6 +43,9 @@ __all__ = [
     "REMARK",
     "SECTIONS",
     "TAG",
+    "TASK_GOAL",
+    "TASK_RESULT",
+    "TASK_TITLE",
     "TOOLS",
     "TOOL_CHARACTERS",
     "VALUES",
@@ -122,6 +125,21 @@ BLOCK_TEXT = Limit(
     why="a block goes into prompts: this is some 25,000 tokens",
     instead="split it into several blocks",
 )
+TASK_GOAL = Limit(
+    maximum=4_000,
+    unit="characters",
+    of="the `goal` of a task, and what it is blocked by",
+    why="it is shown in every context of the task: this is some 1,000 tokens",
+    instead="keep the details in a message, a block or an archival entry",
+)
+TASK_RESULT = Limit(
+    maximum=100_000,
+    unit="characters",
+    of="the `result` of a task",
+    why="later tasks see its beginning; this is some 25,000 tokens",
+    instead="keep it as an archival entry, and point to that",
+)
+TASK_TITLE = Limit(maximum=200, unit="characters", of="the title of a task's artifact", why="it is a pointer, not a text")
 LIST_ITEMS = Limit(
     maximum=1_000,
     unit="entries",

@@ -51,5 +51,7 @@ class Request:
     """Tokens kept free for the answer, in place of BUD-3's."""
     blocks: tuple[str, ...] = ()
     """Labels or ids of memory blocks that the request refers to, so that they are shown too (BUILD-4)."""
+    task: str | bool | None = None
+    """The task to work on (TASK-2): None the session's current one, where it has one; a frame's id; False none."""
     has_system: bool = False
     """Whether the first of `messages` and `raw` is the caller's `system=` (INJECT-7)."""

@@ -40,6 +40,8 @@ LEFT_OUT: Mapping[str, str] = MappingProxyType(
         "superseded": "a newer fact superseded it",
         "withdrawn": "when the text was written, it could no longer be shown",
         "already_shown": "it stands in the text of an earlier turn",
+        "other_task": "it was done for another task than the current one",
+        "task_share": "the share of its role in the task stack was used up",
         "turn_kept": "the newest turn had its text already, and nothing is added to it",
     }
 )

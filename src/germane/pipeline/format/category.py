@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from germane.text.normal import normalised
 
-__all__ = ["ACTIVITY", "BLOCKS", "CONVERSATION", "TALK", "rank", "tag"]
+__all__ = ["ACTIVITY", "BLOCKS", "CONVERSATION", "TALK", "TASKS", "rank", "tag"]
 
 ACTIVITY, CONVERSATION = "activity", "conversation"
 _ORDER = ("procedural", "factual", "preference", "behavioral", "episodic")
@@ -17,6 +17,8 @@ _MAX_TAG = 40
 _MAX_READ = 512
 """Characters of a category that are looked at."""
 
+TASKS = "task"
+"""The frames of the task stack, which come right after the blocks."""
 BLOCKS = -1
 """The rank of memory blocks, which come first."""
 TALK = len(_ORDER) + 1
@@ -28,6 +30,8 @@ def rank(name: str) -> int:
     activity and conversation; the caller sorts them by name."""
     if name in (ACTIVITY, CONVERSATION):
         return TALK
+    if name == TASKS:
+        return BLOCKS
     return _ORDER.index(name) if name in _ORDER else len(_ORDER)
 
 

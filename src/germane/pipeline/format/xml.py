@@ -12,19 +12,24 @@
 </block:persona>
 </blocks>
 
+<tasks nonce="…">
+<task id="m1">Root goal: …</task>
+</tasks>
+
 <factual_memories nonce="…">
-<memory id="m1">…</memory>
+<memory id="m2">…</memory>
 </factual_memories>
 
 <conversation nonce="…">
-<message id="a2" time="2023-05-08T13:56Z" speaker="…">…</message>
+<message id="a3" time="2023-05-08T13:56Z" speaker="…">…</message>
 </conversation>
 
 What happened stands in `<activity_memories>` as `<memory id="a1" time="…" type="file_read" outcome="success">…</memory>`. The
 parts of entities, relations and patterns are attributes: `<memory id="m1" source="…" type="works_at" target="…"></memory>`.
 
 With all details (INJECT-8) a memory is `<memory id="…" confidence="0.90" score="0.812">` and a message has a score as its last
-attribute; the ids are the stored ones. Blocks stay as they are: their handle is `block:` and the label as it stands in the tag.
+attribute; the ids are the stored ones. Tasks and blocks stay as they are: the handle of a block is `block:` and the label as it
+stands in the tag.
 """
 
 from __future__ import annotations
@@ -33,7 +38,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from germane.pipeline.format.blocks import block_tag, write_block
-from germane.pipeline.format.category import BLOCKS, CONVERSATION, rank, tag
+from germane.pipeline.format.category import BLOCKS, CONVERSATION, TASKS, rank, tag
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
 from germane.pipeline.format.item_text import entity_properties, one_line
 from germane.pipeline.format.layout import RenderedLine, Section
@@ -73,6 +78,8 @@ class Xml:
         if candidate.block is not None:
             return Section("blocks", (BLOCKS, ""), f'<blocks nonce="{self._nonce}">', "</blocks>")
         category = candidate.category
+        if category == TASKS:
+            return Section(TASKS, (rank(TASKS), TASKS), f'<tasks nonce="{self._nonce}">', "</tasks>")
         section = self._sections.get(category)
         if section is None:
             name = tag(category, self._nonce)
@@ -85,6 +92,8 @@ class Xml:
         if candidate.block is not None:
             written = write_block(candidate.block, self._nonce, text=text)
             return RenderedLine(written, "", handle=f"block:{block_tag(candidate.block.label, self._nonce)}", scored=False)
+        if candidate.category == TASKS:
+            return RenderedLine('<task id="', f'">{escape_text(clean(text, self._nonce))}</task>', scored=False)
         known = self._openings.get(candidate.id)
         if known is None:
             known = self._openings[candidate.id] = self._opening(candidate)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from germane.pipeline.gather.activity import ActivitySource
 from germane.pipeline.gather.blocks import ArchiveSource, BlockSource
@@ -14,7 +14,9 @@ from germane.pipeline.gather.mentioned import EntityLookup
 from germane.pipeline.gather.merge import RequestContents
 from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
 from germane.pipeline.gather.source import BusySource, Source, SourceFactory
+from germane.pipeline.gather.tasks import TaskSource
 from germane.store import ScopedStore
+from germane.tasks.view import TaskView
 from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
@@ -24,7 +26,7 @@ __all__ = ["SOURCES", "sources"]
 
 SOURCES = (
     *("archive", "blocks", "continuity", "directive", "entities", "events", "history", "memories", "messages", "patterns"),
-    *("recent", "relations", "semantic", "structured"),
+    *("recent", "relations", "semantic", "structured", "tasks"),
 )
 """Names of the built-in sources."""
 
@@ -49,13 +51,14 @@ def sources(
     depth: SearchDepth = EVERYTHING,
     searching: bool = True,
     blocks: Sequence[str] = (),
+    tasks: Callable[[], TaskView | None] = lambda: None,
 ) -> dict[str, Source]:
     """The sources that the strategy plans, by name; a registered source replaces the built-in source of its name. The directive
     isn't a source here, as it is no candidate.
 
     `said` is what the request holds already. With `wait`, sources wait for a partition that is still being loaded. `depth` says
-    how far down a search has to look, `blocks` which blocks the request names. Without `searching`, for want of time, the
-    sources that search are replaced by `BusySource`.
+    how far down a search has to look, `blocks` which blocks the request names; `tasks` returns what was read of its task stack.
+    Without `searching`, for want of time, the sources that search are replaced by `BusySource`.
     """
     made: dict[str, Source] = {}
     lookup = EntityLookup(store, strategy.entity_types)
@@ -80,6 +83,8 @@ def sources(
                 made[plan.name] = RecentSource(store)
             case "continuity":
                 made[plan.name] = ContinuitySource(store, said)
+            case "tasks":
+                made[plan.name] = TaskSource(store, tasks)
             case "history":
                 made[plan.name] = HistorySource(store)
             case "events":

@@ -95,6 +95,7 @@ def from_event(
         role=event.role,
         event_type=event.type if event.typed else "",
         outcome=event.outcome,
+        task=event.task,
         session=event.session,
         session_started_at=event.session_started_at,
         session_number=event.session_number,

@@ -37,6 +37,7 @@ __all__ = ["Gathered", "SourceAttempt", "StartAttempt", "gather"]
 
 _VECTORLESS = frozenset(
     {"blocks", "continuity", "directive", "entities", "events", "history", "patterns", "recent", "relations", "structured"}
+    | {"tasks"}
 )
 """Sources that don't use the query's vector."""
 _TICK = 1e-6

@@ -15,6 +15,7 @@ from germane.pipeline.pack.eligibility import Eligibility
 from germane.pipeline.pack.exact import Offer, select
 from germane.pipeline.pack.greedy import GreedyQueue, Growth
 from germane.pipeline.pack.shares import CapUsage
+from germane.pipeline.pack.task_shares import place_tasks
 from germane.types.amount import TokenPrice, shown_value
 from germane.types.candidate import Chosen, LeftOut, Scored
 from germane.types.strategy import Strategy
@@ -84,6 +85,11 @@ class BudgetPacker:
         else:
             self._fill_greedily(state, again, None)
         state.usage.lenient = False
+
+    def fill_tasks(self, items: Sequence[Scored], available: int) -> None:
+        """Puts in the frames of the task stack, each within the share of its role of `available` tokens."""
+        if items:
+            place_tasks(self.state, self._eligibility.filter(items), available, self._layout)
 
     def grow(self) -> None:
         """Lets excerpts grow into the tokens left over, best item first: to the whole text, or as far as the tokens reach."""

@@ -13,6 +13,7 @@ from germane.pipeline.pack.cost import Layout, fit_directive
 from germane.pipeline.pack.eligibility import Eligibility
 from germane.pipeline.pack.packing import Packing
 from germane.pipeline.pack.shares import CapUsage
+from germane.pipeline.pack.task_shares import is_task, place_tasks
 from germane.types.candidate import LeftOut, Scored, Sensitivity
 from germane.types.strategy import Strategy
 
@@ -46,6 +47,11 @@ def pack_hastily(
     )
     eligibility, groups, misses = Eligibility(sensitivities), frozenset[str](), 0
     order = sorted(ranked, key=lambda item: (not item.candidate.required, item.rank))
+    tasks = [item for item in order if item.candidate.required and is_task(item.candidate)]
+    if tasks:
+        place_tasks(state, eligibility.filter(tasks), available, bounds)
+        groups |= {bounds.group(item.scored.candidate) for item in state.chosen}
+        order = [item for item in order if item not in tasks]
     for place, item in enumerate(order):
         candidate = item.candidate
         if not needed and not candidate.required:

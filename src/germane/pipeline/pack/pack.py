@@ -15,6 +15,7 @@ from germane.pipeline.pack.budget_packer import BudgetPacker
 from germane.pipeline.pack.cost import Layout, fit_directive
 from germane.pipeline.pack.eligibility import Eligibility
 from germane.pipeline.pack.packing import Packing
+from germane.pipeline.pack.task_shares import is_task
 from germane.types.amount import TokenPrice
 from germane.types.candidate import LeftOut, Scored, Sensitivity
 from germane.types.strategy import Strategy
@@ -45,7 +46,8 @@ def pack(
     directive, fixed, refused = fit_directive(directive, available, layout)
     eligibility = Eligibility(sensitivities)
     packer = BudgetPacker(available, fixed, layout, strategy, eligibility, stop, price, broad)
-    packer.fill(required)
+    packer.fill_tasks([item for item in required if is_task(item.candidate)], available)
+    packer.fill([item for item in required if not is_task(item.candidate)])
     packer.fill(others, together=packer.together)
     packer.grow()
     packing = Packing(

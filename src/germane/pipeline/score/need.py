@@ -17,7 +17,7 @@ from germane.types.unread import Unread
 __all__ = ["assess_need"]
 
 _UNSEARCHED = frozenset(
-    {"blocks", "continuity", "entities", "events", "history", "patterns", "recent", "relations", "structured"}
+    {"blocks", "continuity", "entities", "events", "history", "patterns", "recent", "relations", "structured", "tasks"}
 )
 """Sources that search no text, most of which offer the same whatever the question is."""
 _CURATED = FEATURES.index("curated")

@@ -30,8 +30,20 @@ from germane.stores.sqlite.graph_dump import graph_things
 from germane.stores.sqlite.graph_forget import GRAPH_TABLES
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.rows import Row, first, only, rows
+from germane.stores.sqlite.tasks import BRANCH, CHECKPOINT, branch_of, checkpoint_of, frames
 from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition
-from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredBlock, StoredDirective, Thing
+from germane.tasks.frame import TaskFrame
+from germane.transfer.stored import (
+    Contents,
+    Owned,
+    Owner,
+    Reach,
+    SessionRecord,
+    StoredBlock,
+    StoredDirective,
+    StoredStack,
+    Thing,
+)
 from germane.types.inventory import Tombstone
 
 __all__ = ["Dump"]
@@ -49,6 +61,7 @@ _CONTRADICTIONS = (
     " CROSS JOIN links l ON l.one = one.key AND l.kind = 'conflict' CROSS JOIN memories other ON other.key = l.other"
     " WHERE one.partition = ? ORDER BY l.id"
 )
+_STACKS = "SELECT session, branch, moves FROM task_heads WHERE partition = ? ORDER BY session"
 _SESSIONS = "SELECT key, id, next, length, started_at, last_at FROM sessions WHERE partition = ? ORDER BY key"
 
 
@@ -117,6 +130,8 @@ def _size(thing: Contents | Owned) -> int:
     match thing.thing if isinstance(thing, Owned) else None:
         case Event(text=text) | ArchivalEntry(text=text):
             return len(text)
+        case TaskFrame() as frame:
+            return len(frame.result or "")
         case StoredBlock() as stored:
             return len(stored.block.text) + sum(len(delta or b"") for _, delta in stored.versions)
     return 0
@@ -153,11 +168,12 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
     directives, memories, stones = (figures("count(*)", table)[0] for table in ("directives", "memories", "tombstones"))
     blocks, entries = (figures("count(*)", table)[0] for table in ("blocks", "archival_entries"))
     entities, relations, patterns = (figures("count(*)", table)[0] for table in GRAPH_TABLES)
+    tasks, stacks = (figures("count(*)", table)[0] for table in ("tasks", "task_heads"))
     own = f"(SELECT key FROM memories {inside})"
     contradictions = only(connection, f"SELECT count(*) FROM links WHERE kind = 'conflict' AND one IN {own}", bound)[0]
     sessions, messages, said = figures("count(*), total(length), max(last_at)", "sessions")
     times = [figures("max(updated_at)", "blocks")[0], figures("max(created_at)", "archival_entries")[0]]
-    times += [figures("max(updated_at)", table)[0] for table in GRAPH_TABLES]
+    times += [figures("max(updated_at)", table)[0] for table in (*GRAPH_TABLES, "tasks")]
     times += [said, figures("max(updated_at)", "memories")[0], figures("max(at)", "tombstones")[0]]
     return Contents(
         directives=directives,
@@ -171,6 +187,8 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
         entities=entities,
         relations=relations,
         patterns=patterns,
+        tasks=tasks,
+        task_stacks=stacks,
         latest=maybe_moment(max((time for time in times if time is not None), default=None)),
     )
 
@@ -195,6 +213,19 @@ def _things(connection: apsw.Connection, partition: int, owner: Owner) -> Iterat
         for row in rows(connection, f"{EVENT} WHERE e.session = ? ORDER BY e.position", (key,)):
             yield event_of(row, users)
     yield from graph_things(connection, partition, owner.user)
+    own = VisiblePartition(partition, owner.user, 0)
+    for key in [key for (key,) in rows(connection, "SELECT key FROM tasks WHERE partition = ? ORDER BY key", (partition,))]:
+        yield from frames(connection, own, "t.key = ?", (key,))
+    for session, branch, moves in list(rows(connection, _STACKS, (partition,))):
+        yield StoredStack(
+            session=shown(session),
+            branch=shown(branch),
+            moves=moves,
+            branches=tuple(map(branch_of, rows(connection, f"{BRANCH} AND session = ? ORDER BY name", (partition, session)))),
+            checkpoints=tuple(
+                map(checkpoint_of, rows(connection, f"{CHECKPOINT} AND session = ? ORDER BY name", (partition, session)))
+            ),
+        )
     for stone in rows(connection, _STONES, (to_json([partition]),)):
         yield _tombstone(stone)
 

@@ -23,24 +23,27 @@ from germane.stores.sqlite.links import delete_links
 from germane.stores.sqlite.memories import derived_keys, mark_stale
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import shrink
+from germane.stores.sqlite.task_forgetting import TASK_TABLES, drop_pointers, forget_tasks, selected_tasks
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import UNIT_TABLES, Domain, delete_units
 from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition, in_clause
 
 __all__ = ["TOMBSTONE_KINDS", "forget", "forget_whole", "ids_in_use", "left_of", "put_tombstones", "select"]
 
-TOMBSTONE_KINDS: dict[str, Literal["memory", "message", "block", "entity", "relation", "pattern"]] = {
+TOMBSTONE_KINDS: dict[str, Literal["memory", "message", "block", "entity", "relation", "pattern", "task"]] = {
     "memories": "memory",
     "events": "message",
     "blocks": "block",
     "entities": "entity",
     "relations": "relation",
     "patterns": "pattern",
+    "tasks": "task",
 }
 """What a tombstone stands for, by the domain in its row."""
-_NAMED_TABLES = ("memories", "events", "blocks", "archival_entries", *GRAPH_TABLES)
+_NAMED_TABLES = ("memories", "events", "blocks", "archival_entries", "tasks", *GRAPH_TABLES)
 _CONTENTS = (
     *(("memories", "partition"), ("sessions", "partition"), ("directives", "partition"), ("blocks", "partition")),
+    ("tasks", "partition"),
     *(("archival_entries", "partition"), ("block_shares", "grantee"), ("tombstones", "partition")),
     *((table, "partition") for table in GRAPH_TABLES),
 )
@@ -81,6 +84,10 @@ _PLACES = {
         for domain in ("memories", "events", "blocks")
     )
     + " LIMIT 1",
+    "tasks": (
+        f"SELECT 1 FROM tasks WHERE id IN {_IDS} UNION ALL SELECT 1 FROM task_branches WHERE current IN {_IDS}"
+        f" UNION ALL SELECT 1 FROM tasks t, json_each(t.artifacts) a WHERE json_extract(a.value, '$[0]') IN {_IDS} LIMIT 1"
+    ),
     "injected texts": f"SELECT 1 FROM injected_items WHERE item IN {_IDS} LIMIT 1",
 }
 """The places that hold anything of what is stored, each with the query that finds what is left."""
@@ -106,6 +113,7 @@ def select(connection: apsw.Connection, partition: VisiblePartition, read: Selec
         event_ids=events,
         block_ids=blocks,
         graph_ids=_graph(connection, partition, read, (*gone, *events, *blocks)),
+        task_ids=selected_tasks(connection, partition, read),
     )
 
 
@@ -119,6 +127,8 @@ def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], c
     _forget_blocks(transaction, partitions, change)
     for table, these in found.items():
         _bury(transaction, table, these, change)
+    forget_tasks(transaction, partitions, change)
+    drop_pointers(transaction, partitions, (*change.memory_ids, *change.event_ids, *change.block_ids, *change.task_ids))
     if change.session is not None:
         forget_sessions(transaction, partitions, change.session)
 
@@ -138,16 +148,16 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
     by, reason = (change.by, change.reason) if told else ("", "")
     sql = "SELECT DISTINCT s.grantee FROM block_shares s JOIN blocks b ON b.key = s.block WHERE b.partition = ?"
     grantees = [grantee for (grantee,) in rows(connection, sql, (partition.id,))]
-    graph = tuple(graph_of(connection, partition, None))
+    graph, tasks = tuple(graph_of(connection, partition, None)), selected_tasks(connection, partition, everything)
     said = {"at": change.at, "by": by, "reason": reason}
-    gone = Forget(memory_ids=memories, event_ids=events, block_ids=blocks, graph_ids=graph, **said)  # type: ignore[arg-type]
+    gone = Forget(memory_ids=memories, event_ids=events, block_ids=blocks, graph_ids=graph, task_ids=tasks, **said)  # type: ignore[arg-type]
     forget(transaction, (partition,), gone)
     for grantee in grantees:
         if not _holds(connection, grantee):
             _unname(connection, grantee)
     connection.execute("DELETE FROM block_shares WHERE grantee = ?", (partition.id,))
     connection.execute("DELETE FROM block_consents WHERE requester = ?", (partition.id,))
-    for table in ("directives", "injections", "sessions", "speakers"):
+    for table in ("directives", "injections", "sessions", "speakers", *TASK_TABLES):
         connection.execute(f"DELETE FROM {table} WHERE partition = ?", (partition.id,))
     _unname(connection, partition.id)
     transaction.near.drop(partition.id)

@@ -9,15 +9,17 @@ import apsw
 
 from germane.blocks.shown import block_hash, entry_hash, shown_id, stored_id
 from germane.stores.sqlite.blocks import seen_blocks
-from germane.stores.sqlite.encoding import to_json
+from germane.stores.sqlite.encoding import sensitivity_of, to_json
 from germane.stores.sqlite.graph_gate import graph_now
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 from germane.stores.sqlite.where_clauses import for_events, for_memories
+from germane.tasks.shown import stored_task, task_hash
 from germane.types.query import Filters
 
-__all__ = ["allowed_now", "archived_now"]
+__all__ = ["allowed_now", "archived_now", "tasks_now"]
 
+_SIGN = "@"
 _AMONG = "id IN (SELECT value FROM json_each(?))"
 
 
@@ -42,10 +44,32 @@ def allowed_now(
     wanted = to_json(ids)
     found: dict[str, int] = dict(rows(connection, sql, [wanted, *bound, wanted, *also]))
     rest = [id for id in ids if id not in found]
+    found |= tasks_now(connection, visible, user, [id for id in rest if _SIGN in id], filters.sensitivities)
+    rest = [id for id in rest if id not in found]
     if rest and "private" in filters.sensitivities:
         found |= archived_now(connection, visible, user, rest)
         rest = [id for id in rest if id not in found]
     return found | graph_now(connection, visible, rest, at=at, filters=gate) if rest else found
+
+
+def tasks_now(
+    connection: apsw.Connection,
+    visible: tuple[VisiblePartition, ...],
+    user: str | None,
+    names: Sequence[str],
+    sensitivities: Sequence[str],
+) -> dict[str, int]:
+    """Returns those of `names` (`tasks/shown.py`) that are frames of this user's own, at the present version or an earlier one:
+    what a text said of a task is how things stood then."""
+    own = [partition.id for partition in visible if partition.user == user]
+    named = {name: known for name in names if (known := stored_task(name)) is not None} if own else {}
+    if not named:
+        return {}
+    ids = to_json(sorted({id for id, _ in named.values()}))
+    sql = f"SELECT id, version, sensitivity FROM tasks WHERE {_AMONG} AND +partition = ?"
+    found = rows(connection, sql, (ids, own[0]))
+    versions = {id: version for id, version, level in found if sensitivity_of(level) in sensitivities}
+    return {name: task_hash(name) for name, (id, version) in named.items() if 0 < version <= versions.get(id, 0)}
 
 
 def archived_now(

@@ -25,7 +25,7 @@ __all__ = ["SqliteInventory", "agents_of", "owner_of"]
 _HOLDS = (
     "(EXISTS (SELECT 1 FROM memories WHERE partition = p.id) OR EXISTS (SELECT 1 FROM sessions WHERE partition = p.id)"
     " OR EXISTS (SELECT 1 FROM directives WHERE partition = p.id) OR EXISTS (SELECT 1 FROM blocks WHERE partition = p.id)"
-    " OR EXISTS (SELECT 1 FROM archival_entries WHERE partition = p.id)"
+    " OR EXISTS (SELECT 1 FROM archival_entries WHERE partition = p.id) OR EXISTS (SELECT 1 FROM tasks WHERE partition = p.id)"
     " OR EXISTS (SELECT 1 FROM entities WHERE partition = p.id) OR EXISTS (SELECT 1 FROM patterns WHERE partition = p.id))"
 )
 """Whether anything is stored in the partition `p`: its row stays when everything in it was forgotten by id."""
@@ -54,6 +54,7 @@ _KINDS = (
 _MESSAGES = "SELECT total(length), count(*), min(started_at), max(last_at) FROM sessions WHERE partition IN {}"
 _BLOCKS = "SELECT count(*), total(octet_length(text)) FROM blocks WHERE partition IN {} AND deleted_at IS NULL"
 _ENTRIES = "SELECT count(*), total(octet_length(text)) FROM archival_entries WHERE partition IN {}"
+_TASKS = "SELECT count(*), total(octet_length(goal)) + total(octet_length(result)) FROM tasks WHERE partition IN {}"
 _SAID_AS = (
     "SELECT e.id FROM sessions s CROSS JOIN events e INDEXED BY events_message ON e.session = s.key AND e.message_id = ?"
     " WHERE s.partition IN {} LIMIT ?"
@@ -115,7 +116,7 @@ def agents_of(reading: Reading, org: str, limit: int, cursor: str | None) -> Age
 
 def owner_of(reading: Reading, org: str, id: str) -> tuple[str, str | None] | None:
     """See `Store.owner`."""
-    for table in ("memories", "events", "blocks", "archival_entries", *GRAPH_TABLES, "tombstones"):
+    for table in ("memories", "events", "blocks", "archival_entries", "tasks", *GRAPH_TABLES, "tombstones"):
         row = first(reading.connection, _OWNER.format(table), (stored(id), org))
         if row is not None:
             return row[0], row[1] or None
@@ -163,6 +164,7 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
     entities, relations, patterns = (
         only(connection, f"SELECT count(*) FROM {table} WHERE partition IN {here}")[0] for table in GRAPH_TABLES
     )
+    tasks, task_bytes = only(connection, _TASKS.format(here))
     found, by_llm = (sum(int(row[place]) for row in kinds) for place in (7, 8))
     times = [*(row[5] for row in kinds), *([started] if started is not None else [])]
     latest = [*(row[6] for row in kinds), *([last] if last is not None else [])]
@@ -173,13 +175,14 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
         messages=int(messages),
         sessions=sessions,
         users=users,
-        text_bytes=int(sum(row[4] for row in kinds) + only(connection, size)[0] + block_bytes + entry_bytes),
+        text_bytes=int(sum(row[4] for row in kinds) + only(connection, size)[0] + block_bytes + entry_bytes + task_bytes),
         pending_vectors=pending,
         blocks=blocks,
         archival_entries=entries,
         entities=entities,
         relations=relations,
         patterns=patterns,
+        tasks=tasks,
         oldest=maybe_moment(min(times, default=None)),
         newest=maybe_moment(max(latest, default=None)),
         extracted={name: count for name, count in (("llm", by_llm), ("rules", found - by_llm)) if count},

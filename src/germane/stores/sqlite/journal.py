@@ -68,6 +68,7 @@ from germane.stores.sqlite.graph_work import GRAPH_CHANGES, GRAPH_READS, apply_g
 from germane.stores.sqlite.injections import put_injection
 from germane.stores.sqlite.memory_sizes import drop_vectors
 from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.task_work import TASK_CHANGES, TASK_READS, answer_task, apply_task
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.typed_events import latest_typed, named, positions_taken, typed_position
 from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
@@ -169,6 +170,8 @@ class _Drive(Generic[T]):
         if isinstance(read, MemoriesById):
             return memories.by_id(self._transaction.connection, visible, read)
         own = self._own(visible)
+        if isinstance(read, TASK_READS):
+            return answer_task(self._transaction, own, read)
         if isinstance(read, IdsInUse):
             return ids_in_use(self._transaction, own, read)
         if type(read) not in _OWN_READS:
@@ -229,6 +232,9 @@ class _Drive(Generic[T]):
     def _apply(self, change: Change) -> None:
         if isinstance(change, BLOCK_CHANGES):
             self._block_work.apply(change)
+            return
+        if isinstance(change, TASK_CHANGES):
+            apply_task(self._transaction, self._scope, change)
             return
         transaction, scope = self._transaction, self._scope
         if isinstance(change, GRAPH_CHANGES):

@@ -19,6 +19,7 @@ from germane.stores.sqlite.inventory import SqliteInventory
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.memory_reader import SqliteMemories
 from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.task_reader import SqliteTasks
 from germane.stores.sqlite.visible_partitions import visible_partitions
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -45,6 +46,7 @@ class SqliteScopedStore:
         self._scope, self._readers = scope, readers
         self._memories, self._events, self._blocks = memories, events, blocks
         self._graph, self._inventory, self._journal = graph, inventory, journal
+        self._tasks = SqliteTasks(scope, readers)
 
     @property
     def scope(self) -> Scope:
@@ -65,6 +67,10 @@ class SqliteScopedStore:
     @property
     def graph(self) -> SqliteGraph:
         return self._graph
+
+    @property
+    def tasks(self) -> SqliteTasks:
+        return self._tasks
 
     @property
     def inventory(self) -> SqliteInventory:

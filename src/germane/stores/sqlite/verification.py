@@ -54,6 +54,18 @@ _ORPHANS = {
         "archival_entries e WHERE NOT EXISTS (SELECT 1 FROM units_blocks WHERE key = e.key)"
     ),
     "derivations": "derivations d WHERE NOT EXISTS (SELECT 1 FROM memories WHERE key = d.memory)",
+    "tasks below none": (
+        "tasks t WHERE t.parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tasks p WHERE p.id = t.parent AND p.partition ="
+        " t.partition)"
+    ),
+    "branches at no task": (
+        "task_branches b WHERE b.current IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = b.current AND"
+        " t.partition = b.partition AND t.session = b.session)"
+    ),
+    "stacks without a branch": (
+        "task_heads h WHERE NOT EXISTS (SELECT 1 FROM task_branches b WHERE b.partition = h.partition AND b.session = h.session"
+        " AND b.name = h.branch)"
+    ),
     "injected items": "injected_items i WHERE NOT EXISTS (SELECT 1 FROM injections WHERE key = i.injection)",
     "memories without a search row": "memories m WHERE NOT EXISTS (SELECT 1 FROM units_memories WHERE key = m.key)",
     "messages without a search row": (

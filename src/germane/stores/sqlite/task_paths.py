@@ -1,0 +1,72 @@
+"""Task paths: reads the frames above one frame, and what a session's assembly sees of its tasks."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import apsw
+
+from germane.stores.sqlite.encoding import stored
+from germane.stores.sqlite.rows import rows
+from germane.stores.sqlite.tasks import branch_named, frames, frames_by_id, head_of
+from germane.stores.sqlite.visible_partitions import VisiblePartition
+from germane.tasks.branching import TaskBranch
+from germane.tasks.frame import MAIN, TaskFrame
+from germane.tasks.limits import MAX_BRANCHES, MAX_DEPTH
+from germane.tasks.view import TaskView, task_view
+
+__all__ = ["forks_of", "path_to", "view_of"]
+
+_PATH = (
+    "WITH RECURSIVE up (id, parent, level) AS (SELECT id, parent, 0 FROM tasks WHERE id = ?2 AND partition = ?1 UNION ALL"
+    " SELECT t.id, t.parent, up.level + 1 FROM up JOIN tasks t ON t.id = up.parent AND t.partition = ?1"
+    f" WHERE up.level < {MAX_DEPTH + 1}) SELECT id FROM up ORDER BY level DESC"
+)
+_NEAR = 64
+"""Frames that are read of each level, the latest first."""
+
+
+def path_to(connection: apsw.Connection, partition: VisiblePartition, id: str) -> tuple[TaskFrame, ...]:
+    """Returns the frames from the root to this one; () where the partition has no such frame."""
+    ids = [one for (one,) in rows(connection, _PATH, (partition.id, id))]
+    found = frames_by_id(connection, partition, ids)
+    return tuple(found[one] for one in ids)
+
+
+def view_of(connection: apsw.Connection, partition: VisiblePartition, session: str, id: str | None = None) -> TaskView | None:
+    """Returns what an assembly of this session sees; None where no task is open. `id` names the frame that is to be the
+    current one, which must be of this session."""
+    head = head_of(connection, partition, session)
+    if head is None:
+        return None
+    current = head.branch.current if id is None else id
+    path = () if current is None else path_to(connection, partition, current)
+    if not path or any(frame.session != session for frame in path):
+        return None
+    branch = branch_named(connection, partition, session, path[-1].branch) if id is not None else head.branch
+    near = list[TaskFrame]()
+    for parent in (path[-1].id, *(frame.parent for frame in reversed(path))):
+        near += _below(connection, partition, session, parent)
+    return task_view(path, near, forks_of(connection, partition, branch or head.branch), moves=head.moves)
+
+
+def forks_of(connection: apsw.Connection, partition: VisiblePartition, branch: TaskBranch) -> dict[str, datetime | None]:
+    """Returns the branches whose frames this one sees: itself, and those above until it, or one between, left them."""
+    forks: dict[str, datetime | None] = {branch.name: None}
+    until: datetime | None = None
+    here = branch
+    while here.parent is not None and here.parent not in forks and len(forks) <= MAX_BRANCHES:
+        until = here.forked_at if until is None else min(until, here.forked_at)
+        forks[here.parent] = until
+        above = branch_named(connection, partition, here.session, here.parent)
+        if above is None or above.name == MAIN:
+            break
+        here = above
+    return forks
+
+
+def _below(connection: apsw.Connection, partition: VisiblePartition, session: str, parent: str | None) -> tuple[TaskFrame, ...]:
+    if parent is None:
+        clause = "t.session = ? AND t.parent IS NULL ORDER BY t.key DESC LIMIT ?"
+        return frames(connection, partition, clause, (stored(session), _NEAR))
+    return frames(connection, partition, "t.parent = ? ORDER BY t.key DESC LIMIT ?", (parent, _NEAR))

@@ -1,0 +1,1 @@
+"""Tasks: what an agent is doing right now, as a stack of frames, with branches and delegated tasks."""

@@ -1,0 +1,144 @@
+"""Task operations: the reads and changes of plans about tasks, which every store must support.
+
+A store runs them within the scope's own user's part (agent-wide where it has no user): no frame of another user or agent is
+ever read or changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from germane.tasks.branching import StackHead, TaskBranch, TaskCheckpoint
+from germane.tasks.frame import TaskFrame
+from germane.types.plan import Change, Read
+
+__all__ = [
+    "BranchNamed",
+    "CheckpointNamed",
+    "DelegationInto",
+    "FrameById",
+    "FramesById",
+    "HeadOf",
+    "OpenChildren",
+    "OpenDelegations",
+    "PathTo",
+    "PutBranch",
+    "PutCheckpoint",
+    "PutFrame",
+    "PutHead",
+    "TaskIds",
+    "TaskIdsInUse",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadOf(Read[StackHead | None]):
+    """Where a session stands; None where it never had a task."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class FrameById(Read[TaskFrame | None]):
+    """The scope's own frame with this id."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FramesById(Read[Mapping[str, TaskFrame]]):
+    """The scope's own frames with these ids, by id."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PathTo(Read[tuple[TaskFrame, ...]]):
+    """The frames from the root to this one, both included; () where there is none."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChildren(Read[tuple[TaskFrame, ...]]):
+    """The frames below this one that haven't ended, the oldest first, at most 20. Those of a branch that was merged or
+    abandoned don't count."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class BranchNamed(Read[TaskBranch | None]):
+    """A branch of a session."""
+
+    session: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointNamed(Read[TaskCheckpoint | None]):
+    """A checkpoint of a session."""
+
+    session: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationInto(Read[TaskFrame | None]):
+    """The delegated frame whose agent works in this session; None where nobody delegated into it."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDelegations(Read[int]):
+    """How many delegated frames of a session haven't ended."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskIds:
+    """What a store knows of some ids: frames of the scope's own, ids that were forgotten, and ids of somebody else."""
+
+    own: Mapping[str, TaskFrame]
+    forgotten: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskIdsInUse(Read[TaskIds]):
+    """What is known of these ids."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PutFrame(Change):
+    """Stores a frame, or replaces the one with its id."""
+
+    frame: TaskFrame
+
+
+@dataclass(frozen=True, slots=True)
+class PutBranch(Change):
+    """Stores a branch, or replaces the one of its session with its name."""
+
+    branch: TaskBranch
+
+
+@dataclass(frozen=True, slots=True)
+class PutHead(Change):
+    """Sets the running branch of a session, and counts a move; `moves` sets how many there were, for a restored session."""
+
+    session: str
+    branch: str
+    moves: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PutCheckpoint(Change):
+    """Stores a checkpoint, or replaces the one of its session with its name."""
+
+    checkpoint: TaskCheckpoint
