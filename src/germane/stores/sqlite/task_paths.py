@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 import apsw
 
-from germane.stores.sqlite.encoding import stored
+from germane.stores.sqlite.encoding import shown, stored
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.tasks import branch_named, frames, frames_by_id, head_of
 from germane.stores.sqlite.visible_partitions import VisiblePartition
@@ -22,6 +23,9 @@ _PATH = (
     " SELECT t.id, t.parent, up.level + 1 FROM up JOIN tasks t ON t.id = up.parent AND t.partition = ?1"
     f" WHERE up.level < {MAX_DEPTH + 1}) SELECT id FROM up ORDER BY level DESC"
 )
+_BRANCHES = "SELECT name, parent, state FROM task_branches WHERE partition = ? AND session = ?"
+_OF_BRANCH = "SELECT id FROM tasks WHERE partition = ? AND session = ? AND branch = ?"
+_NEVER = datetime.min
 _NEAR = 64
 """Frames that are read of each level, the latest first."""
 
@@ -47,7 +51,9 @@ def view_of(connection: apsw.Connection, partition: VisiblePartition, session: s
     near = list[TaskFrame]()
     for parent in (path[-1].id, *(frame.parent for frame in reversed(path))):
         near += _below(connection, partition, session, parent)
-    return task_view(path, near, forks_of(connection, partition, branch or head.branch), moves=head.moves)
+    forks = forks_of(connection, partition, branch or head.branch)
+    elsewhere = _elsewhere(connection, partition, session, forks) if head.branches > 1 else {}
+    return task_view(path, near, forks, moves=head.moves, elsewhere=elsewhere)
 
 
 def forks_of(connection: apsw.Connection, partition: VisiblePartition, branch: TaskBranch) -> dict[str, datetime | None]:
@@ -63,6 +69,22 @@ def forks_of(connection: apsw.Connection, partition: VisiblePartition, branch: T
             break
         here = above
     return forks
+
+
+def _elsewhere(
+    connection: apsw.Connection, partition: VisiblePartition, session: str, forks: Mapping[str, datetime | None]
+) -> dict[str, datetime | None]:
+    """The frames of branches that aren't seen, or only until a time. A branch that was injected where it is seen is seen."""
+    found = dict[str, datetime | None]()
+    for name, parent, state in list(rows(connection, _BRANCHES, (partition.id, stored(session)))):
+        branch = shown(name)
+        if branch in forks and forks[branch] is None:
+            continue
+        if branch not in forks and state == "merged" and parent is not None and forks.get(shown(parent), _NEVER) is None:
+            continue
+        limit = forks.get(branch)
+        found |= dict.fromkeys((id for (id,) in rows(connection, _OF_BRANCH, (partition.id, stored(session), name))), limit)
+    return found
 
 
 def _below(connection: apsw.Connection, partition: VisiblePartition, session: str, parent: str | None) -> tuple[TaskFrame, ...]:
