@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -34,7 +35,7 @@ def _bare(text: str) -> str:
 
 def holds(text: str, need: Need) -> bool:
     """Whether the text says what is needed: its quote, whatever signs a format has put between the letters."""
-    return _bare(need.quote) in _bare(text)
+    return _bare(need.quote) in _bare(unescape(text))
 
 
 def said(entry: SessionEvent | Move) -> str:
