@@ -8,8 +8,10 @@ from random import Random
 
 __all__ = ["failed_run", "file_text", "listing", "passed_run", "stack"]
 
-_NOUNS = "amount attempt batch body booking charge code cursor entry fare flag hook key page part reply route row sailing state".split()
-_VERBS = "apply check close count fetch find load merge note parse read release select send settle split store take".split()
+_NOUNS = tuple("amount attempt batch body booking charge code cursor entry fare flag hook key page part row state".split())  # noqa: SIM905
+_VERBS = tuple(
+    "apply check close count fetch find load merge note parse read release select send settle split store take".split()  # noqa: SIM905
+)
 
 
 def file_text(path: str, line: str, random: Random) -> str:
@@ -78,11 +80,12 @@ def passed_run(command: str, random: Random) -> str:
 
 
 def _log(random: Random) -> Sequence[str]:
-    start = random.randint(0, 50)
-    return [
-        f"14:{random.randint(10, 59)}:{start + second:02} INFO {random.choice(_VERBS)} {random.choice(_NOUNS)} {random.randint(10, 99_999)}"
-        for second in range(random.randint(3, 8))
-    ]
+    minute, start = random.randint(10, 59), random.randint(0, 50)
+    lines = list[str]()
+    for second in range(random.randint(3, 8)):
+        what = f"{random.choice(_VERBS)} {random.choice(_NOUNS)} {random.randint(10, 99_999)}"
+        lines.append(f"14:{minute}:{start + second:02} INFO {what}")
+    return lines
 
 
 def _marked(lines: Sequence[str]) -> list[str]:

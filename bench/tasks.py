@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bench.coding_session import coding_session
+from bench.delegating import delegation_report
 from bench.machine import describe
 from bench.session_entries import KINDS, Entry, LabelledStep, Need
 from bench.session_replay import Mode, SessionReplay, holds
@@ -112,7 +113,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     entries = coding_session(options.seed)
     print(describe())
     if options.delegation:
-        pass
+        print(asyncio.run(delegation_report(entries)))
         return
     tallies = asyncio.run(replayed(entries))
     steps = [one for one in entries if isinstance(one, LabelledStep)]
@@ -149,6 +150,5 @@ def _percent(share: float | None) -> str:
 def _print_missing(tally: Tally) -> None:
     print("\nMissing within 1,000 tokens")
     for step, need in tally.missing:
-        print(
-            f"{step.id:8} depth {step.depth} {need.kind:10} {need.quote[:60]!r} in {', '.join(need.entries)}; asked {step.prompt!r}"
-        )
+        where = f"{need.quote[:60]!r} in {', '.join(need.entries)}"
+        print(f"{step.id:8} depth {step.depth} {need.kind:10} {where}; asked {step.prompt!r}")

@@ -53,14 +53,17 @@ class RunningTask:
         kept, out = list[Scored](), list[LeftOut]()
         for item in ranked:
             candidate = item.candidate
-            if candidate.role or candidate.required or view.holds(candidate.task, candidate.created_at) or _bind(view, candidate):
+            if candidate.role or candidate.required or _belongs(view, candidate):
                 kept.append(item)
             else:
                 out.append(LeftOut(scored=item, reason="other_task"))
         return (kept, tuple(out)) if out else (ranked, ())
 
 
-def _bind(view: TaskView, candidate: Candidate) -> bool:
+def _belongs(view: TaskView, candidate: Candidate) -> bool:
+    """Whether the activity is the current task's own, or a decision that binds it."""
+    if view.holds(candidate.task, candidate.created_at):
+        return True
     decided = action_of(candidate.event_type) == "decision"
     return decided and view.binds(candidate.session, candidate.task, candidate.created_at)
 

@@ -47,8 +47,8 @@ class TaskView:
         return task in self.members and (task not in self.until or at <= self.until[task])
 
     def binds(self, session: str | None, task: str | None, at: datetime) -> bool:
-        """Whether a decision that was made for this task, at this time, binds the current one: those of this session do, but for
-        what was decided on a branch that isn't seen from here."""
+        """Whether a decision that was made for this task, at this time, binds the current one: those of this session do, but
+        for what was decided on a branch that isn't seen from here."""
         if session != self.root.session or task is None or task not in self.elsewhere:
             return session == self.root.session
         limit = self.elsewhere[task]

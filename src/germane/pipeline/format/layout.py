@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from germane.pipeline.format.beginning import beginning
 from germane.pipeline.format.category import ACTIVITY, BLOCKS, CONVERSATION, TALK
+from germane.pipeline.format.event_excerpt import ends_matter, event_excerpt
 from germane.pipeline.format.shorten import Excerpt, Excerpts
 from germane.ports.tokenizer import Tokenizer
 from germane.types.candidate import Candidate, Chosen
@@ -166,7 +167,8 @@ class Format:
             return beginning(candidate.text, tokens, cost)
         if candidate.graph is not None:
             return None
-        return self._excerpts.of(candidate.text, tokens, cost)
+        ends = event_excerpt(candidate.text, tokens, cost) if ends_matter(candidate.event_type) else None
+        return ends or self._excerpts.of(candidate.text, tokens, cost)
 
     def total(self, directive: str, chosen: Sequence[Chosen]) -> int:
         """Tokens of the whole text as it will be written, as one text or as two, whichever is more."""
