@@ -117,7 +117,9 @@ class _Writer:
         if step.id == _BLOCKED:
             self._move("block", "Halyard's sandbox is down for maintenance until the afternoon")
             self._say("user", "The sandbox is back, you can go on with the comparison.")
-            self._move("resume", step.goal, name=step.goal)
+            again = self._move("resume", step.goal, name=step.goal)
+            goal = self._path[-1]
+            self._path[-1] = Need(kind=goal.kind, quote=goal.quote, entries=(*goal.entries, again))
         if step.decision:
             id = self._event("decision", {"decision": step.decision})
             self._facts[f"decision {step.id}"] = Need(kind="decision", quote=step.decision_quote, entries=(id,))
@@ -126,7 +128,7 @@ class _Writer:
         self._event("file_edit", {"path": step.file, "old": step.tried, "new": step.fix}, "success")
         self._run(step.command, passed_run(step.command, self._random), "success")
         self._event(
-            "shell_exec", {"command": f"git commit -am '{step.id}: {step.result.split(';')[0].lower()[:40]}'"}, "success"
+            "shell_exec", {"command": f"git commit -am '{step.id}: {step.result.split(';')[0].lower()[:20]}'"}, "success"
         )
         if step.id == _FAILED:
             self._pop(f"Not possible: {step.result[0].lower()}{step.result[1:]}", kind="fail")

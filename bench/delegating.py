@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from bench.session_entries import KINDS, Entry, Handover, Move, SessionEvent
-from bench.session_replay import SESSION, SessionReplay, holds, said
+from bench.session_replay import SESSION, SessionReplay, holds, told
 from germane import Message
 from germane.api.delegation import Delegation
 from germane.tokenizers.named import open_tokenizer
@@ -47,28 +47,27 @@ async def delegated(entries: Sequence[Entry]) -> dict[str, DelegationTally]:
     forgotten. A fork gets what a plain agent's messages would be: all, or the last 40."""
     tallies = {way: DelegationTally() for way in WAYS}
     count = open_tokenizer("o200k").count
-    told = list[Message]()
+    heard = list[Message]()
     async with SessionReplay("structured") as replay:
         for entry in entries:
             await replay.play(entry)
             if isinstance(entry, SessionEvent | Move):
-                role = (entry.role if isinstance(entry, SessionEvent) else "") or "assistant"
-                told.append(Message.of(role, said(entry)))
+                heard.append(told(entry, replay.now))
             if not isinstance(entry, Handover):
                 continue
             for way, tally in tallies.items():
                 mode, _, size = way.replace(",", "").partition(" ")
-                given = await _begun(replay, entry, mode, size, told)
+                given = await _begun(replay, entry, mode, size, heard)
                 text = "\n".join(_texts(given))
                 tally.note(entry, text, count(text))
                 await replay.agent.forget([given.id])
     return tallies
 
 
-async def _begun(replay: SessionReplay, point: Handover, mode: str, size: str, told: Sequence[Message]) -> Delegation:
+async def _begun(replay: SessionReplay, point: Handover, mode: str, size: str, heard: Sequence[Message]) -> Delegation:
     delegate = replay.agent.delegate
     if mode == "fork":
-        prefix = told if size == "all" else told[-_WINDOW:]
+        prefix = heard if size == "all" else heard[-_WINDOW:]
         return await delegate(point.task, "fork", model="gpt-4o", session=SESSION, messages=prefix, deadline=None)
     if mode == "brief":
         return await delegate(point.task, model="gpt-4o", session=SESSION, max_tokens=int(size), deadline=None)
@@ -76,8 +75,6 @@ async def _begun(replay: SessionReplay, point: Handover, mode: str, size: str, t
 
 
 def _texts(given: Delegation) -> Iterable[str]:
-    if isinstance(given.system, str):
-        yield given.system
     for message in given.messages:
         yield message.text if isinstance(message, Message) else str(message.get("content") or "")
 

@@ -61,6 +61,7 @@ from germane.pipeline.format.category import rank, tag
 from germane.pipeline.format.compact import Compact
 from germane.pipeline.format.digest import Digest
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
+from germane.pipeline.format.event_excerpt import event_excerpt
 from germane.pipeline.format.graphemes import clip, floor
 from germane.pipeline.format.invisible import is_plain, visible
 from germane.pipeline.format.item_text import event_lines
@@ -299,6 +300,7 @@ _FORMAT: dict[str, Reader] = {
     "pipeline.format.layout.Format.total": lambda text: _format("xml").total(text, [_chosen(text)]),
     "pipeline.format.layout.Format.write": lambda text: _format().write(text, [_chosen(text)]),
     "pipeline.format.layout.Format.shorten": lambda text: _format().shorten(_candidate(text), 60),
+    "pipeline.format.event_excerpt.event_excerpt": lambda text: event_excerpt(text, 40, lambda shown: 4 + len(shown) // 4),
     "pipeline.format.shorten.Excerpts.of": lambda text: _EXCERPTS.of(text, 40, lambda shown: 4 + len(shown) // 4),
     "pipeline.format.shorten.Excerpts.of a large part": lambda text: _EXCERPTS.of(
         text, len(text) // 5, lambda shown: 4 + len(shown) // 4

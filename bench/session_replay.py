@@ -11,7 +11,7 @@ from bench.session_entries import Entry, Move, Need, SessionEvent
 from germane import Agent, Clock, Context, Germane, Message, Strategy
 from germane.events.wording import wording
 
-__all__ = ["SESSION", "Mode", "SessionReplay", "holds", "said"]
+__all__ = ["SESSION", "Mode", "SessionReplay", "holds", "said", "told"]
 
 SESSION = "work"
 Mode = Literal["plain", "structured"]
@@ -48,6 +48,12 @@ def said(entry: SessionEvent | Move) -> str:
     return f"{words}\n[{entry.outcome}]" if entry.outcome else words
 
 
+def told(entry: SessionEvent | Move, at: datetime) -> Message:
+    """The entry as a message."""
+    role: Literal["user", "assistant"] = "user" if isinstance(entry, SessionEvent) and entry.role == "user" else "assistant"
+    return Message.of(role, said(entry), id=entry.id, created_at=at)
+
+
 class SessionReplay:
     """Plays entries into a store in memory, each 40 seconds after the one before, and assembles between them."""
 
@@ -62,6 +68,10 @@ class SessionReplay:
         self.agent: Agent = self._germane.agent("coder", user="ida")
         return self
 
+    @property
+    def now(self) -> datetime:
+        return self._now
+
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -73,9 +83,7 @@ class SessionReplay:
             return
         self._now += _PACE
         if self._mode == "plain" or (isinstance(entry, SessionEvent) and entry.role):
-            role = (entry.role if isinstance(entry, SessionEvent) else "") or "assistant"
-            message = Message.of(role, said(entry), id=entry.id, created_at=self._now)
-            await self.agent.record([message], session=SESSION)
+            await self.agent.record([told(entry, self._now)], session=SESSION)
         elif isinstance(entry, SessionEvent):
             frame = await self.agent.tasks.peek(SESSION)
             await self.agent.events.record(
