@@ -90,6 +90,8 @@ async def test_messages_are_recorded_beside_events_as_before(germane: Germane) -
     assert len((await agent.record([{"role": "assistant", "content": "something else"}], session="s")).added) == 1
     assert len((await agent.messages("s")).messages) == 10
     assert len((await agent.events.list("s", limit=99)).events) == 50
+    stats = await agent.stats()
+    assert (stats.messages, stats.events) == (10, 50)
 
 
 async def test_events_out_of_order_are_listed_by_their_time(events: EventLog) -> None:

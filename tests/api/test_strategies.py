@@ -138,7 +138,7 @@ def test_a_built_in_can_be_changed_from_itself() -> None:
         ({"a": {"like": "nobody"}}, "unknown strategy 'nobody'"),
         ({"a": {"like": ["default"]}}, "unknown strategy"),
         ({"a": 3}, "strategy 'a' must be a table"),
-        ({"a": {"format": "jason"}}, "strategy 'a': format must be one of compact, digest, xml, not 'jason'"),
+        ({"a": {"format": "jason"}}, "strategy 'a': format must be one of compact, digest, markdown, xml, not 'jason'"),
     ],
 )
 def test_what_cannot_be_derived_is_refused(written: dict[str, Any], said: str) -> None:

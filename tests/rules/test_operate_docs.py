@@ -20,6 +20,7 @@ pytestmark = pytest.mark.requirement("OPS-1")
 GUIDE = (ROOT / "docs" / "operate" / "operate.md").read_text("utf-8")
 EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
 OTHERS = [
+    *("GERMANE_ARCHETYPE", "GERMANE_ENTITIES"),
     *("GERMANE_CONSENT_TIMEOUT", "GERMANE_DB", "GERMANE_DIMENSIONS", "GERMANE_EMBEDDER", "GERMANE_EXTRACTION"),
     *("GERMANE_DELEGATIONS", "GERMANE_DELEGATION_DEPTH"),
     *("GERMANE_LLM", "GERMANE_LLM_TOKENS_PER_DAY", "GERMANE_NONCE_KEY"),

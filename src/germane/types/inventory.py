@@ -13,7 +13,7 @@ __all__ = ["AgentPage", "AgentSummary", "Stats", "Tombstone", "UserPage", "UserS
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
     """What one scope sees, counted. `memories` counts those that are valid now, by kind; `ended` those that were superseded or
-    are no longer valid. `blocks` and `archival_entries` count what isn't
+    are no longer valid. `events` counts what was recorded beside `messages`. `blocks` and `archival_entries` count what isn't
     deleted, `relations` also those that ended. `users` counts the agent's users; None for
     the scope of a user. `text_bytes` are those of the texts, in UTF-8, and `pending_vectors` the texts that have no vector yet.
     `oldest` and `newest` are the times of the first and the last memory or message; None where there is none. `extracted`
@@ -23,6 +23,7 @@ class Stats:
     ended: int = 0
     pinned: int = 0
     messages: int = 0
+    events: int = 0
     sessions: int = 0
     users: int | None = None
     text_bytes: int = 0

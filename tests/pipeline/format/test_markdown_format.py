@@ -264,4 +264,7 @@ def test_the_fixed_overhead_of_markdown_is_at_most_40_tokens() -> None:
 @pytest.mark.parametrize("name", ["compact", "digest", "markdown", "xml"])
 def test_an_item_of_the_graph_is_shown_whole_or_not_at_all(name: str) -> None:
     """It is one short line, and half a relation says something else."""
-    assert opened(name).shorten(of_graph(WORKS).scored.candidate, 3) is None
+    long = of_graph(PatternText(action="Run the tests again. " * 40)).scored.candidate
+    long = replace(long, id="p1", text="Run the tests again. " * 40)
+    assert opened(name, "tests").shorten(replace(long, graph=None), 90) is not None
+    assert opened(name, "tests").shorten(long, 90) is None

@@ -176,6 +176,9 @@ async def test_what_wasnt_known_by_the_time_asked_about_isnt_offered() -> None:
     dated = Query(text="Caroline", at=early, dated=True, names=("Caroline",))
     assert await offered(graph, dated) == []
     assert [one.category for one in await offered(graph, about(filters=Filters(since=MOMENT + timedelta(days=1))))] == []
+    graph.known = [CAROLINE, an_entity("Bob", created_at=MOMENT)]
+    before = about(filters=Filters(until=MOMENT - timedelta(days=1)))
+    assert [one.id for one in await offered(graph, before)] == ["e-Caroline", "p-run the tests again"]
     assert len(await offered(graph, about(filters=Filters(since=MOMENT - timedelta(hours=1))), "entities")) == 2
 
 

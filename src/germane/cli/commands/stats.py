@@ -34,6 +34,7 @@ def stats(context: typer.Context) -> None:
         ("  pinned", f"{found.pinned:,}" if found.pinned else ""),
         ("  ended", f"{found.ended:,}" if found.ended else ""),
         ("messages", f"{found.messages:,}"),
+        ("events", f"{found.events:,}" if found.events else ""),
         ("sessions", f"{found.sessions:,}"),
         ("users", "" if found.users is None else f"{found.users:,}"),
         ("text", _size(found.text_bytes)),
@@ -58,5 +59,5 @@ def _size(count: int) -> str:
 async def _stats(options: GlobalOptions) -> tuple[Stats, list[str]]:
     async with options.open_store() as (germane, agent):
         found = await agent.stats()
-        nothing = not (found.memories or found.ended or found.messages)
+        nothing = not (found.memories or found.ended or found.messages or found.events)
         return found, await elsewhere(germane, options) if nothing else []

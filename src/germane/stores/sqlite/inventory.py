@@ -8,8 +8,9 @@ from typing import Literal
 import apsw
 
 from germane.errors import InvalidInput
+from germane.events.event import MESSAGE_TYPES
 from germane.stores.sqlite.cursor import SECRET, Listing
-from germane.stores.sqlite.encoding import maybe_moment, micros, moment, shown, stored
+from germane.stores.sqlite.encoding import maybe_moment, micros, moment, shown, stored, to_json
 from germane.stores.sqlite.forget import TOMBSTONE_KINDS
 from germane.stores.sqlite.graph_forget import GRAPH_TABLES
 from germane.stores.sqlite.readers import Readers, Reading
@@ -52,6 +53,9 @@ _KINDS = (
     " FROM memories WHERE partition IN {} GROUP BY kind ORDER BY kind"
 )
 _MESSAGES = "SELECT total(length), count(*), min(started_at), max(last_at) FROM sessions WHERE partition IN {}"
+_TYPED = (
+    "SELECT count(*) FROM events INDEXED BY events_type WHERE partition IN {} AND type NOT IN (SELECT value FROM json_each(?))"
+)
 _BLOCKS = "SELECT count(*), total(octet_length(text)) FROM blocks WHERE partition IN {} AND deleted_at IS NULL"
 _ENTRIES = "SELECT count(*), total(octet_length(text)) FROM archival_entries WHERE partition IN {}"
 _TASKS = "SELECT count(*), total(octet_length(goal)) + total(octet_length(result)) FROM tasks WHERE partition IN {}"
@@ -153,7 +157,8 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
     if not visible:
         return Stats(users=users)
     kinds = list(rows(connection, _KINDS.format(here), (micros(at),)))
-    messages, sessions, started, last = only(connection, _MESSAGES.format(here))
+    recorded, sessions, started, last = only(connection, _MESSAGES.format(here))
+    events = int(only(connection, _TYPED.format(here), (to_json(MESSAGE_TYPES),))[0])
     size = f"SELECT total(octet_length(text)) FROM events INDEXED BY events_type WHERE partition IN {here}"
     pending = 0
     for table in (table for tables in UNIT_TABLES.values() for table in tables):
@@ -172,7 +177,8 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
         memories={kind: int(valid) for kind, valid, *_ in kinds if valid},
         ended=sum(row[2] - int(row[1]) for row in kinds),
         pinned=sum(int(row[3]) for row in kinds),
-        messages=int(messages),
+        messages=int(recorded) - events,
+        events=events,
         sessions=sessions,
         users=users,
         text_bytes=int(sum(row[4] for row in kinds) + only(connection, size)[0] + block_bytes + entry_bytes + task_bytes),
