@@ -117,6 +117,22 @@ async def test_a_listing_narrows_by_type_task_and_time(events: EventLog) -> None
     assert await found(types=[]) == await found(task="t3") == []
 
 
+async def test_searches_find_events_within_their_task_and_type(germane: Germane) -> None:
+    """By their text, beside messages; the filters narrow to either."""
+    agent = germane.agent("x")
+    await agent.record([{"role": "user", "content": "the boiler leaks"}], session="s")
+    await agent.events.record("decision", "replace the boiler", session="s", task="t1")
+    await agent.events.record("error", "the boiler exploded", session="s", task="t2")
+
+    async def found(**given: Any) -> set[str]:
+        return {hit.candidate.text for hit in await agent.recall("boiler", filters=Filters(**given))}
+
+    assert len(await found()) == 3
+    assert await found(task="t1") == await found(event_types=("decision",)) == {"Decision: replace the boiler"}
+    assert await found(event_types=("user_message",)) == {"the boiler leaks"}
+    assert await found(task="t3") == set()
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from germane.archetypes.archetype import Archetype
 from germane.archetypes.builtin import BUILT_IN, CODING, RESEARCH, SUPPORT
 from germane.archetypes.extract import extract_from, window
 from germane.archetypes.findings import Findings, merged
+from germane.archetypes.names import names
 from germane.events.event import FIRST_TYPED, Event
 from germane.events.wording import wording
 from germane.graph.findings import EntityFinding, EntityName, RelationFinding
@@ -194,3 +196,12 @@ def test_no_event_makes_an_extractor_fail(type: str, content: Any, outcome: str)
     event = done(type, content, outcome)
     for archetype in BUILT_IN:
         assert extract_from(archetype, event, (event,))[1] == ()
+
+
+def test_names_relate_as_a_users_sentences_say() -> None:
+    """What the user says of "I" is said of the speaker; an assistant states nothing."""
+    said = an_event("I work at Acme Corp and I live in Vienna.", name="Anna", role="user")
+    findings = names(said, ())
+    assert {(one.type, one.name) for one in findings.entities} >= {("person", "Anna"), ("place", "Vienna")}
+    assert ("Anna", "lives_in", "Vienna") in {(one.source.name, one.type, one.target.name) for one in findings.relations}
+    assert names(replace(said, role="assistant"), ()).relations == ()

@@ -123,9 +123,16 @@ def test_several_that_fit_are_ambiguous_and_not_merged() -> None:
     resolution = _resolved("Caro", "person", *_people("Caroline Ashworth", "Carolina Diaz"))
     assert (resolution.decision, resolution.entity, len(resolution.candidates)) == ("ambiguous", None, 2)
     assert _resolved("Haldane", "person", *_people("Robert Haldane", "Anna Haldane")).decision == "ambiguous"
+    assert _resolved("Bob", "person", *_people("Robert Haldane", "Bob Smith")).decision == "ambiguous"
     assert (
         _resolved("main.py", "file", Thing("1", "file", "a/main.py"), Thing("2", "file", "b/main.py")).decision == "ambiguous"
     )
+
+
+def test_a_name_that_looks_like_a_short_form_reaches_nobody() -> None:
+    """Keys of short forms begin with `~`; a name that begins so is another name."""
+    assert _resolved("~anna", "person", *_people("Anna Weber")).decision == "new"
+    assert _resolved("~main.py", "file", Thing("1", "file", "src/main.py")).decision == "new"
 
 
 def test_a_known_name_or_alias_comes_before_short_forms() -> None:

@@ -147,7 +147,7 @@ def lookup_keys(name: str, type: str) -> tuple[str, ...]:
             keys += ["/".join(parts[at:]) for at in range(1, min(len(parts), 6))]
         case "commit":
             keys += [key[:7], _SHORT + key[:7], *(key[:size] for size in range(8, min(len(key), 13)))]
-    return tuple(dict.fromkeys(one for one in keys if one and one != _SHORT))[:MAX_KEYS]
+    return tuple(dict.fromkeys(one for one in keys if one and (one != _SHORT or one == key)))[:MAX_KEYS]
 
 
 def _short_forms(key: str, type: str) -> Iterator[str]:

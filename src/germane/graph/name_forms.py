@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 _MAX_FORMS, _MAX_WORDS, _READ = 12, 8, 512
+"""Other forms of one first name, words of a name, and characters of one that are read."""
 _MIN_SHORT, _MIN_INITIALS = 3, 3
 _STATUS = re.compile(r"(?:http|status|\b)(?:[/ ][a-z0-9. ]{0,20})?\b([1-5]\d\d)\b")
 _SMALL = frozenset(
@@ -75,7 +76,7 @@ _PLACES: Mapping[str, str] = MappingProxyType(
 
 def without_titles(key: str) -> str:
     """Returns a folded name without the titles before it: `dr. weber` → weber; the name itself where it is only a title."""
-    words, titles = key.split(), folded("people", "titles", "before")
+    words, titles = key[:_READ].split(), folded("people", "titles", "before")
     while len(words) > 1 and words[0].rstrip(".") in titles:
         del words[0]
     return " ".join(words).strip(".,;:!?")
@@ -83,7 +84,7 @@ def without_titles(key: str) -> str:
 
 def without_legal_form(key: str) -> str:
     """Returns a folded name without its legal form: `siemens ag` → siemens; the name itself where nothing else is in it."""
-    words, forms = key.removeprefix("the ").replace(",", " ").split(), folded("organisations", "organisations", "legal")
+    words, forms = key[:_READ].removeprefix("the ").replace(",", " ").split(), folded("organisations", "organisations", "legal")
     while len(words) > 1 and words[-1].strip(".") in forms:
         del words[-1]
     while len(words) > 1 and words[-1] in _SMALL:

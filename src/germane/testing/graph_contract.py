@@ -207,10 +207,11 @@ class GraphContract:
         for scope in (AGENT, BEN, Scope(user="anna", agent="other"), Scope(user="anna", org="other")):
             stranger = store.within(scope)
             graph = stranger.graph
+            await stranger.journal.commit(writing(put(an_entity("Own", user=scope.user))))
             assert await graph.entities([one.id]) == ()
             assert await graph.named(["caroline"], filters=EVERY) == ()
-            assert await graph.salient(9, at=NOON, filters=EVERY) == ()
-            assert (await graph.page(EVERY)).entities == ()
+            assert {found.name for found in await graph.salient(9, at=NOON, filters=EVERY)} == {"Own"}
+            assert {found.name for found in (await graph.page(EVERY)).entities} == {"Own"}
             assert (await graph.neighbourhood([one.id], depth=3, fan_out=9, at=None, filters=EVERY)).entities == ()
             assert await graph.path(one.id, other.id, at=None, filters=EVERY) is None
             assert await graph.chain(one.id, ["knows"], backwards=False) == ()

@@ -56,9 +56,15 @@ def test_what_a_text_names_is_found(text: str, found: list[tuple[str, str]]) -> 
         "I WAS SO HAPPY WHEN WE WON THE FINAL GAME",
         "Monday works, Tuesday doesn't. May I ask why?",
         "Das Essen war lecker, aber der Service leider sehr langsam.",
+        "Wir arbeiten im Moment mit Hochdruck an der Lösung und treffen uns in Gruppen.",
         "UTF-8, SHA-256, ISO-8601 and COVID-19 aren't tickets.",
         "Wait. What? Never. Winning felt great.",
         'We watched "Summer Sounds" in the rain.',
+        "## Working with Retries",
+        "- **Start with Gratitude**: it helps",
+        "Dear [Hiring Person],",
+        "Dear Hiring Manager,",
+        "```python\nvalue = loadAll(fooBar)\ncolor: #333\n```",
         "e.g. this, i.e. that, at 10:30 a.m. or 3.14",
         "It may 5 be; we march 3 miles",
         "mail me at jo@example.com",
@@ -68,6 +74,12 @@ def test_what_a_text_names_is_found(text: str, found: list[tuple[str, str]]) -> 
 def test_what_only_looks_like_a_name_is_left_alone(text: str) -> None:
     """Capitals at the beginning of sentences, days, shouted texts, German nouns, titles in quotation marks, figures."""
     assert _found(text) == []
+
+
+def test_of_a_block_of_code_only_what_it_defines_counts() -> None:
+    """Files and errors count anywhere."""
+    text = "See:\n```python\ndef load_all(some_path):\n    raise ValueError(some_path)  # a/b.py\n```\nand `other_one`."
+    assert _found(text) == [("symbol", "load_all"), ("error", "ValueError"), ("file", "a/b.py"), ("symbol", "other_one")]
 
 
 def test_each_name_says_where_it_stands() -> None:

@@ -42,6 +42,8 @@ def test_what_a_sentence_states_is_found(text: str, related: list[tuple[str, str
     "text",
     [
         "Do you work at Google?",
+        "Does Anna work at Siemens?",
+        "So Anna lives in Oslo now, right?",
         "I don't live in Paris.",
         "If I lived in Rome, I'd work for Ferrari.",
         "Bob used to live in Madrid.",

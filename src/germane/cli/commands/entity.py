@@ -158,7 +158,7 @@ def forget(
 
 
 async def _add(options: GlobalOptions, type: str, name: str, aliases: Iterable[str], properties: dict[str, str]) -> Entity:
-    async with options.open_store() as (_, agent):
+    async with options.open_store(create=True) as (_, agent):
         return await agent.graph.add(type, name, aliases=tuple(aliases), properties=properties)
 
 

@@ -13,6 +13,7 @@ from germane.graph.extraction.runs import runs
 from germane.graph.extraction.shapes import hide_phrases, shapes
 from germane.graph.extraction.tokens import HIDDEN, Tokens
 from germane.graph.extraction.unspaced import has_unspaced, unspaced_names
+from germane.graph.extraction.written import Written
 from germane.text.normal import fold
 
 __all__ = ["extract_entities"]
@@ -38,15 +39,23 @@ def extract_entities(
     tokens = Tokens(work)
     notable = list(tokens.notable())
     taken = set[int]()
-    found.extend(shapes(tokens, taken, notable))
+    written = Written(text)
+    found.extend(one for one in shapes(tokens, taken, notable) if _counts(one, written))
     found.extend(_tools_in_prose(tokens, taken, notable))
-    found.extend(named(tokens, tuple(runs(tokens, taken, notable)), known))
+    found.extend(named(tokens, tuple(runs(tokens, taken, notable)), known, written))
     if has_unspaced(work):
         found.extend(unspaced_names(work))
     found.sort(key=lambda one: (one.start, -one.end))
     if speaker and role != "tool" and len(speaker) <= _MAX_SPEAKER and fold(speaker.strip()) not in _NOBODY:
         found.insert(0, FoundEntity("person", speaker.strip(), 0, 0, 0.9))
     return tuple({(one.type, one.name): one for one in reversed(found)}.values())[::-1][:MAX_FOUND]
+
+
+def _counts(one: FoundEntity, written: Written) -> bool:
+    """Whether it counts where it stands: of a block of code the symbols that it defines, and no `#333`."""
+    if one.type not in ("symbol", "ticket") or not written.in_code(one.start):
+        return True
+    return one.type == "symbol" and written.defined(one.start)
 
 
 def _tools_in_prose(tokens: Tokens, taken: set[int], notable: Sequence[int]) -> list[FoundEntity]:
@@ -58,7 +67,7 @@ def _tools_in_prose(tokens: Tokens, taken: set[int], notable: Sequence[int]) -> 
         numbers += [number for number, word in enumerate(raw) if word in tools()]
     for number in dict.fromkeys(numbers):
         token = tokens[number]
-        if number not in taken and is_tool(token.word):
+        if number not in taken and is_tool(token.word) and tokens.text[token.start - 3 : token.start] != "```":
             taken.add(number)
             found.append(FoundEntity("tool", token.word, token.start, token.end, 0.85))
     return found

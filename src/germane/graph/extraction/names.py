@@ -9,6 +9,7 @@ from germane.graph.extraction.found import FoundEntity
 from germane.graph.extraction.lexicon import cue, folded, is_tool, kin, nicknames, stemmed, without_ending
 from germane.graph.extraction.runs import ABBREVIATIONS, NameRun
 from germane.graph.extraction.tokens import Tokens
+from germane.graph.extraction.written import Written
 from germane.text.language import detect
 from germane.text.normal import fold
 from germane.text.stopwords import STOP
@@ -46,17 +47,23 @@ _ARTICLES = frozenset(
         "une",
     ]
 )
+_SURE = 0.84
+_NOUNS = frozenset({"thought", "likes", "plays", "calls", "feels", "looks", "comments"})
+"""Verbs that are nouns too."""
 _NEAR = 4
 """Words before a name in which a verb is looked for."""
 
 
-def named(tokens: Tokens, found: Sequence[NameRun], known: Mapping[str, str]) -> Iterator[FoundEntity]:
+def named(tokens: Tokens, found: Sequence[NameRun], known: Mapping[str, str], written: Written) -> Iterator[FoundEntity]:
     """Yields the runs whose type is told by a list, by a cue around them, by `known` (types by folded name), or by a
     neighbour in a list of names. Linear."""
     german: bool | None = None
     judged = list[Judged]()
     for run in found:
         one = _by_words(tokens, run)
+        if one[1] < _SURE and written.as_title(run.start):
+            judged.append(_NOTHING)
+            continue
         if not one[0] and run.whole in known:
             one = known[run.whole], 0.7
         if not one[0]:
@@ -95,8 +102,10 @@ def _by_words(tokens: Tokens, run: NameRun) -> Judged:
     words, count, whole = run.folded, len(run.folded), run.whole
     if run.title:
         return "person", 0.95
-    if count > 1 and (words[-1] in folded("organisations", "organisations", "legal", "last") or _heads(words)):
+    if count > 1 and words[-1] in folded("organisations", "organisations", "legal"):
         return "organisation", 0.9
+    if count > 1 and (words[-1] in folded("organisations", "organisations", "last") or _heads(words)):
+        return "organisation", 0.8
     if _is_software(tokens, run):
         return "tool", 0.85
     if whole in folded("organisations", "organisations", "known") and not _is_word(run):
@@ -111,6 +120,8 @@ def _by_words(tokens: Tokens, run: NameRun) -> Judged:
             return cyrillic
     if run.relative:
         return "person", 0.9
+    if run.words[0].isupper() and len(run.words[0]) > 1:
+        return _NOTHING  # ARIA and DOM
     if words[0] in _first_names() or words[0].partition("-")[0] in _first_names():
         return "person", 0.85
     if words[0] in folded("people", "first_names", "weak") and whole not in _places():
@@ -178,7 +189,7 @@ def _person(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool) -
         return "person", 0.85
     if first in folded("people", "titles", "before") and len(first) > 2:
         return "person", 0.9
-    if run.words[0][:2].isupper() or _titled_work(tokens, run):
+    if run.words[0][:2].isupper() or _titled_work(tokens, run) or run.folded[-1] in relatives:
         return _NOTHING
     if (run.greeting or first in cue("greeting")) and count < 4 and "." not in gap and behind.strip(" ")[:1] in (*",!.?", "\n"):
         return "person", 0.75
@@ -198,7 +209,7 @@ def _person(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool) -
         return "person", 0.65
     if first in cue("toward_person") and second in cue("before_to_person") and count < 4:
         return "person", 0.7
-    if run.opens and count == 1 and run.folded[0].endswith(("ing", "ed", "ly")):
+    if run.opens and count == 1 and (run.folded[0].endswith(("ing", "ed", "ly", "s")) or following in _NOUNS):
         return _NOTHING
     if following in cue("said") and behind == " " and count < 4 and first not in _ARTICLES and not run.owns:
         return "person", 0.7
@@ -213,6 +224,11 @@ def _titled_work(tokens: Tokens, run: NameRun) -> bool:
     return text[run.start - 1 : run.start] in ('"', "“", "«", "„", "‘") or text[run.end : run.end + 2].strip()[:1].isdigit()
 
 
+@cache
+def _too_general() -> Set[str]:
+    return folded("organisations", "organisations", "generic", "last") | folded("places", "place_words", "last")
+
+
 def _things() -> Set[str]:
     return cue("after_organisation_noun") | cue("city_of")
 
@@ -220,7 +236,7 @@ def _things() -> Set[str]:
 def _somewhere(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool) -> Judged:
     """An organisation that somebody works for, or a place where something is, as the words before the name tell."""
     near = set(before)
-    if _titled_work(tokens, run):
+    if _titled_work(tokens, run) or all(word in _too_general() for word in run.folded):
         return _NOTHING
     works = not near.isdisjoint(cue("work"))
     lives = not near.isdisjoint(cue("live"))
@@ -249,6 +265,8 @@ def _somewhere(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool
         return "organisation", 0.6
     if place == "at" and not skipped:
         return "organisation", 0.55
+    if skipped and len(run.words) == 1 and not lives:
+        return _NOTHING
     moving = place in cue("moved") or place in cue("at_organisation")
     if (
         moving

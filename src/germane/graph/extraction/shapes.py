@@ -33,7 +33,7 @@ _EXCEPTION = re.compile(r"(?:[A-Za-z_]\w{0,40}\.){0,8}[A-Z][A-Za-z0-9]{0,60}(?<=
 _TICKET = re.compile(r"[A-Z][A-Z0-9]{1,9}-\d{1,7}|#\d{1,8}|[a-z]{2,10}-\d{3,7}")
 _NO_TICKET = re.compile(
     r"(?:utf|iso|sha|md|rfc|cve|covid|gpt|b2b|rtx|gtx|mp|h|aes|rsa|tls|ssl|usb|hdmi|base|windows|type|top|step|line|page|room|level"
-    r"|day|week|version|v|python|java|node|ipv|rs|din|en|ieee|a|formula|phase|part|chapter|item|figure|table|ps|f|boeing|airbus)-",
+    r"|day|week|version|v|python|java|node|ipv|rs|din|en|ieee|a|formula|phase|part|chapter|item|figure|table|ps|f|am|pm|boeing|airbus)-",
     re.IGNORECASE,
 )
 _COMMIT = re.compile(r"(?=[a-f]{0,40}[0-9])(?=[0-9]{0,40}[a-f])[0-9a-f]{7,40}")
@@ -150,7 +150,7 @@ def _marked(text: str) -> dict[int, FoundEntity]:
 
 def _shape(raw: str, start: int, code: bool) -> FoundEntity | None:
     """What a token is by its form; None for a word."""
-    lead = len(raw) - len(raw.lstrip("*_~'‘’(:=!?-" if not raw.startswith("__") else "*'"))
+    lead = len(raw) - len(raw.lstrip("*_~'‘’(:=!?-" if raw.endswith(("_", "_.", "_:")) and raw[:2] != "__" else "*~'‘’(:=!?-"))
     word = _POSITION.sub("", raw[lead : lead + 600].rstrip("*.,:;!?'’=~-"))
     if word.endswith(("'s", "’s")):
         word = word[:-2]
@@ -215,7 +215,7 @@ def _file(word: str) -> bool:
     if word.rpartition("/")[2] in words("tools", "files", "names"):
         return True
     if extension and _PATH.fullmatch(word):
-        if extension[1].lower() in words("tools", "files", "extensions"):
+        if extension.start() and extension[1].lower() in words("tools", "files", "extensions"):
             return not word.startswith("//") and len(word) > 3
         return "/" in word and extension[1] not in _DOMAINS and word[0] in "./~"
     return _ROOTED.fullmatch(word) is not None

@@ -80,8 +80,12 @@ class SqliteGraph:
             clause, values = entity_clause(visible, filters)
             found = list[Entity]()
             for partition in visible:  # each by its own index
-                for past, order in (("n.salient_at <= ?", "n.rank DESC"), ("n.salient_at > ?", "n.salience DESC")):
-                    sql = f"{ENTITY} WHERE n.partition = {partition.id} AND {past} AND {clause} ORDER BY {order}, n.id LIMIT ?"
+                for index, past, order in (
+                    ("entities_rank", "n.salient_at <= ?", "n.rank DESC"),
+                    ("entities_salient", "n.salient_at > ?", "n.salience DESC"),
+                ):
+                    where = f"INDEXED BY {index} WHERE n.partition = {partition.id} AND {past} AND {clause}"
+                    sql = f"{ENTITY} {where} ORDER BY {order}, n.id LIMIT ?"
                     found += [entity_of(row, owners(visible)) for row in rows(connection, sql, (micros(at), *values, limit))]
             return tuple(heapq.nsmallest(limit, found, key=lambda entity: (-entity.salience_at(at), entity.id)))
 

@@ -44,8 +44,10 @@ def heaviest_edges(
     halves, bound = list[str](), list[Any]()
     for here, there in _ENDS:
         halves.append(
-            f"SELECT f.value, x.key, x.source, x.target, x.strength, x.id FROM json_each(?1) f JOIN relations x ON x.key IN"
-            f" (SELECT r.key FROM relations r JOIN entities o ON o.key = r.{there} WHERE r.{here} = f.value"
+            f"SELECT f.value, x.key, x.source, x.target, x.strength, x.id FROM json_each(?1) f CROSS JOIN relations x"
+            f" ON x.key IN (SELECT r.key FROM relations r INDEXED BY relations_{here}"
+            f" CROSS JOIN entities o ON o.key = r.{there}"
+            f" WHERE r.{here} = f.value"
             f" AND r.partition IN {in_clause(visible)} AND r.sensitivity IN {sensitivity_codes(filters)} AND {seen}{holds}"
             f" ORDER BY r.strength DESC, r.id LIMIT {int(limit)})"
         )
