@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from germane.cli import main
+from germane.transfer.line import VERSION
 from support.product_exports import chat, zipped
 
 TALK = '[{"role": "user", "content": "hello", "id": "m1"}, {"role": "assistant", "content": "hi"}]'
@@ -111,7 +112,8 @@ def test_bad_exports_are_refused_in_one_line(run: Run) -> None:
         Path("b.jsonl").write_text("\n".join(map(json.dumps, changed)))
         return run("import", "b.jsonl", *options, expect=expect)
 
-    assert "line 1: the export has version 3" in imported(lines[0] | {"version": 3}, *lines[1:])
+    newer = VERSION + 1
+    assert f"line 1: the export has version {newer}" in imported(lines[0] | {"version": newer}, *lines[1:])
     other = lines[2] | {"content": "secret words"}
     refused = imported(*lines[:2], other, *lines[3:])
     assert "line 3: its id is stored already, with other content" in refused

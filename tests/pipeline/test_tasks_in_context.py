@@ -236,8 +236,8 @@ def _frame(number: int, **fields: Any) -> TaskFrame:
 
 def test_a_view_shows_each_frame_once_and_not_what_a_branch_does_not_see() -> None:
     """The seed listed the current frame among its own siblings."""
-    path = [_frame(0), _frame(1, parent="t0", depth=1), _frame(2, parent="t1", depth=2)]
     done = {"status": "complete", "result": "done", "closed_at": NOON}
+    path = [_frame(0), _frame(1, parent="t0", depth=1), _frame(2, parent="t1", depth=2, **done)]
     near = [*path, _frame(3, parent="t1", depth=2, **done), _frame(4, parent="t1", branch="b", **done), _frame(3, **done)]
     view = task_view(path, near, {"main": None}, moves=1)
     assert view is not None

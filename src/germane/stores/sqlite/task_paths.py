@@ -8,8 +8,8 @@ from datetime import datetime
 import apsw
 
 from germane.stores.sqlite.encoding import shown, stored
-from germane.stores.sqlite.rows import rows
-from germane.stores.sqlite.tasks import branch_named, frames, frames_by_id, head_of
+from germane.stores.sqlite.rows import first, rows
+from germane.stores.sqlite.tasks import branch_named, frames, frames_by_id
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.tasks.branching import TaskBranch
 from germane.tasks.frame import MAIN, TaskFrame
@@ -26,8 +26,10 @@ _PATH = (
 _BRANCHES = "SELECT name, parent, state FROM task_branches WHERE partition = ? AND session = ?"
 _OF_BRANCH = "SELECT id FROM tasks WHERE partition = ? AND session = ? AND branch = ?"
 _NEVER = datetime.min
-_NEAR = 64
-"""Frames that are read of each level, the latest first."""
+_NEAR, _FAR = 32, 4
+"""Frames that are read below and beside the current one, and beside each frame above, the latest first: more find no room."""
+_RUNNING = "SELECT branch, moves FROM task_heads WHERE partition = ? AND session = ?"
+_ENDED = "t.status IN ('complete', 'failed') AND"
 
 
 def path_to(connection: apsw.Connection, partition: VisiblePartition, id: str) -> tuple[TaskFrame, ...]:
@@ -40,20 +42,20 @@ def path_to(connection: apsw.Connection, partition: VisiblePartition, id: str) -
 def view_of(connection: apsw.Connection, partition: VisiblePartition, session: str, id: str | None = None) -> TaskView | None:
     """Returns what an assembly of this session sees; None where no task is open. `id` names the frame that is to be the
     current one, which must be of this session."""
-    head = head_of(connection, partition, session)
-    if head is None:
+    row = first(connection, _RUNNING, (partition.id, stored(session)))
+    running = None if row is None else branch_named(connection, partition, session, shown(row[0]))
+    if row is None or running is None:
         return None
-    current = head.branch.current if id is None else id
+    current = running.current if id is None else id
     path = () if current is None else path_to(connection, partition, current)
     if not path or any(frame.session != session for frame in path):
         return None
-    branch = branch_named(connection, partition, session, path[-1].branch) if id is not None else head.branch
-    near = list[TaskFrame]()
-    for parent in (path[-1].id, *(frame.parent for frame in reversed(path))):
-        near += _below(connection, partition, session, parent)
-    forks = forks_of(connection, partition, branch or head.branch)
-    elsewhere = _elsewhere(connection, partition, session, forks) if head.branches > 1 else {}
-    return task_view(path, near, forks, moves=head.moves, elsewhere=elsewhere)
+    branch = running if id is None else branch_named(connection, partition, session, path[-1].branch) or running
+    near = list(_below(connection, partition, session, path[-1].id, _NEAR, ""))
+    for steps, frame in enumerate(reversed(path)):
+        near += _below(connection, partition, session, frame.parent, _FAR if steps else _NEAR, _ENDED)
+    forks = forks_of(connection, partition, branch)
+    return task_view(path, near, forks, moves=row[1], elsewhere=_elsewhere(connection, partition, session, forks))
 
 
 def forks_of(connection: apsw.Connection, partition: VisiblePartition, branch: TaskBranch) -> dict[str, datetime | None]:
@@ -87,8 +89,10 @@ def _elsewhere(
     return found
 
 
-def _below(connection: apsw.Connection, partition: VisiblePartition, session: str, parent: str | None) -> tuple[TaskFrame, ...]:
+def _below(
+    connection: apsw.Connection, partition: VisiblePartition, session: str, parent: str | None, limit: int, ended: str
+) -> tuple[TaskFrame, ...]:
     if parent is None:
-        clause = "t.session = ? AND t.parent IS NULL ORDER BY t.key DESC LIMIT ?"
-        return frames(connection, partition, clause, (stored(session), _NEAR))
-    return frames(connection, partition, "t.parent = ? ORDER BY t.key DESC LIMIT ?", (parent, _NEAR))
+        clause = f"{ended} t.session = ? AND t.parent IS NULL ORDER BY t.key DESC LIMIT ?"
+        return frames(connection, partition, clause, (stored(session), limit), children=False)
+    return frames(connection, partition, f"{ended} t.parent = ? ORDER BY t.key DESC LIMIT ?", (parent, limit), children=False)

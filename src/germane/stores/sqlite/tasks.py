@@ -47,9 +47,12 @@ _LEVELS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
 _MAX_CHILDREN = 1_000
 _FRAME = (
     "SELECT t.id, t.session, t.branch, t.parent, t.depth, t.status, t.goal, t.result, t.artifacts, t.provenance, t.sensitivity,"
-    " t.version, t.delegated, t.child_session, t.delegation_depth, t.allowed, t.created_at, t.updated_at, t.closed_at,"
-    " (SELECT json_group_array(id) FROM (SELECT c.id FROM tasks c WHERE c.partition = t.partition AND c.parent = t.id"
-    f" ORDER BY c.key LIMIT {_MAX_CHILDREN})) FROM tasks t WHERE t.partition = ?"
+    " t.version, t.delegated, t.child_session, t.delegation_depth, t.allowed, t.created_at, t.updated_at, t.closed_at, {}"
+    " FROM tasks t WHERE t.partition = ?"
+)
+_CHILDREN = (
+    "(SELECT json_group_array(id) FROM (SELECT c.id FROM tasks c WHERE c.partition = t.partition AND c.parent = t.id"
+    f" ORDER BY c.key LIMIT {_MAX_CHILDREN}))"
 )
 _INSERT = (
     "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
@@ -99,17 +102,21 @@ def frame_of(row: Row, user: str | None) -> TaskFrame:
 
 
 def frames(
-    connection: apsw.Connection, partition: VisiblePartition, clause: str, values: Sequence[Any] = ()
+    connection: apsw.Connection, partition: VisiblePartition, clause: str, values: Sequence[Any] = (), *, children: bool = True
 ) -> tuple[TaskFrame, ...]:
-    """Returns the frames of a partition that match an SQL condition on `t`, which may end with an order and a limit."""
-    found = rows(connection, f"{_FRAME} AND {clause}", (partition.id, *values))
+    """Returns the frames of a partition that match an SQL condition on `t`, which may end with an order and a limit; without
+    the ids of their children where nobody needs these."""
+    select = _FRAME.format(_CHILDREN if children else "'[]'")
+    found = rows(connection, f"{select} AND {clause}", (partition.id, *values))
     return tuple(frame_of(row, partition.user) for row in found)
 
 
 def frames_by_id(connection: apsw.Connection, partition: VisiblePartition, ids: Sequence[str]) -> dict[str, TaskFrame]:
     """Returns the frames of a partition with these ids, by id."""
-    found = frames(connection, partition, "t.id IN (SELECT value FROM json_each(?))", (to_json(list(ids)),))
-    return {frame.id: frame for frame in found}
+    sql = f"{_FRAME.format(_CHILDREN)} AND t.id IN (SELECT value FROM json_each(?))"
+    sql = sql.replace("FROM tasks t", "FROM tasks t INDEXED BY tasks_id")  # SQLite would read the whole partition
+    found = rows(connection, sql, (partition.id, to_json(list(ids))))
+    return {row[0]: frame_of(row, partition.user) for row in found}
 
 
 def head_of(connection: apsw.Connection, partition: VisiblePartition, session: str) -> StackHead | None:

@@ -28,6 +28,7 @@ CREATE TABLE tasks (
 CREATE UNIQUE INDEX tasks_id ON tasks (id);
 CREATE INDEX tasks_session ON tasks (partition, session, key);
 CREATE INDEX tasks_parent ON tasks (partition, parent, key);
+CREATE INDEX tasks_roots ON tasks (partition, session, key) WHERE parent IS NULL;
 CREATE INDEX tasks_open ON tasks (partition, session) WHERE status IN ('active', 'blocked');
 CREATE INDEX tasks_child ON tasks (partition, child_session) WHERE child_session IS NOT NULL;
 
