@@ -65,6 +65,7 @@ from germane.pipeline.format.category import rank, tag
 from germane.pipeline.format.compact import Compact
 from germane.pipeline.format.digest import Digest
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
+from germane.pipeline.format.event_excerpt import event_excerpt
 from germane.pipeline.format.graphemes import clip, floor
 from germane.pipeline.format.invisible import is_plain, visible
 from germane.pipeline.format.item_text import event_lines
@@ -307,6 +308,7 @@ _FORMAT: dict[str, Reader] = {
     "pipeline.format.layout.Format.shorten": lambda text: _format().shorten(_candidate(text), 60),
     "pipeline.format.breadcrumb.breadcrumb": lambda text: breadcrumb(_candidate(text, title=text), 9),
     "pipeline.format.shorten.Excerpts.match": _EXCERPTS.match,
+    "pipeline.format.event_excerpt.event_excerpt": lambda text: event_excerpt(text, 40, lambda shown: 4 + len(shown) // 4),
     "pipeline.format.shorten.Excerpts.of": lambda text: _EXCERPTS.of(text, 40, lambda shown: 4 + len(shown) // 4),
     "pipeline.format.shorten.Excerpts.of a large part": lambda text: _EXCERPTS.of(
         text, len(text) // 5, lambda shown: 4 + len(shown) // 4

@@ -45,6 +45,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "graph.edit.merge_two": "ids, compared",
         "graph.record_findings.link_findings": "names within their limit; graph.name_key.name_key, which is measured",
         "graph.record_findings.same_entity": "name keys, compared",
+        "pipeline.format.event_excerpt.ends_matter": "a name, compared",
         "events.reader.EventReader.highlights": "a protocol",
         "events.reader.EventReader.page": "a protocol",
         "events.reader.EventReader.recent": "a protocol",

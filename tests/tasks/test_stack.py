@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import pytest
 
 from germane import Agent, Germane
 from germane.errors import Conflict, InvalidInput, NotFound
+from germane.tasks.branching import StackHead, TaskBranch
 from germane.tasks.limits import MAX_DEPTH, MAX_OPEN
+from germane.tasks.operations import HeadOf
+from germane.tasks.stack import current_task
+from germane.types.plan import Decision, Plan, replay
 
 S = "work"
 
@@ -124,6 +129,17 @@ async def test_several_writers_share_one_stack(agent: Agent) -> None:
     assert [frame.depth for frame in path] == list(range(20))
     ended = await asyncio.gather(*(agent.tasks.pop("done", session=S) for _ in range(20)))
     assert {frame.id for frame in ended} == {frame.id for frame in path}
+
+
+async def test_a_plan_finds_the_task_that_its_session_stands_at() -> None:
+    """For what is recorded without naming one."""
+
+    def plan() -> Plan[str | None]:
+        return Decision((), (yield from current_task(S)))
+
+    branch = TaskBranch(session=S, name="main", current="t1", forked_at=datetime(2026, 3, 2, tzinfo=UTC))
+    assert replay(plan(), {HeadOf: StackHead(branch=branch)}).outcome == "t1"
+    assert replay(plan(), {HeadOf: None}).outcome is None
 
 
 @pytest.mark.requirement("TASK-1", "SCOPE-2")

@@ -19,7 +19,17 @@ from germane.tasks.operations import FrameById, HeadOf, OpenChildren, PutBranch,
 from germane.types.limits import shown
 from germane.types.plan import Decision, Plan, Read, read
 
-__all__ = ["block_task", "current_frame", "must_be_closed", "own_frame", "pop_task", "push_task", "resume_task", "standing"]
+__all__ = [
+    "block_task",
+    "current_frame",
+    "current_task",
+    "must_be_closed",
+    "own_frame",
+    "pop_task",
+    "push_task",
+    "resume_task",
+    "standing",
+]
 
 _EMPTY = "the session has no open task: push one first"
 _NAMED = 5
@@ -92,6 +102,13 @@ def standing(head: StackHead | None, frame: TaskFrame) -> TaskBranch:
 def current_frame(branch: TaskBranch) -> Generator[Read[Any], Any, TaskFrame | None]:
     """Returns the frame that a branch stands at; None where its stack is empty."""
     return None if branch.current is None else (yield from read(FrameById(branch.current)))
+
+
+def current_task(session: str) -> Generator[Read[Any], Any, str | None]:
+    """Returns the id of the task that a session stands at, for plans that record what is done for it; None where there is
+    none."""
+    head = yield from read(HeadOf(session))
+    return None if head is None else head.branch.current
 
 
 def own_frame(id: str, session: str) -> Generator[Read[Any], Any, TaskFrame]:

@@ -26,7 +26,8 @@
 
 Headings and bullets stand at the start of a line, and no further line of content does: each is indented by two spaces, so that
 it belongs to its bullet, code fences included. Recent Activity stands by time and holds what a source offered because it is
-recent; every other section stands by score.
+recent; every other section stands by score. A task stack has a section of its own before them, `## Tasks`, from the root goal
+to the current task.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from germane.pipeline.format.blocks import block_tag, write_block
-from germane.pipeline.format.category import ACTIVITY, BLOCKS, CONVERSATION, DOCUMENTS, TALK, tag
+from germane.pipeline.format.category import ACTIVITY, BLOCKS, CONVERSATION, DOCUMENTS, TALK, TASKS, tag
 from germane.pipeline.format.escape import clean, escape_operator, escape_text
 from germane.pipeline.format.item_text import event_lines, one_line, written_entity, written_pattern, written_relation
 from germane.pipeline.format.layout import RenderedLine, Section
@@ -58,6 +59,7 @@ _ACTIVITY = Section("activity", (TALK, ""), "\n## Recent Activity", "")
 _CONTENT = Section("content", (TALK + 1, ""), "\n## Relevant Content", "")
 _SECTIONS: Mapping[str, Section] = MappingProxyType(
     {
+        TASKS: Section(TASKS, (BLOCKS, TASKS), "\n## Tasks", ""),
         "entity": Section("entity", (TALK + 2, ""), "\n## Known Entities", ""),
         "relation": Section("relation", (TALK + 3, ""), "\n## Relationships", ""),
         "pattern": Section("pattern", (TALK + 4, ""), "\n## Applicable Patterns", ""),
