@@ -49,9 +49,7 @@ from germane.types.strategy import Strategy
 __all__ = ["Agent"]
 
 Raw = Mapping[str, Any] | Message
-_NO_MEMORIES = frozenset(
-    {"activity", "additional", "archival", "block", "conversation", "entity", "pattern", "relation", "task"}
-)
+_NO_MEMORIES = frozenset("activity additional archival block conversation entity pattern relation task".split())  # noqa: SIM905
 """Categories of items whose retrievals aren't counted."""
 
 
@@ -146,12 +144,10 @@ class Agent(AgentContents):
         scope: Scope | None = None,
         deadline: float | None = 5.0,
     ) -> Delegation:
-        """Gives a task to another agent, and returns the messages for it. `session` is the parent's. Modes: `isolated` (the
-        task and the directive), `fork` (the parent's `messages` as they are, open tool calls closed, then the task) and `brief`
-        (what the parent's stack, history and memories hold for the task, in at most `max_tokens` tokens). The task is a frame
-        below the parent's current one until `complete` brings its result back. `filters` and `scope` narrow what the
-        other agent sees. Raises `InvalidInput`, also beyond the settings `delegation_depth` and `delegations`, and
-        `NotPermitted` where the other agent would see more than the parent."""
+        """Gives a task to another agent, and returns the messages for it: `isolated` (the task and the directive), `fork` (the
+        parent's `messages` as they are, open calls closed, then the task) or `brief` (what the parent's stack, history and
+        memories hold for it, in `max_tokens` tokens). The task lies below the current one of `session` until `complete` brings
+        its result back. `filters` and `scope` narrow what is seen. Raises `InvalidInput`, and `NotPermitted` for more."""
         begin = partial(self.delegations.begin, task, mode=mode, model=model, session=session, messages=messages)
         return await begin(max_tokens=max_tokens, provider=provider, filters=filters, scope=scope, deadline=deadline)
 
