@@ -44,7 +44,6 @@ from germane.events.event import Event
 from germane.events.prepared_message import PreparedMessage, slim
 from germane.events.prepared_message import clean as whole
 from germane.events.screened_message import screened
-from germane.graph.name_key import name_key
 from germane.grpc.refusals import refusal
 from germane.grpc.to_wire import text as wire_text
 from germane.memories import checks
@@ -330,7 +329,6 @@ _TEXT: dict[str, Reader] = {
     "text.normal.wide": wide,
     "text.normal.bare": bare,
     "text.normal.fold": fold,
-    "graph.name_key.name_key": name_key,
     "text.normal.content_hash": content_hash,
     "text.blocks.blocks": lambda text: list(blocks(text, 1024)),
     "search.parts.parts": parts,

@@ -99,6 +99,12 @@ def standing(head: StackHead | None, frame: TaskFrame) -> TaskBranch:
     return TaskBranch(session=frame.session, name=MAIN, forked_at=frame.created_at) if head is None else head.branch
 
 
+def current_task(session: str) -> Generator[Read[Any], Any, str | None]:
+    """Returns the id of the frame that a session stands at; None where its stack is empty."""
+    head: StackHead | None = yield from read(HeadOf(session))
+    return None if head is None else head.branch.current
+
+
 def current_frame(branch: TaskBranch) -> Generator[Read[Any], Any, TaskFrame | None]:
     """Returns the frame that a branch stands at; None where its stack is empty."""
     return None if branch.current is None else (yield from read(FrameById(branch.current)))
