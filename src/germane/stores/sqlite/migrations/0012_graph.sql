@@ -26,7 +26,7 @@ CREATE TABLE entities (
 );
 CREATE UNIQUE INDEX entities_id ON entities (id);
 CREATE INDEX entities_name ON entities (partition, name_key, id);
-CREATE INDEX entities_rank ON entities (partition, rank DESC, id);
+CREATE INDEX entities_rank ON entities (partition, type, rank DESC, id);
 CREATE INDEX entities_salient ON entities (partition, salient_at);
 
 -- The keys that an entity is found by: those of its name and of its aliases.
