@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import apsw
 import pytest
 
 from germane.clock import Clock
 from germane.graph.entity import Entity
+from germane.graph.traverse import Edge, run_walk, walk
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.graph_lookup import entities_named, salient_entities
+from germane.stores.sqlite.graph_walks import heaviest_edges
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.testing.stored import NOON
 from germane.types.query import Filters
@@ -19,6 +21,11 @@ _VISIBLE = (VisiblePartition(1, None, 1),)
 _ROW = (
     "INSERT INTO entities (id, partition, type, name, name_key, aliases, properties, salience, salient_at, rank, mentions,"
     " sensitivity, created_at, updated_at) VALUES (?1, 1, ?2, ?1, ?1, '[]', '{}', ?3, 0, ?3, 1, 1, 0, 0)"
+)
+
+_RELATION = (
+    "INSERT INTO relations (id, partition, source, type, target, weight, confidence, strength, properties, valid_from,"
+    " sensitivity, created_at, updated_at) VALUES (?1, 1, ?2, 'knows', ?3, 1, 1, ?4, '{}', 0, 1, 0, 0)"
 )
 
 
@@ -80,3 +87,34 @@ def test_the_most_salient_are_read_in_as_many_steps_in_a_large_graph(
     }
     assert large[0] == tuple(f"name {number}" for number in best[types])
     assert large[1] <= small[1] * 1.2 + 2
+
+
+@pytest.mark.requirement("GRAPH-2")
+def test_a_walk_reads_no_more_of_a_large_level_than_it_follows() -> None:
+    """Of a level of many entities, those behind the limit of the walk aren't looked at, and the result is the same."""
+    connection = _filled(1_000)
+    links = [(1, other, 1.0) for other in range(2, 202)] + [(other, other + 300, 0.5) for other in range(2, 202)]
+    for key, (source, target, strength) in enumerate(links, 1):
+        row = (str(key).zfill(4), source, target, strength)
+        connection.execute(_RELATION, row)
+    asked = list[int]()
+    answer = heaviest_edges(connection, _VISIBLE, at=None, filters=Filters(), limit=201)
+
+    def counted(entities: Sequence[int]) -> Mapping[int, Sequence[Edge]]:
+        asked.append(len(entities))
+        return answer(entities)
+
+    whole = run_walk(walk([1], depth=2, fan_out=200, limit=1_000), counted)
+    assert (asked, len(whole.edges)) == ([1, 200], 400)
+    _, few = _steps(connection, lambda: _walked(connection, 210))
+    _, many = _steps(connection, lambda: _walked(connection, 1_000))
+    assert few * 2 < many
+    cut = run_walk(walk([1], depth=2, fan_out=200, limit=210), answer)
+    assert (cut.edges, cut.capped) == (whole.edges[:210], True)
+    connection.close()
+
+
+def _walked(connection: apsw.Connection, limit: int) -> tuple[Entity, ...]:
+    answer = heaviest_edges(connection, _VISIBLE, at=None, filters=Filters(), limit=201)
+    run_walk(walk([1], depth=2, fan_out=200, limit=limit), answer)
+    return ()
