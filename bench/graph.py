@@ -1,8 +1,9 @@
-"""Graph: the time to record, look up and walk in a store with many events, entities and relations.
+"""Graph: the time to record, look up, walk and assemble in a store with many events, entities and relations.
 
     python -m bench graph [--events 100000] [--entities 20000] [--relations 50000]
 
-Entities are mentioned as names are in texts: a few often, most seldom. One entity has 10,000 relations.
+Entities are mentioned as names are in texts: a few often, most seldom. One entity has 10,000 relations. Assemblies with and
+without the sources of the graph take turns, so that whatever else the machine does counts for both.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
 from bench.machine import describe
+from bench.quantiles import quantile
 from germane import Germane
+from germane.api.agent import Agent
 from germane.graph.aliases import name_key
 from germane.graph.findings import EntityFinding
 from germane.graph.operations import PutRelation
@@ -25,11 +29,15 @@ from germane.store import ScopedStore
 from germane.testing.graph_stored import a_relation, an_entity, put, saying
 from germane.testing.stored import writing
 from germane.types.query import Filters
+from germane.types.strategy import Strategy
 
 __all__ = ["main"]
 
 _BEGINNING = datetime(2026, 4, 1, tzinfo=UTC)
 _SLICE, _HUB = 200, 10_000
+_GRAPH = frozenset({"entities", "patterns", "relations"})
+_COMMAND = "uv run pytest tests/test_{1}.py -q -k case_{0}\nFAILED tests/test_{1}.py::test_x - KeyError: 'a{0}'"
+_ASKED = ("What did {} say about {}?", "where did {} meet {}", "Who is {}, and how does {} know them?", "news of {} and {}")
 
 
 async def _filled(scoped: ScopedStore, events: int, entities: int, relations: int, random: Random) -> list[str]:
@@ -60,20 +68,53 @@ def _said(number: int, entities: int, random: Random):  # type: ignore[no-untype
 
 
 async def _timed(what: str, calls: int, call: Callable[[int], Awaitable[object]]) -> None:
-    times = list[float]()
+    times, worked = list[float](), time.process_time()
     for number in range(calls):
         began = time.perf_counter()
         await call(number)
         times.append((time.perf_counter() - began) * 1000)
-    times.sort()
-    print(f"{what:<34}p50 {times[calls // 2]:7.2f} ms, p99 {times[min(calls - 1, calls * 99 // 100)]:7.2f} ms", flush=True)
+    _told(what, times, 1000 * (time.process_time() - worked) / calls)
+
+
+def _told(what: str, times: Sequence[float], worked: float) -> None:
+    p50, p99 = quantile(times, 50), quantile(times, 99)
+    print(f"{what:<34}p50 {p50:7.2f} ms, p99 {p99:7.2f} ms, processor {worked:7.2f} ms", flush=True)
+
+
+async def _assemblies(germane: Germane, agent: Agent, calls: int, entities: int, at: datetime) -> None:
+    """Times the strategy `coding` with and without the sources of the graph, and the default one, by turns."""
+    random, coding = Random(11), germane.strategies.find("coding")
+    alone = replace(coding, name="alone", sources=tuple(plan for plan in coding.sources if plan.name not in _GRAPH))
+    kinds: dict[str, Strategy | str] = {
+        "assembly, coding": coding,
+        "assembly, coding without graph": alone,
+        "assembly, default": "default",
+    }
+    times, worked = {kind: list[float]() for kind in kinds}, dict.fromkeys(kinds, 0.0)
+    await agent.warm()
+    for number in range(-20, calls):
+        names = [f"Name {int(entities * random.random() ** 3)}" for _ in range(2)]
+        asked = [{"role": "user", "content": _ASKED[number % len(_ASKED)].format(*names) + f" Day {number}"}]
+        for turn in range(len(kinds)):
+            kind = list(kinds)[(number + turn) % len(kinds)]
+            began, before = time.perf_counter(), time.process_time()
+            await agent.assemble(asked, model="gpt-4o", strategy=kinds[kind], session="s7", at=at, deadline=None)
+            if number >= 0:
+                times[kind].append((time.perf_counter() - began) * 1000)
+                worked[kind] += (time.process_time() - before) * 1000
+    for kind, taken in times.items():
+        _told(kind, taken, worked[kind] / calls)
+    coded, others = times["assembly, coding"], times["assembly, coding without graph"]
+    ratios = ", ".join(f"p{at} {quantile(coded, at) / quantile(others, at):.2f}" for at in (50, 90, 99))
+    print(f"with the graph's sources over without: {ratios}", flush=True)
 
 
 async def measure(events: int, entities: int, relations: int, folder: Path) -> None:
     """Prints the time of each kind of call."""
     random, filters, now = Random(7), Filters(), _BEGINNING + timedelta(minutes=events)
     async with Germane.open(folder / "graph.db", warm=False) as germane:
-        scoped = germane._open.store.within(germane.agent("bench").scope)
+        agent = germane.agent("bench")
+        scoped = germane._open.store.within(agent.scope)
         began = time.perf_counter()
         ids = await _filled(scoped, events, entities, relations, random)
         print(f"filled in {time.perf_counter() - began:.0f} s", flush=True)
@@ -91,6 +132,13 @@ async def measure(events: int, entities: int, relations: int, folder: Path) -> N
             )
         await _timed("traversal from the hub, depth 3", 50, lambda _: graph.neighbourhood([ids[0]], depth=3, **bounds))  # type: ignore[arg-type]
         await _timed("shortest path", 50, lambda n: graph.path(ids[1 + n], ids[-1 - n], at=None, filters=filters))
+        coding = germane.agent("bench").events
+        await _timed(
+            "record a command, archetype coding",
+            200,
+            lambda n: coding.record("shell_exec", _COMMAND.format(n, n % 50), session="work", archetype="coding"),
+        )
+        await _assemblies(germane, agent, 500, entities, now)
 
 
 def main(arguments: Sequence[str]) -> None:

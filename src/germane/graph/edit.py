@@ -62,7 +62,8 @@ def relate_two(relation: Relation, *, exclusive: bool, at: datetime) -> Plan[Rel
     """Stores a relation between two entities of the scope's own, on purpose; the outcome is the relation as it is stored.
     Raises `NotFound` for an entity that isn't."""
     yield from _own(relation.source, relation.target)
-    known = yield from read(OpenRelations(((relation.source, relation.type),), with_ended=True))
+    rivals = () if exclusive else (relation.target,)
+    known = yield from read(OpenRelations(((relation.source, relation.type),), with_ended=True, targets=rivals))
     stated = Said(properties=relation.properties, sensitivity=relation.sensitivity)
     changes, kept = relation_changes(relation, known, exclusive=exclusive, now=at, stated=stated)
     return Decision(tuple(changes), kept)

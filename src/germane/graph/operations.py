@@ -59,10 +59,11 @@ class RelationsById(Read[dict[str, Relation]]):
 @dataclass(frozen=True, slots=True)
 class OpenRelations(Read[tuple[Relation, ...]]):
     """The relations of these (source, type) pairs that have no end, by the time since when they hold; `with_ended` those that
-    ended as well, of each pair the latest 100."""
+    ended as well, of each pair the latest 100. `targets` leaves out those to other entities; empty: none is left out."""
 
     pairs: tuple[tuple[str, str], ...]
     with_ended: bool = False
+    targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

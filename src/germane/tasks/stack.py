@@ -110,13 +110,6 @@ def current_frame(branch: TaskBranch) -> Generator[Read[Any], Any, TaskFrame | N
     return None if branch.current is None else (yield from read(FrameById(branch.current)))
 
 
-def current_task(session: str) -> Generator[Read[Any], Any, str | None]:
-    """Returns the id of the task that a session stands at, for plans that record what is done for it; None where there is
-    none."""
-    head = yield from read(HeadOf(session))
-    return None if head is None else head.branch.current
-
-
 def own_frame(id: str, session: str) -> Generator[Read[Any], Any, TaskFrame]:
     """Returns a frame of this session. Raises `NotFound`."""
     frame = yield from read(FrameById(id))

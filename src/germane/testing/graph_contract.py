@@ -278,6 +278,21 @@ class GraphContract:
         assert await graph.chain(a.id, ["causes"], backwards=False) == (links[0], links[1], links[3])
         assert await graph.chain(c.id, ["causes"], backwards=True, limit=1) == (links[1],)
 
+    @pytest.mark.requirement("GRAPH-2", "GRAPH-4")
+    async def test_what_is_said_again_is_known_among_many_relations(self, scoped: ScopedStore) -> None:
+        """Of an entity with more than 100 relations of one type an old one is found again, and counts once."""
+        for position, number in enumerate((*range(105), 0)):
+            link = RelationFinding(source=EntityName("person", "Caro"), type="knows", target=EntityName("person", f"P{number}"))
+            found = [person("Caro"), person(f"P{number}")]
+            await scoped.journal.commit(saying(f"Caro knows P{number}", found, link, position=position))
+        (caro,) = await scoped.graph.named(["caro"], filters=EVERY)
+        pairs = ((caro.id, "knows"),)
+        known = await scoped.journal.commit(asking(OpenRelations(pairs, with_ended=True)))
+        assert len(known) == 105
+        (first,) = await scoped.graph.named(["p0"], filters=EVERY)
+        (again,) = await scoped.journal.commit(asking(OpenRelations(pairs, with_ended=True, targets=(first.id,))))
+        assert (again.target, len(again.refs)) == (first.id, 2)
+
     @pytest.mark.requirement("GRAPH-2", "GRAPH-6")
     async def test_salience_orders_by_the_time_asked_about(self, scoped: ScopedStore) -> None:
         """An old important entity falls behind a newer one as time passes, and both are listed by name in pages."""

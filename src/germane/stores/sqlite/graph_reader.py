@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from germane.graph.relation import Neighbourhood, Relation, Step
 from germane.graph.traverse import MAX_DEPTH, MAX_READ, chain, run_walk, shortest_path, walk
 from germane.stores.sqlite.cursor import SECRET, Listing
 from germane.stores.sqlite.encoding import micros, stored, to_json
+from germane.stores.sqlite.graph_lookup import entities_named, salient_entities
 from germane.stores.sqlite.graph_patterns import matching_patterns
 from germane.stores.sqlite.graph_rows import (
     ENTITY,
@@ -60,34 +60,13 @@ class SqliteGraph:
 
     async def named(self, keys: Sequence[str], *, filters: Filters, limit: int = 50) -> tuple[Entity, ...]:
         def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Entity, ...]:
-            clause, values = entity_clause(visible, filters)
-            sql = (
-                f"{ENTITY} WHERE n.key IN (SELECT entity FROM entity_names WHERE partition IN {in_clause(visible)} AND key = ?)"
-                f" AND {clause} ORDER BY n.key LIMIT ?"
-            )
-            found = dict[str, Entity]()
-            for key in dict.fromkeys(keys):
-                for row in rows(connection, sql, (stored(key), *values, limit)):
-                    found.setdefault(row[2], entity_of(row, owners(visible)))
-                if len(found) >= limit:
-                    break
-            return tuple(found.values())[:limit]
+            return entities_named(connection, visible, keys, filters, limit)
 
         return await self._read(work, ())
 
     async def salient(self, limit: int, *, at: datetime, filters: Filters) -> tuple[Entity, ...]:
         def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Entity, ...]:
-            clause, values = entity_clause(visible, filters)
-            found = list[Entity]()
-            for partition in visible:  # each by its own index
-                for index, past, order in (
-                    ("entities_rank", "n.salient_at <= ?", "n.rank DESC"),
-                    ("entities_salient", "n.salient_at > ?", "n.salience DESC"),
-                ):
-                    where = f"INDEXED BY {index} WHERE n.partition = {partition.id} AND {past} AND {clause}"
-                    sql = f"{ENTITY} {where} ORDER BY {order}, n.id LIMIT ?"
-                    found += [entity_of(row, owners(visible)) for row in rows(connection, sql, (micros(at), *values, limit))]
-            return tuple(heapq.nsmallest(limit, found, key=lambda entity: (-entity.salience_at(at), entity.id)))
+            return salient_entities(connection, visible, limit, at, filters)
 
         return await self._read(work, ())
 

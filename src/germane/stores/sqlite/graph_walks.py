@@ -1,8 +1,8 @@
-"""Graph walks: answers the walks of `graph/traverse.py`, one query for each level."""
+"""Graph walks: answers the walks of `graph/traverse.py`, with one query for each level, or for a part of a large one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +19,35 @@ __all__ = ["all_edges", "directed_edges", "heaviest_edges", "holding"]
 
 _AMONG = "(SELECT value FROM json_each(?))"
 _ENDS = (("source", "target"), ("target", "source"))
+_PART = 32
+"""Entities whose relations are read with one statement where a walk may not need those of all."""
 Answer = Callable[[Sequence[int]], Mapping[int, Sequence[Edge]]]
+
+
+class _InParts(Mapping[int, Sequence[Edge]]):
+    """The relations of many entities, read for some of them at a time when they are asked for, in the order of the entities: a
+    walk that has reached its limit doesn't ask for the rest."""
+
+    def __init__(self, entities: Sequence[int], read: Answer) -> None:
+        self._parts = {
+            entity: entities[start : start + _PART]
+            for start in range(0, len(entities), _PART)
+            for entity in entities[start : start + _PART]
+        }
+        self._read, self._found = read, dict[int, Sequence[Edge]]()
+
+    def __getitem__(self, entity: int) -> Sequence[Edge]:
+        if entity not in self._found:
+            part = self._parts[entity]
+            answered = self._read(part)
+            self._found |= {one: answered.get(one, ()) for one in part}
+        return self._found[entity]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
 
 
 def holding(at: datetime | None) -> tuple[str, list[Any]]:
@@ -54,13 +82,13 @@ def heaviest_edges(
         bound += [*also, *times]
     sql = " UNION ".join(halves)
 
-    def answer(entities: Sequence[int]) -> Mapping[int, Sequence[Edge]]:
+    def heaviest(entities: Sequence[int]) -> Mapping[int, Sequence[Edge]]:
         found = dict[int, list[tuple[float, str, Edge]]]()
         for entity, key, source, target, strength, id in rows(connection, sql, [to_json(list(entities)), *bound]):
             found.setdefault(entity, []).append((-strength, id, Edge(key, source, target, strength)))
         return {entity: [edge for _, _, edge in sorted(edges)[:limit]] for entity, edges in found.items()}
 
-    return answer
+    return lambda entities: heaviest(entities) if len(entities) <= _PART else _InParts(entities, heaviest)
 
 
 def all_edges(

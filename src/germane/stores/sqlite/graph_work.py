@@ -31,7 +31,7 @@ from germane.stores.sqlite.graph_merging import merge_entities
 from germane.stores.sqlite.graph_patterns import count_pattern, put_pattern
 from germane.stores.sqlite.graph_rows import ENTITY, PATTERN, RELATION, entity_of, pattern_of, relation_of
 from germane.stores.sqlite.graph_writing import end_relation, put_entity, put_mentions, put_relation
-from germane.stores.sqlite.rows import rows
+from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.types.plan import Change
@@ -41,9 +41,13 @@ __all__ = ["GRAPH_CHANGES", "GRAPH_READS", "apply_graph_change"]
 _AMONG = "(SELECT value FROM json_each(?))"
 _NAMED = f"{ENTITY} JOIN entity_names k ON k.entity = n.key WHERE k.partition = ? AND k.key = ? ORDER BY n.key LIMIT 50"
 _OPEN = (
-    f"{RELATION} WHERE r.source = (SELECT key FROM entities WHERE id = ? AND partition = ?) AND r.type = ?"
-    " AND (r.valid_to IS NULL OR ?) ORDER BY r.valid_from DESC, r.key DESC LIMIT ?"
+    f"{RELATION} WHERE r.key IN"
+    " (SELECT x.key FROM relations x INDEXED BY {} WHERE x.source = ? AND x.type = ? AND x.valid_to IS"
 )
+_KEY = "SELECT key FROM entities WHERE id = ? AND partition = ?"
+_TARGETS = f" AND x.target IN (SELECT key FROM entities WHERE id IN {_AMONG} AND +partition = ?)"
+_HELD = _OPEN.format("relations_open") + " NULL{} LIMIT ?)"
+_PAST = _OPEN.format("relations_past") + " NOT NULL{} ORDER BY x.valid_from DESC, x.key DESC LIMIT ?)"
 _ENDED, _ALL_OPEN = 100, 100_000
 
 
@@ -74,10 +78,14 @@ def _relations(transaction: Transaction, own: VisiblePartition, read: RelationsB
 
 
 def _open(transaction: Transaction, own: VisiblePartition, read: OpenRelations) -> tuple[Relation, ...]:
-    found, limit = list[Relation](), _ENDED if read.with_ended else _ALL_OPEN
+    connection, found = transaction.connection, list[Relation]()
+    among, chosen = (_TARGETS, (to_json(read.targets), own.id)) if read.targets else ("", ())
     for source, type in dict.fromkeys(read.pairs):
-        bound = (stored(source), own.id, stored(type), read.with_ended, limit)
-        found += [relation_of(row, {own.id: own.user}) for row in rows(transaction.connection, _OPEN, bound)]
+        begins = first(connection, _KEY, (stored(source), own.id))
+        for sql, limit in ((_HELD, _ALL_OPEN), (_PAST, _ENDED if read.with_ended else 0)):
+            if begins is not None and limit:
+                bound = (begins[0], stored(type), *chosen, limit)
+                found += [relation_of(row, {own.id: own.user}) for row in rows(connection, sql.format(among), bound)]
     return tuple(sorted(found, key=lambda relation: (relation.valid_from, relation.id)))
 
 

@@ -13,7 +13,7 @@ from germane.graph.said import Said, merged
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sqlite.encoding import maybe_micros, micros, stored, to_json
 from germane.stores.sqlite.graph_rows import entity_row, said_of, written_said
-from germane.stores.sqlite.rows import first, rows
+from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.transaction import Transaction
 
 __all__ = ["end_relation", "own_key", "put_entity", "put_mentions", "put_refs", "put_relation", "thing_of", "write_names"]
@@ -26,6 +26,10 @@ _UPDATE = (
     "UPDATE entities SET type = ?, name = ?, name_key = ?, aliases = ?, properties = ?, salience = ?, salient_at = ?, rank = ?,"
     " sensitivity = ?, created_at = ?, updated_at = ?, stated = ? WHERE key = ?"
 )
+_UPDATE_USED = _UPDATE.replace("type = ?, name = ?, name_key = ?, ", "")
+"""Of an entity whose type and name stay: the index of the names isn't written."""
+_MENTION = "INSERT OR IGNORE INTO mentions SELECT ?, ?, key, ?, ? FROM entities WHERE id = ? AND partition = ?"
+_COUNT = "UPDATE entities SET mentions = mentions + 1 WHERE id = ? AND partition = ?"
 _RELATION = (
     "INSERT INTO relations (weight, confidence, strength, properties, valid_from, valid_to, ended_by, sensitivity, stated,"
     " created_at, updated_at, source, type, target, id, partition) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -41,7 +45,8 @@ def put_entity(transaction: Transaction, partition: int, change: PutEntity) -> N
     """Raises `NotFound` where another partition has an entity with this id."""
     entity, connection = change.entity, transaction.connection
     row = entity_row(entity, name_key(entity.name))
-    held = first(connection, "SELECT key, partition, stated FROM entities WHERE id = ?", (entity.id,))
+    sql = "SELECT key, partition, stated, type, name, name_key FROM entities WHERE id = ?"
+    held = first(connection, sql, (entity.id,))
     if held is None:
         stated = None if change.stated is None else written_said(change.stated)
         connection.execute(_INSERT, (*row, entity.id, partition, stated))
@@ -49,7 +54,11 @@ def put_entity(transaction: Transaction, partition: int, change: PutEntity) -> N
     else:
         if held[1] != partition:
             raise NotFound(f"no entity {entity.id!r} of this scope's own")
-        connection.execute(_UPDATE, (*row, _stated(held[2], change.stated), held[0]))
+        last = (_stated(held[2], change.stated), held[0])
+        if row[:3] == held[3:]:
+            connection.execute(_UPDATE_USED, (*row[3:], *last))
+        else:
+            connection.execute(_UPDATE, (*row, *last))
         write_names(connection, partition, held[0], change.keys)
     transaction.touch((partition,))
 
@@ -70,15 +79,15 @@ def put_mentions(transaction: Transaction, partition: int, change: PutMentions) 
     connection = transaction.connection
     domain, thing, at = thing_of(transaction, partition, change.thing)
     for id in dict.fromkeys(change.entities):
-        entity, said = own_key(connection, partition, "entities", id), change.said.get(id, Said())
-        where = (domain, thing, entity)
-        held = first(connection, "SELECT said FROM mentions WHERE domain = ? AND thing = ? AND entity = ?", where)
-        if held is None:
-            connection.execute("INSERT INTO mentions VALUES (?, ?, ?, ?, ?)", (*where, at, written_said(said)))
-            connection.execute("UPDATE entities SET mentions = mentions + 1 WHERE key = ?", (entity,))
-        else:
-            both = written_said(merged((said_of(held[0]), said)))
-            connection.execute("UPDATE mentions SET said = ? WHERE domain = ? AND thing = ? AND entity = ?", (both, *where))
+        said, whose = change.said.get(id, Said()), (stored(id), partition)
+        connection.execute(_MENTION, (domain, thing, at, written_said(said), *whose))
+        if connection.changes():
+            connection.execute(_COUNT, whose)
+            continue
+        where = (domain, thing, own_key(connection, partition, "entities", id))
+        (held,) = only(connection, "SELECT said FROM mentions WHERE domain = ? AND thing = ? AND entity = ?", where)
+        both = written_said(merged((said_of(held), said)))
+        connection.execute("UPDATE mentions SET said = ? WHERE domain = ? AND thing = ? AND entity = ?", (both, *where))
     transaction.touch((partition,))
 
 

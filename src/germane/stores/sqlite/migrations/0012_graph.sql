@@ -26,7 +26,7 @@ CREATE TABLE entities (
 );
 CREATE UNIQUE INDEX entities_id ON entities (id);
 CREATE INDEX entities_name ON entities (partition, name_key, id);
-CREATE INDEX entities_rank ON entities (partition, rank DESC, id);
+CREATE INDEX entities_rank ON entities (partition, type, rank DESC, id);
 CREATE INDEX entities_salient ON entities (partition, salient_at);
 
 -- The keys that an entity is found by: those of its name and of its aliases.
@@ -73,6 +73,7 @@ CREATE TABLE relations (
 );
 CREATE UNIQUE INDEX relations_id ON relations (id);
 CREATE UNIQUE INDEX relations_open ON relations (source, type, target) WHERE valid_to IS NULL;
+CREATE INDEX relations_past ON relations (source, type, valid_from) WHERE valid_to IS NOT NULL;
 CREATE INDEX relations_source ON relations (source, strength DESC, id);
 CREATE INDEX relations_target ON relations (target, strength DESC, id);
 CREATE INDEX relations_partition ON relations (partition);

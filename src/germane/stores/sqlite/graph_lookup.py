@@ -1,0 +1,86 @@
+"""Graph look-up: finds entities by their names and by their salience, each in time that doesn't grow with the graph.
+
+The order in which SQLite visits the tables is fixed in the statements: left to itself it may visit all entities of a partition.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import apsw
+
+from germane.graph.entity import Entity
+from germane.stores.sqlite.encoding import micros, stored, to_json
+from germane.stores.sqlite.graph_rows import ENTITY, entity_clause, entity_of
+from germane.stores.sqlite.rows import rows
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
+from germane.types.query import Filters
+
+__all__ = ["entities_named", "salient_entities"]
+
+_ALL_TYPES = (
+    "(WITH RECURSIVE known (value) AS (SELECT min(type) FROM entities INDEXED BY entities_rank WHERE partition = {0}"
+    " UNION ALL SELECT (SELECT min(type) FROM entities INDEXED BY entities_rank WHERE partition = {0} AND type > known.value)"
+    " FROM known WHERE known.value IS NOT NULL) SELECT value FROM known WHERE value IS NOT NULL)"
+)
+"""The types that a partition has: one step in the index for each."""
+_GIVEN_TYPES = "(SELECT value FROM json_each(?))"
+
+
+def entities_named(
+    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], keys: Sequence[str], filters: Filters, limit: int
+) -> tuple[Entity, ...]:
+    """Returns the entities that are found by these name keys, in the order of the keys, at most `limit`."""
+    clause, values = entity_clause(visible, filters)
+    sql = (
+        f"{ENTITY.replace('FROM entities n', 'FROM entity_names k CROSS JOIN entities n ON n.key = k.entity')}"
+        f" WHERE k.partition IN {in_clause(visible)} AND k.key = ? AND {clause} ORDER BY k.entity LIMIT ?"
+    )
+    found = dict[str, Entity]()
+    for key in _used(connection, visible, keys):
+        for row in rows(connection, sql, (key, *values, limit)):
+            found.setdefault(row[2], entity_of(row, owners(visible)))
+        if len(found) >= limit:
+            break
+    return tuple(found.values())[:limit]
+
+
+def _used(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], keys: Iterable[str]) -> tuple[str | bytes, ...]:
+    """Returns those of the keys that an entity has, as they are stored: of the many that a query may mean, few."""
+    wanted = tuple(dict.fromkeys(stored(key) for key in keys))
+    texts = [key for key in wanted if isinstance(key, str)]
+    sql = (
+        "SELECT w.value FROM json_each(?) w WHERE EXISTS"
+        f" (SELECT 1 FROM entity_names k WHERE k.partition IN {in_clause(visible)} AND k.key = w.value)"
+    )
+    there = {key for (key,) in rows(connection, sql, (to_json(texts),))}
+    return tuple(key for key in wanted if isinstance(key, bytes) or key in there)
+
+
+def salient_entities(
+    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], limit: int, at: datetime, filters: Filters
+) -> tuple[Entity, ...]:
+    """Returns the entities of the largest salience at a time, the most salient first. Of each type and partition no more are
+    read than `limit`, besides those that the filters leave out and those that were mentioned after that time."""
+    clause, values = entity_clause(visible, filters, "x")
+    later, bound = entity_clause(visible, filters)
+    found = list[Entity]()
+    for partition in visible:  # each by its own index
+        given = filters.entity_types is not None
+        types = _GIVEN_TYPES if given else _ALL_TYPES.format(partition.id)
+        past = (
+            f"{ENTITY.replace('FROM entities n', f'FROM {types} t CROSS JOIN entities n')} ON n.key IN"
+            " (SELECT x.key FROM entities x INDEXED BY entities_rank"
+            f" WHERE x.partition = {partition.id} AND x.type = t.value AND x.salient_at <= ? AND {clause}"
+            " ORDER BY x.rank DESC, x.id LIMIT ?)"
+        )
+        chosen = [to_json(sorted(set(filters.entity_types)))] if filters.entity_types is not None else []
+        found += [entity_of(row, owners(visible)) for row in rows(connection, past, (*chosen, micros(at), *values, limit))]
+        future = (
+            f"{ENTITY} INDEXED BY entities_salient WHERE n.partition = {partition.id} AND n.salient_at > ? AND {later}"
+            " ORDER BY n.salience DESC, n.id LIMIT ?"
+        )
+        found += [entity_of(row, owners(visible)) for row in rows(connection, future, (micros(at), *bound, limit))]
+    return tuple(heapq.nsmallest(limit, found, key=lambda entity: (-entity.salience_at(at), entity.id)))
