@@ -33,8 +33,8 @@ _WORKING = (
 )
 _PLAIN = without_directive(COMPACT)
 BUILD = replace(_PLAIN, name="build", format="markdown", sources=(*_PLAIN.sources, *_WORKING))
-"""The strategy that a partial one changes: what `compact` finds, with what happened, the graph, and the session's task stack. It
-uses the budget, and shows neither directive nor blocks, which belong to the caller's own prompt."""
+"""The strategy that a partial one changes: what `compact` finds, with what happened, the graph, and the session's task stack.
+It uses the budget, and shows neither directive nor blocks, which belong to the caller's own prompt."""
 ADDITIONAL = "additional_context"
 """The source of what the caller gives, and the id of that item."""
 _BY_CATEGORY: Mapping[str, ComponentType] = {
