@@ -33,9 +33,9 @@ _COMPARED, _MAX_KNOWN = 64, 500
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AboutEntity:
     """What is known about a name. `current` holds at the time asked about, relations of the entity among it; `earlier` ended
-    before it; `mentions` are the messages that name or mention it, the oldest first. `text` is all of them, ready for a prompt: data between germane's own tags.
-    `left_out` counts what didn't fit; `trace` tells why. `hints` are names like it that are known, where nothing is known of
-    this one."""
+    before it; `mentions` are the messages that name or mention it, the oldest first. `text` is all of them, ready for
+    a prompt: data between germane's own tags. `left_out` counts what didn't fit; `trace` tells why. `hints` are names like
+    it that are known, where nothing is known of this one."""
 
     name: str
     current: tuple[Chosen, ...]
