@@ -238,9 +238,11 @@ async def test_a_breadcrumb_expands_to_the_whole_artifact(agent: Agent) -> None:
     await agent.tasks.push("read the log", session=S)
     ended = await agent.tasks.pop("one error", session=S, artifacts=[(recorded.added[0], "log"), entry.id])
     assert [one.title for one in ended.artifacts] == ["log", ""]
-    assert (await agent.tasks.expand(recorded.added[0])).text == "line\n" * 3000
+    assert await agent.expand(recorded.added[0]) == "line\n" * 3000
     assert (await agent.tasks.expand(entry.id)).kind == "entry"
-    with pytest.raises(NotFound):
-        await agent.tasks.expand("nothing")
+    assert await agent.expand(ended.id) == "one error"
+    for expand in (agent.expand, agent.tasks.expand):
+        with pytest.raises(NotFound):
+            await expand("nothing")
     await agent.forget([recorded.added[0]])
     assert [one.id for one in (await agent.tasks.get(ended.id)).artifacts] == [entry.id]
