@@ -43,6 +43,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "graph.edit.apply_pattern": "an id, compared",
         "graph.edit.end_relation": "an id, compared",
         "graph.edit.merge_two": "ids, compared",
+        "graph.named_entities.NamedEntities.stands_for": "names within their limit; graph.aliases.resolve, which is measured",
         "graph.named_entities.asked_keys": "names within their limit; graph.aliases.lookup_keys, which is measured",
         "graph.record_findings.link_findings": "names within their limit; graph.aliases.lookup_keys, which is measured",
         "pipeline.format.event_excerpt.ends_matter": "a name, compared",

@@ -88,7 +88,7 @@ async def test_another_users_stack_says_nothing(germane: Germane) -> None:
 
 
 async def test_events_beside_a_push_belong_to_one_of_its_sides(agent: Agent) -> None:
-    """The task is read in the transaction that writes the event: recorded with a push under way, it is the old or the new one."""
+    """The task is read in the transaction that writes the event: beside a push it is the old or the new one."""
     root = await agent.tasks.push("Ship it", session="s")
     works = [agent.events.record("note", str(number), session="s") for number in range(4)]
     leaf, _ = await asyncio.gather(agent.tasks.push("Test it", session="s"), asyncio.gather(*works))

@@ -46,8 +46,8 @@ def look_back(session: str, until: datetime) -> Plan[Before]:
 
 def record_event(extracted: ExtractedEvent, *, origin: Origin) -> Plan[RecordedEvent]:
     """Stores the event behind those that the session holds, and notes entities, relations and patterns. One with an `id` that
-    the session knows is found and not stored, whatever its task. Raises `Conflict` where the id is known with other content; then nothing is
-    written."""
+    the session knows is found and not stored, whatever its task. Raises `Conflict` where the id is known with other content;
+    then nothing is written."""
     event = extracted.event
     if event.message_id is not None:
         known = yield from read(EventsNamed(origin.session, (event.message_id,)))

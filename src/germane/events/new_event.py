@@ -26,7 +26,8 @@ __all__ = ["NewEvent", "prepared_event", "same_event"]
 class NewEvent:
     """An event that isn't a message. `type` is a word such as `file_read`, `shell_exec`, `error` or `decision`, or any other;
     `content` a string or a dict as JSON allows it; `outcome` a word or two such as `success` or `failure`; `task` the id of the
-    task that it belongs to (default: the current one of its session, where it has one; '' for none); `at` when it happened (default: now); `id` your own id of it within the session.
+    task that it belongs to (default: the current one of its session, where it has one; '' for none); `at` when it happened
+    (default: now); `id` your own id of it within the session.
 
     Raises `InvalidInput` for what can't be stored, and for the types of messages."""
 
