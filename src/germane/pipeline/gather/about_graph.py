@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from germane.graph.entity import Entity
-from germane.graph.name_key import name_key
+from germane.graph.aliases import SHORT, name_key
 from germane.graph.relation import Relation, valid
 from germane.pipeline.gather.graph import from_relation
 from germane.pipeline.gather.mentioned import lacks_what_is_filtered
@@ -20,8 +20,6 @@ __all__ = ["NamedEntities", "entities_named", "like_names", "mentions_of", "rela
 
 _MAX_ENTITIES, _MAX_NAMES, _MAX_RELATIONS = 8, 16, 100
 """Entities of one name, names of all of them that are looked for, and relations of one entity, the heaviest."""
-_SHORT = "~"
-"""How the key of a short form begins (`graph/aliases.py`)."""
 _CERTAIN = 1.0
 """P(relevant) of a certain relation of the entity that was asked about."""
 _MAX_LIKE, _BEGINNING = 100, 2
@@ -46,7 +44,7 @@ async def entities_named(store: ScopedStore, name: str, filters: Filters) -> Nam
     key = name_key(name)
     found = await store.graph.named([key], filters=filters, limit=_MAX_ENTITIES) if key else ()
     if key and not found:
-        found = await store.graph.named([f"{_SHORT}{key}"], filters=filters, limit=2)
+        found = await store.graph.named([f"{SHORT}{key}"], filters=filters, limit=2)
         found = found if len(found) == 1 else ()
     names = dict.fromkeys([name, *(one for entity in found for one in (entity.name, *entity.aliases))])
     return NamedEntities(entities=tuple(found), names=tuple(names)[:_MAX_NAMES])
