@@ -176,3 +176,11 @@ def test_any_name_finds_itself(name: str, type: str) -> None:
     assert len(lookup_keys(name, type)) <= MAX_KEYS
     expected = "merge" if name_key(name, type) else "new"
     assert _resolved(name, type, Thing("1", type, name)).decision == expected
+
+
+def test_an_own_name_counts_before_an_alias() -> None:
+    """Else each mention of a name that two entities have would make one more entity."""
+    caroline, caro = Thing("a", "person", "Caroline", ("Caro",)), Thing("b", "person", "Caro")
+    assert _resolved("CARO", "person", caroline, caro).entity is caro
+    other = Thing("c", "person", "Carola", ("Caro",))
+    assert _resolved("Caro", "person", caroline, other).decision == "ambiguous"
