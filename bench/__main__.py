@@ -18,6 +18,7 @@ memory_tool    whether a path leaves /memories, and whether an edit of two conve
 blocks         memory blocks: editors, rewrites and renderings at random; time and stored size
 graph          time to record, look up and walk among many entities and relations
 forgery        whether hostile content can forge germane's delimiters
+bridges DATA   whether entities that messages share tell which messages answer, held out by conversation
 current        whether a context shows what holds now, and nothing outdated unmarked, in seven languages
 crowd DATA     calibration of probabilities by store size
 tuning DATA    recall by relevance floor and recency weight
@@ -35,6 +36,7 @@ soak           the long runs in turn: blocks, budget, digest, forgery, linear, p
 secrets DATA   secrets that are recognised, false alarms, and the cost of the search
 embedders DATA questions in thirteen scripts, and texts a second, of the embedders without a network
 entities       precision and recall of the entities that rules find, and of merged names
+tasks          what the task stack and typed events bring to a coding session of 400 events; delegated agents
 distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
 peers …        comparison with other libraries
@@ -49,6 +51,7 @@ from collections.abc import Callable, Mapping, Sequence
 from bench import (
     answers,
     blocks,
+    bridges,
     budget,
     burst,
     client,
@@ -84,6 +87,7 @@ from bench import (
     roundtrip,
     secrets,
     service,
+    tasks,
     tuning,
 )
 
@@ -127,6 +131,8 @@ def main() -> int:
             burst.main(rest)
         case "graph":
             graph.main(rest)
+        case "tasks":
+            tasks.main(rest)
         case "consolidation":
             consolidation.main(rest)
         case "remembering":
@@ -193,6 +199,8 @@ def main() -> int:
             keyword.main(rest)
         case "digest":
             return digest.main(rest)
+        case "bridges":
+            bridges.main(rest)
         case "current":
             current.main(rest)
         case "crowd":

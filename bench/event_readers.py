@@ -15,7 +15,6 @@ from germane.events.new_event import NewEvent, prepared_event
 from germane.events.outcome import failed, succeeded
 from germane.events.prepared_message import clean
 from germane.events.wording import action_of, path_of, wording
-from germane.graph.name_key import name_key
 from germane.types.scope import Scope
 
 __all__ = ["EVENT_READERS"]
@@ -56,7 +55,6 @@ EVENT_READERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
         "events.outcome.succeeded": succeeded,
         "events.wording.action_of": action_of,
         "events.wording.path_of": path_of,
-        "graph.name_key.name_key": name_key,
         "events.wording.wording": lambda text: (
             wording("shell_exec", {"command": text, "stdout": text}),
             wording(text, {text: text}),

@@ -4,7 +4,7 @@ Generates hostile contents, ids, labels, categories and directives from a seed, 
 result, unchanged and after NFKC and NFKD normalisation. The parsed structure must be exactly the intended one; an element more
 or fewer is a forgery. With 0 forgeries in N trials the true rate is below 3/N at 95 % confidence.
 
-    python bench/forgery.py --count 100000 [--seed 1] [--blns naughty-strings.json] [--blocks]
+    python -m bench.forgery --count 100000 [--seed 1] [--blns naughty-strings.json] [--blocks]
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC
 NONCE = "qhzvkdtwmbxr"
 _MOMENT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 _CATEGORIES = (
-    *("factual", "procedural", "conversation", "preference", "document", "document", "Épisodic", 'x">\n<a'),
+    *("factual", "procedural", "conversation", "preference", "document", "document", "task", "Épisodic", 'x">\n<a'),
     *("conversation_memories", "", "🙂"),
 )
 _DETAILS: tuple[Detail, ...] = ("id", "confidence", "score")
@@ -222,6 +222,8 @@ def block_trials(count: int, seed: int, naughty: Sequence[str]) -> Iterator[tupl
 def forgeries(name: str, result: RenderedContext) -> list[str]:
     """Structure in the text that wasn't intended; empty if there is none."""
     found = [("as written", _PROBLEMS[name](result.stable, result.late, len(result.items)))]
+    if name == "markdown":
+        found.append(("as written", _title_problem(result)))
     for form in _FORMS:
         stable, late = unicodedata.normalize(form, result.stable), unicodedata.normalize(form, result.late)
         found.append((form, _PROBLEMS[name](stable, late, len(result.items))))
@@ -233,9 +235,9 @@ _BLOCK = re.compile(rf"^{_BLOCK_OPENS.pattern}\n[^<>]*\n</block:\1>$", re.MULTIL
 _BLOCK_CLOSES = re.compile(r"</block:([^\s<>\"'=&]+)>")
 _ELEMENT = re.compile(
     r'<(?:memory id="[^"<>\n]*"(?: [a-z]+="[^"<>\n]*"){0,4}|message id="[^"<>\n]*" time="[^"<>\n]*"(?: speaker="[^"<>\n]*")?)'
-    r'(?: score="[\d.]+")?>[^<>]*</(?:memory|message)>'
+    r'(?: score="[\d.]+")?>[^<>]*</(?:memory|message)>|<task id="[^"<>\n]*"(?: [a-z]+="[^"<>\n]*"){0,4}>[^<>]*</task>'
 )
-_OPENING = re.compile(rf'^<((?:[a-z][a-z0-9_]*_memories)|blocks|conversation) nonce="{NONCE}">$', re.MULTILINE)
+_OPENING = re.compile(rf'^<((?:[a-z][a-z0-9_]*_memories)|blocks|conversation|tasks) nonce="{NONCE}">$', re.MULTILINE)
 _HEADER = re.compile(r"## (?:\d{4}-\d\d-\d\d(?: session \d+)?|[a-z][a-z0-9_]*)")
 _LINE_BREAK = re.compile(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _OWN_TAG = re.compile(r"<\s*/?\s*(?:directive|notice|memory|message|conversation|\w+_memories)\b", re.IGNORECASE)
@@ -336,6 +338,13 @@ def _markdown_problem(stable: str, late: str, items: int) -> str:
     return _stable_problem(stable, 2 if stable else 0)
 
 
+def _title_problem(result: RenderedContext) -> str:
+    """Only a passage of a document begins with a title in bold, beside entities."""
+    titled = sum(item.category == "document" and item.scored.candidate.block is None for item in result.items)
+    before = _GRAPH_BEGINS.split(result.late, maxsplit=1)[0]
+    return "a title too many" if len(_TITLED.findall(before)) > titled else ""
+
+
 def _signs(line: str) -> bool:
     """Whether a line of an entity or a relation, without its arrow, holds more brackets than its handle and one pair of round
     ones. Names in quotes may hold round ones."""
@@ -368,9 +377,12 @@ def _stable_problem(stable: str, tags: int) -> str:
 
 
 _ARROW = re.compile(r" --\[[^\[\]()*:<>]+\]--> ")
+_GRAPH_BEGINS = re.compile(r"^## (?:Known Entities|Relationships)$", re.MULTILINE)
+_TITLED = re.compile(r"^- \[m\d+\] \*\*", re.MULTILINE)
 _MARKDOWN = {
+    "## Tasks": r"- \[m\d+\] (?!\*\*)",
     "## Recent Activity": r"- \[a\d+\] \[\d{4}-\d\d-\d\dT\d\d:\d\dZ\] ",
-    "## Relevant Content": r"- \[[am]\d+\] (?!\*\*)",
+    "## Relevant Content": r"- \[[am]\d+\] (?:(?!\*\*)|\*\*[^*\[\]\n]+\*\*: )",
     "## Known Entities": r"- \[m\d+\] \*\*[^*:\[\]()\n]+\*\*: ",
     "## Relationships": r"- \[m\d+\] .* --\[[^\[\]]*\]--> ",
     "## Applicable Patterns": r"- \[m\d+\] (?:success rate \d+ % \(\d+ of \d+\)|not tried yet): ",

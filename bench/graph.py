@@ -22,8 +22,8 @@ from bench.machine import describe
 from bench.quantiles import quantile
 from germane import Germane
 from germane.api.agent import Agent
+from germane.graph.aliases import name_key
 from germane.graph.findings import EntityFinding
-from germane.graph.name_key import name_key
 from germane.graph.operations import PutRelation
 from germane.store import ScopedStore
 from germane.testing.graph_stored import a_relation, an_entity, put, saying

@@ -50,7 +50,7 @@ def _related(text: str) -> object:
 
 GRAPH_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
-        "graph.aliases.name_key": lambda text: [name_key(text, type) for type in ENTITY_TYPES],
+        "graph.aliases.name_key": lambda text: [name_key(text, type) for type in ("", *ENTITY_TYPES)],
         "graph.aliases.index_keys": lambda text: [index_keys(text, type) for type in ENTITY_TYPES],
         "graph.aliases.lookup_keys": lambda text: [lookup_keys(text, type) for type in ENTITY_TYPES],
         "graph.aliases.resolve": lambda text: [resolve(text, type, {}) for type in ENTITY_TYPES],

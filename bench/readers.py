@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from bench.document_readers import DOCUMENT_READERS
 from bench.event_readers import EVENT_READERS
 from bench.graph_readers import GRAPH_READERS
 from bench.request_readers import REQUEST_READERS, taken
@@ -35,19 +36,6 @@ from germane.dialects.responses_items import known_item
 from germane.dialects.shaping import shaping
 from germane.dialects.system_prompt import apart, system_prompt
 from germane.dialects.wording import call_as_text, image_note, json_object, json_text, result_as_text, sendable, tool_name
-from germane.documents.chunk import chunks
-from germane.documents.code import code_pieces
-from germane.documents.decode import decoded
-from germane.documents.divide import divide
-from germane.documents.document import document_session
-from germane.documents.html import read_html
-from germane.documents.lines import line_starts, lines
-from germane.documents.logs import is_log, log_pieces
-from germane.documents.markdown import markdown_pieces
-from germane.documents.media import MEDIA_TYPES, MediaFormat, format_of, guessed
-from germane.documents.passage import DocumentPassage, body, headed, place_label
-from germane.documents.piece import Piece
-from germane.documents.plain import plain_pieces, row_pieces
 from germane.embedders.distilled import Distilled
 from germane.embedders.static import Static
 from germane.embedders.word_vectors import StaticWordVectors
@@ -56,7 +44,6 @@ from germane.events.event import Event
 from germane.events.prepared_message import PreparedMessage, slim
 from germane.events.prepared_message import clean as whole
 from germane.events.screened_message import screened
-from germane.graph.name_key import name_key
 from germane.grpc.refusals import refusal
 from germane.grpc.to_wire import text as wire_text
 from germane.memories import checks
@@ -77,6 +64,7 @@ from germane.pipeline.format.category import rank, tag
 from germane.pipeline.format.compact import Compact
 from germane.pipeline.format.digest import Digest
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
+from germane.pipeline.format.event_excerpt import event_excerpt
 from germane.pipeline.format.graphemes import clip, floor
 from germane.pipeline.format.invisible import is_plain, visible
 from germane.pipeline.format.item_text import event_lines
@@ -319,6 +307,7 @@ _FORMAT: dict[str, Reader] = {
     "pipeline.format.layout.Format.shorten": lambda text: _format().shorten(_candidate(text), 60),
     "pipeline.format.breadcrumb.breadcrumb": lambda text: breadcrumb(_candidate(text, title=text), 9),
     "pipeline.format.shorten.Excerpts.match": _EXCERPTS.match,
+    "pipeline.format.event_excerpt.event_excerpt": lambda text: event_excerpt(text, 40, lambda shown: 4 + len(shown) // 4),
     "pipeline.format.shorten.Excerpts.of": lambda text: _EXCERPTS.of(text, 40, lambda shown: 4 + len(shown) // 4),
     "pipeline.format.shorten.Excerpts.of a large part": lambda text: _EXCERPTS.of(
         text, len(text) // 5, lambda shown: 4 + len(shown) // 4
@@ -340,7 +329,6 @@ _TEXT: dict[str, Reader] = {
     "text.normal.wide": wide,
     "text.normal.bare": bare,
     "text.normal.fold": fold,
-    "graph.name_key.name_key": name_key,
     "text.normal.content_hash": content_hash,
     "text.blocks.blocks": lambda text: list(blocks(text, 1024)),
     "search.parts.parts": parts,
@@ -476,35 +464,10 @@ _OTHERS: dict[str, Reader] = {
 }
 
 
-def _divider(format: MediaFormat) -> Reader:
-    return lambda text: divide([text], format)
-
-
-_DOCUMENTS: Mapping[str, Reader] = {
-    "documents.chunk.chunks": lambda text: list(chunks([Piece(text, 0, len(text))], text, glue="\n", numbered=True)),
-    "documents.code.code_pieces": lambda text: list(code_pieces(text)),
-    "documents.document.document_session": taken(document_session),
-    "documents.html.read_html": read_html,
-    "documents.lines.line_starts": line_starts,
-    "documents.lines.lines": lines,
-    "documents.logs.is_log": is_log,
-    "documents.logs.log_pieces": lambda text: list(log_pieces(text)),
-    "documents.markdown.markdown_pieces": lambda text: list(markdown_pieces(text)),
-    "documents.media.guessed": lambda text: guessed(text, text.encode("utf-8", "surrogatepass")),
-    "documents.media.format_of": taken(format_of),
-    "documents.decode.decoded": taken(lambda text: decoded(text.encode("utf-8", "surrogatepass"))),
-    "documents.passage.body": body,
-    "documents.passage.headed": lambda text: headed(DocumentPassage(text=text, path=(text,)), text),
-    "documents.passage.place_label": lambda text: place_label({"title": text, "path": [text] * 9, "locator": text}),
-    "documents.passage.DocumentPassage.metadata": lambda text: DocumentPassage(text=text, path=(text,)).metadata(text, text),
-    "documents.plain.plain_pieces": lambda text: list(plain_pieces(text)),
-    "documents.plain.row_pieces": lambda text: list(row_pieces(text)),
-    **{f"documents.divide.divide {name}": _divider(name) for name in MEDIA_TYPES},
-}
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
         **_FORMAT,
-        **_DOCUMENTS,
+        **DOCUMENT_READERS,
         **_TEXT,
         **_SIGNALS,
         **_OTHERS,

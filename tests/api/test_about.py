@@ -107,3 +107,72 @@ async def test_hostile_names_find_nothing_and_forge_nothing(agent: Agent) -> Non
 def test_a_text_names_somebody_by_whole_words(text: str, name: str, named: bool) -> None:
     """Scripts without spaces have no such words; there the name may stand anywhere."""
     assert names_one(text, (name,)) is named
+
+
+async def known(agent: Agent) -> None:
+    """Martha Smith, who is called Marta, worked at Acme and works at Globex."""
+    await agent.graph.add("person", "Martha Smith", aliases=("Marta",))
+    for name in ("Acme", "Globex"):
+        await agent.graph.add("organisation", name)
+    was = await agent.graph.relate("Marta", "works_at", "Acme", valid_from=MAY)
+    await agent.graph.unrelate(was.id, MAY + timedelta(days=9))
+    await agent.graph.relate("Marta", "works_at", "Globex", valid_from=MAY + timedelta(days=9))
+
+
+@pytest.mark.requirement("GRAPH-2", "GRAPH-4")
+async def test_relations_stand_with_what_holds_or_with_what_ended(agent: Agent) -> None:
+    """As of an earlier time the one that held then does."""
+    await known(agent)
+    found = await agent.about("marta")
+    assert [(item.category, item.text) for item in found.current] == [("relation", "Martha Smith --[works_at]--> Globex")]
+    assert [item.text for item in found.earlier] == ["Martha Smith --[works_at]--> Acme (2024-05-01 to 2024-05-10)"]
+    assert "Acme (2024-05-01 until 2024-05-10)" in found.text
+    then = await agent.about("Marta", at=MAY + timedelta(days=2))
+    assert [item.text for item in then.current] == ["Martha Smith --[works_at]--> Acme"]
+    assert then.earlier == ()
+
+
+@pytest.mark.requirement("GRAPH-2")
+async def test_what_names_the_entity_by_another_of_its_names_is_about_it(agent: Agent) -> None:
+    """The graph knows that they are one; without it the messages are about two."""
+    await agent.record([said("Paul", "Martha Smith bought a kayak."), said("Paul", "Marta likes it.")], session="s")
+    assert [item.text for item in (await agent.about("Marta")).mentions] == ["Marta likes it."]
+    await known(agent)
+    for name in ("Marta", "MARTHA SMITH"):
+        assert len((await agent.about(name)).mentions) == 2
+    await agent.forget(session="s")
+    assert (await agent.about("Marta")).mentions == ()
+
+
+async def test_an_unknown_name_is_hinted_at_by_entities_too(agent: Agent) -> None:
+    await known(agent)
+    assert (await agent.about("Globexx")).hints == ("Globex",)
+
+
+async def test_the_graph_of_others_and_sensitive_entities_are_not_shown(germane: Germane) -> None:
+    """Neither their relations nor their aliases, nor as a hint."""
+    ada, bob = germane.agent("a", user="ada"), germane.agent("a", user="bob")
+    await known(ada)
+    found = await bob.about("Marta")
+    assert (found.text, found.hints) == ("", ())
+    await ada.graph.add("illness", "Gout", sensitivity="sensitive")
+    await ada.graph.relate("Marta", "has", "Gout")
+    assert "Gout" not in (await ada.about("Marta")).text
+    assert (await ada.about("Gou")).hints == ()
+    shown = await ada.about("Marta", filters=Filters(sensitivities=("private", "sensitive")))
+    assert "Gout" in shown.text
+
+
+@pytest.mark.parametrize("most", [60, 120, 300])
+async def test_many_relations_leave_room_for_the_rest(agent: Agent, most: int) -> None:
+    """A hub: relations take two fifths of the budget at most."""
+    await filled(agent)
+    await agent.graph.add("person", "Marta")
+    for number in range(120):
+        await agent.graph.add("city", f"Town {number}")
+        await agent.graph.relate("Marta", "visited", f"Town {number}")
+    found = await agent.about("Marta", max_tokens=most)
+    related = [item for item in found.current if item.category == "relation"]
+    assert sum(item.tokens for item in related) <= 0.4 * most
+    assert found.tokens <= most
+    assert "Globex" in found.text

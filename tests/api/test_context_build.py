@@ -55,6 +55,32 @@ async def test_the_running_sessions_events_are_recent_components(agent: Agent) -
     assert built.metadata.events_considered == len(TALK)
 
 
+@pytest.mark.requirement("ENGINE-9", "GRAPH-6")
+async def test_what_happened_the_graph_and_the_task_are_components_of_their_types(agent: Agent) -> None:
+    """Each in its section of the text."""
+    await agent.remember("Biscuit likes the park")
+    await agent.events.record("shell_exec", "pytest", session="s2", outcome="failure")
+    await agent.graph.add("person", "Caroline")
+    await agent.graph.add("animal", "Biscuit")
+    await agent.graph.relate("Caroline", "owns", "Biscuit")
+    await agent.graph.patterns.learn("Ask how Biscuit is", keywords=("biscuit",))
+    await agent.tasks.push("Write about Biscuit", session="s2")
+    built = await build(agent, "Who is Biscuit of Caroline's?", max_tokens=1_000)
+    types = {one.content: one.type for one in built.components}
+    assert types["Caroline --[owns]--> Biscuit"] == "relation"
+    assert types["person: Caroline"] == types["animal: Biscuit"] == "entity"
+    assert types["Ask how Biscuit is"] == "pattern"
+    assert types["Biscuit likes the park"] == "semantic"
+    assert types["Current task: Write about Biscuit"] == "custom"
+    assert next(kind for content, kind in types.items() if "pytest" in content) == "recent"
+    assert built.metadata.entities_considered == 2
+    headings = [line for line in built.content.splitlines() if line.startswith("## ")]
+    assert headings == [
+        *("## Tasks", "## Recent Activity", "## Relevant Content", "## Known Entities", "## Relationships"),
+        "## Applicable Patterns",
+    ]
+
+
 @pytest.mark.requirement("ENGINE-9")
 @pytest.mark.parametrize("budget", [0, 10, 40, 80, 200])
 async def test_the_count_is_measured_and_never_above_the_budget(agent: Agent, budget: int) -> None:

@@ -56,7 +56,7 @@ async def test_the_event_comes_first_and_the_text_is_written_anew(agent: Agent) 
 @pytest.mark.requirement("ENGINE-7")
 async def test_as_many_as_needed_go_and_those_with_the_lowest_scores(agent: Agent) -> None:
     """The seed drops one, the one with the highest score, and calls the budget the count."""
-    built = await prepared(agent, 230)
+    built = await prepared(agent, 280)
     scores = {one.source: one.relevance_score for one in built.components}
     assert len(scores) > 4
     updated = await agent.update_context(built, await said(agent, "The vet wrote: " + "he is fine and well, " * 24))

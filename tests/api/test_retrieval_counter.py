@@ -17,6 +17,7 @@ from germane.testing.faults import Hang, faulty
 from germane.testing.time_warp import warped
 from germane.types.plan import replay
 from germane.types.scope import Scope
+from support.rendering import chosen
 
 ANN, BO = Scope(user="ann"), Scope(user="bo")
 
@@ -52,6 +53,18 @@ class Counting:
 
 def noting(store: Counting) -> RetrievalCounter:
     return RetrievalCounter(cast("Store", store))
+
+
+@pytest.mark.requirement("MEM-5")
+@warped
+async def test_only_memories_are_counted_of_what_was_injected() -> None:
+    """Messages, events, documents, tasks and the graph have no such count."""
+    store = Counting()
+    retrievals = noting(store)
+    others = ("conversation", "activity", "document", "task", "entity", "relation", "pattern", "archival", "block")
+    retrievals.injected(ANN, [chosen(one, id=one, category=one) for one in (*others, "additional", "factual")])
+    await retrievals.close()
+    assert store.counts == {ANN: Counter({"factual": 1})}
 
 
 @pytest.mark.requirement("MEM-5")

@@ -30,6 +30,7 @@ from support.listening import SCOPE, Wire, asked, listening, opened, refused
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 SERVICES = {
     "germane.context.v1.BlockService",
+    "germane.context.v1.BuildService",
     "germane.context.v1.ContextAssemblyService",
     "germane.context.v1.DirectiveService",
     "germane.context.v1.EventService",

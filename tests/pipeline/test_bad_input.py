@@ -131,7 +131,7 @@ async def test_an_unknown_model_is_assumed_small_and_the_trace_warns(agent: Agen
 
 async def test_an_unknown_strategy_lists_those_there_are(agent: Agent) -> None:
     """What to do is in the message."""
-    with pytest.raises(UnknownName, match="compact, composite, default, digest, verbose"):
+    with pytest.raises(UnknownName, match="coding, compact, composite, default, digest, research, support, verbose"):
         await ask(agent, strategy="fancy")
 
 

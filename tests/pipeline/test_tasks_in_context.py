@@ -124,7 +124,7 @@ async def test_what_found_no_room_is_in_the_trace_with_its_reason(agent: Agent) 
     whole = await assembled(agent, [{"role": "user", "content": "And then?"}], strategy="compact", max_tokens=1000)
     cut = next(item for item in whole.items if item.share < 1)
     assert cut.text.endswith("…")
-    assert (await agent.tasks.expand(cut.handle, whole)).text.endswith(LONG.strip())
+    assert (await agent.expand(cut.handle, whole)).endswith(LONG.strip())
     assert "task (result)" in whole.explain()
 
 

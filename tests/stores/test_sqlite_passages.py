@@ -142,6 +142,8 @@ def as_before(path: Path) -> None:
         "DROP TABLE pattern_refs; DROP TABLE pattern_words; DROP TABLE patterns; DROP TABLE relation_refs;"
         "DROP TABLE relations; DROP TABLE mentions; DROP TABLE entity_names; DROP TABLE entities; DROP INDEX events_task;"
         "ALTER TABLE events DROP COLUMN outcome; ALTER TABLE events DROP COLUMN task;"
+        "DROP TABLE task_checkpoints; DROP TABLE task_heads; DROP TABLE task_branches; DROP TABLE tasks;"
+        "ALTER TABLE counters DROP COLUMN tasks;"
         f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
     )
     connection.close()

@@ -140,7 +140,7 @@ async def test_the_result_comes_back_with_provenance_as_a_task_that_expands(agen
     context = await agent.assemble(question, model=MODEL, session=S, max_tokens=500, deadline=None)
     handle = next(item.handle for item in context.items if item.id.startswith(given.id))
     assert "Done: Find the cause → The clock is wrong." in context.added
-    assert (await agent.tasks.expand(handle, context)).text == result.strip()
+    assert await agent.expand(handle, context) == result.strip()
     with pytest.raises(InvalidInput, match="already"):
         await agent.delegations.finish(given.id, "again")
     with pytest.raises(NotFound):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import pytest
 
 from germane import Agent, Germane
 from germane.errors import Conflict, InvalidInput, NotFound
+from germane.tasks.branching import StackHead, TaskBranch
 from germane.tasks.limits import MAX_DEPTH, MAX_OPEN
+from germane.tasks.operations import HeadOf
+from germane.tasks.stack import current_task
+from germane.types.plan import Decision, Plan, replay
 
 S = "work"
 
@@ -126,6 +131,17 @@ async def test_several_writers_share_one_stack(agent: Agent) -> None:
     assert {frame.id for frame in ended} == {frame.id for frame in path}
 
 
+async def test_a_plan_finds_the_task_that_its_session_stands_at() -> None:
+    """For what is recorded without naming one."""
+
+    def plan() -> Plan[str | None]:
+        return Decision((), (yield from current_task(S)))
+
+    branch = TaskBranch(session=S, name="main", current="t1", forked_at=datetime(2026, 3, 2, tzinfo=UTC))
+    assert replay(plan(), {HeadOf: StackHead(branch=branch)}).outcome == "t1"
+    assert replay(plan(), {HeadOf: None}).outcome is None
+
+
 @pytest.mark.requirement("TASK-1", "SCOPE-2")
 async def test_no_other_user_agent_or_org_reaches_a_task(germane: Germane, agent: Agent) -> None:
     """Not by listing, not by id, not by expanding, not through a session of the same name."""
@@ -222,9 +238,11 @@ async def test_a_breadcrumb_expands_to_the_whole_artifact(agent: Agent) -> None:
     await agent.tasks.push("read the log", session=S)
     ended = await agent.tasks.pop("one error", session=S, artifacts=[(recorded.added[0], "log"), entry.id])
     assert [one.title for one in ended.artifacts] == ["log", ""]
-    assert (await agent.tasks.expand(recorded.added[0])).text == "line\n" * 3000
+    assert await agent.expand(recorded.added[0]) == "line\n" * 3000
     assert (await agent.tasks.expand(entry.id)).kind == "entry"
-    with pytest.raises(NotFound):
-        await agent.tasks.expand("nothing")
+    assert await agent.expand(ended.id) == "one error"
+    for expand in (agent.expand, agent.tasks.expand):
+        with pytest.raises(NotFound):
+            await expand("nothing")
     await agent.forget([recorded.added[0]])
     assert [one.id for one in (await agent.tasks.get(ended.id)).artifacts] == [entry.id]

@@ -11,6 +11,7 @@ from germane.api.arguments import build_request
 from germane.api.strategies import COMPACT
 from germane.api.wiring import Parts
 from germane.pipeline.gather.about import EARLIER, AboutSource
+from germane.pipeline.gather.about_graph import entities_named, like_names
 from germane.text.normal import fold
 from germane.types.candidate import Chosen
 from germane.types.context import Context
@@ -21,8 +22,8 @@ from germane.types.trace import Trace
 
 __all__ = ["AboutEntity", "about"]
 
-_EARLIER_SHARE, _SAID_SHARE = 0.25, 0.5
-"""The parts of the budget that what no longer holds, and what was said, may take at most."""
+_EARLIER_SHARE, _RELATION_SHARE, _SAID_SHARE = 0.25, 0.4, 0.5
+"""The parts of the budget that what no longer holds, relations, and what was said, may take at most."""
 _LIMIT = 300
 """Memories, and messages, that are looked at."""
 _COMPARED, _MAX_KNOWN = 64, 500
@@ -31,10 +32,10 @@ _COMPARED, _MAX_KNOWN = 64, 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AboutEntity:
-    """What is known about a name. `current` holds at the time asked about, `earlier` ended before it, `mentions` are the
-    messages that name it, the oldest first. `text` is all of them, ready for a prompt: data between germane's own tags.
-    `left_out` counts what didn't fit; `trace` tells why. `hints` are names like it that are known, where nothing is known of
-    this one."""
+    """What is known about a name. `current` holds at the time asked about, relations of the entity among it; `earlier` ended
+    before it; `mentions` are the messages that name or mention it, the oldest first. `text` is all of them, ready for
+    a prompt: data between germane's own tags. `left_out` counts what didn't fit; `trace` tells why. `hints` are names like
+    it that are known, where nothing is known of this one."""
 
     name: str
     current: tuple[Chosen, ...]
@@ -55,24 +56,26 @@ async def about(
     parts: Parts, scope: Scope, name: str, *, at: datetime | None, max_tokens: int, model: str, filters: Filters | None
 ) -> AboutEntity:
     """See `Agent.about`."""
-    store, names = parts.store.within(scope), (" ".join(fold(name).split()),)
+    store, key = parts.store.within(scope), " ".join(fold(name).split())
+    wanted = replace(filters or Filters(), with_history=True)
     speakers = await store.events.speakers()
-    spelled = next((one for one in speakers if fold(one) == names[0]), name)
+    spelled = next((one for one in speakers if fold(one) == key), name)
+    named = await entities_named(store, spelled, wanted)
     request = build_request(
         scope=scope,
         messages=(),
         model=model,
-        query=spelled,
+        query=", ".join(named.names),
         at=at,
         deadline=None,
         max_tokens=max_tokens,
-        filters=replace(filters or Filters(), with_history=True),
+        filters=wanted,
         catalog=parts.catalog,
         clock=parts.clock,
     )
-    engine = replace(parts.engine, sources={**parts.engine.sources, "about": lambda store: AboutSource(store, names)})
+    engine = replace(parts.engine, sources={**parts.engine.sources, "about": lambda store: AboutSource(store, named)})
     context = await engine.assemble(request, store, _strategy(max_tokens))
-    hints = () if context.items else _nearest(names[0], speakers)
+    hints = () if context.items else _nearest(key, (*await like_names(store, key, wanted), *speakers))
     return _result(name, context, hints)
 
 
@@ -80,6 +83,7 @@ def _strategy(max_tokens: int) -> Strategy:
     """What holds now goes in first; what was said and what no longer holds may each take a part of the budget."""
     kinds = {
         EARLIER: Cap(tokens=int(max_tokens * _EARLIER_SHARE)),
+        "relation": Cap(tokens=int(max_tokens * _RELATION_SHARE)),
         "conversation": Cap(tokens=int(max_tokens * _SAID_SHARE)),
     }
     plan = SourcePlan(name="about", limit=_LIMIT)

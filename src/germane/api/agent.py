@@ -51,10 +51,6 @@ from germane.types.strategy import Strategy
 __all__ = ["Agent"]
 
 Raw = Mapping[str, Any] | Message
-_NO_MEMORIES = frozenset(
-    {"activity", "additional", "archival", "block", "conversation", "document", "entity", "pattern", "relation", "task"}
-)
-"""Categories of items whose retrievals aren't counted."""
 
 
 class Agent(AgentContexts):
@@ -131,7 +127,7 @@ class Agent(AgentContexts):
             task=task,
         )
         context = await self._parts.engine.assemble(request, self._scoped(scope), plan, began)
-        self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category not in _NO_MEMORIES])
+        self._parts.retrievals.injected(self.scope, context.items)
         self._parts.injections.note(scope)
         return context
 

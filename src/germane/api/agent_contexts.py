@@ -12,7 +12,7 @@ from germane.api.arguments import flags, named_model, number, optional
 from germane.api.compressing import compressed, token_count
 from germane.api.context_build import build_context
 from germane.api.context_update import update_context
-from germane.api.expanding import expanded
+from germane.api.expand import expanded
 from germane.errors import InvalidInput
 from germane.events.event import Event
 from germane.ports.tokenizer import Tokenizer
@@ -82,10 +82,10 @@ class AgentContexts(AgentContents):
         return await update_context(self._parts, built, string("event", id, ID))
 
     async def expand(self, name: str, context: Context | BuiltContext | None = None) -> str:
-        """Returns the whole text of something that was shown in part or as a breadcrumb. `name` is its handle in `context`, or
-        an id as in `find`. What has been forgotten since, or may not be shown, isn't there. Raises `NotFound`,
-        `InvalidInput`."""
-        return await expanded(self._parts, self.scope, string("name", name, ID), context)
+        """Returns the whole text of something that was shown in part or as a breadcrumb. `name` is its handle in `context`,
+        that of an artifact that a task's line names (`m3.1`), or an id as in `find`. What has been forgotten since, or may not
+        be shown, isn't there. Raises `NotFound`, `InvalidInput`."""
+        return (await expanded(self._parts, self.scope, string("name", name, ID), context)).text
 
     async def estimate_tokens(self, content: str, *, model: str = "gpt-4o") -> TokenCount:
         """Returns the tokens of `content` for `model`: exact where the model's vocabulary is installed, else an upper estimate.

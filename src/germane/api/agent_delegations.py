@@ -95,7 +95,7 @@ class Delegations:
 
     async def finish(self, id: str, result: str, *, status: str = "complete", artifacts: Artifacts = ()) -> TaskFrame:
         """Ends a delegated task with the result that its agent brought, and returns its frame: a completed (or failed) task
-        below the one that delegated it, which `agent.tasks.expand` reads back whole. Raises `NotFound`, and `InvalidInput`
+        below the one that delegated it, which `agent.expand` reads back whole. Raises `NotFound`, and `InvalidInput`
         where it has ended already."""
         return await self._finish(id, result, status, artifacts)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from germane.api.recording import origin_of
 from germane.api.wiring import Parts
 from germane.archetypes.archetype import Archetype
 from germane.archetypes.extract import extract_from, window
-from germane.archetypes.record import ExtractedEvent, look_back, record_event
+from germane.archetypes.record import Before, ExtractedEvent, look_back, record_event
 from germane.archetypes.recorded_event import RecordedEvent
 from germane.errors import InvalidInput
 from germane.events.appending import Origin
@@ -60,7 +60,8 @@ class EventLog:
     ) -> RecordedEvent:
         """Stores one event, and in the same transaction what the archetype's extractors find in it. `type` is `file_read`,
         `file_write`, `file_edit`, `shell_exec`, `search`, `error`, `decision`, `test`, or any other word; `content` a string or
-        a dict; `outcome` a word such as `success` or `failure`; `task` the id of a task; `at` when it happened (default: now).
+        a dict; `outcome` a word such as `success` or `failure`; `task` the id of a task (default: the
+        current one of the session, if any; '' for none); `at` when it happened (default: now).
 
         Idempotent by `id`, your own within the session: the same event again is found and not stored. Secrets are treated as in
         messages. An extractor that fails is reported in the result. Raises `InvalidInput`, `Conflict` for an `id` that was
@@ -140,18 +141,22 @@ class _Recording:
         recorded, long = list[RecordedEvent](), False
         refused: list[str] = []
         prepared: list[Event | None] = []
+        tasked = set[str]()
         now = self._parts.clock.now()
         for index, one in enumerate(given):
             new, by = (one, "") if self._archetype is None else await admitted(self._archetype, one)
             if new is not one:
                 bounded("content", new.content)
             refused.append(by)
-            prepared.append(None if by else prepared_event(new, self._origin, now=now, after=index))
+            event = None if by else prepared_event(new, self._origin, now=now, after=index)
+            prepared.append(event)
+            if event is not None and new.task is None:
+                tasked.add(event.id)
         done = 0
         while done < len(prepared):
             part = prepared[done : done + _fitting(prepared[done:])]
             long = long or any(one is not None and len(one.text) > LONG // 4 for one in part)
-            stored = iter(await self._slice([one for one in part if one is not None]))
+            stored = iter(await self._slice([one for one in part if one is not None], tasked))
             for by, event in zip(refused[done : done + len(part)], part, strict=True):
                 recorded.append(RecordedEvent(event=None, added=False, refused_by=by) if event is None else next(stored))
             done += len(part)
@@ -163,17 +168,20 @@ class _Recording:
                     await told(self._archetype, outcome)
         return tuple(recorded)
 
-    async def _slice(self, events: Sequence[Event]) -> tuple[RecordedEvent, ...]:
+    async def _slice(self, events: Sequence[Event], tasked: Set[str]) -> tuple[RecordedEvent, ...]:
+        """Records these events; those in `tasked` (ids) belong to the current task."""
         if not events:
             return ()
         extracted = [ExtractedEvent(event) for event in events]
         if self._archetype is not None and self._archetype.extractors:
             until = max(event.created_at for event in events)
-            known: Sequence[Event] = await self._commit(look_back(self._origin.session, until))
-            work = _extracting(self._archetype, events, known)
+            before: Before = await self._commit(look_back(self._origin.session, until))
+            placed = [replace(event, task=before.task) if event.id in tasked else event for event in events]
+            work = _extracting(self._archetype, placed, before.events)
             small = sum(len(event.text) for event in events) <= _SLICE_CHARACTERS // 8
             extracted = work() if small else await self._parts.background.run(work)
-        plans = (record_event(one, origin=self._origin) for one in extracted)
+        given = (one._replace(with_task=one.event.id in tasked) for one in extracted)
+        plans = (record_event(one, origin=self._origin) for one in given)
         written = await asyncio.gather(*(self._commit(plan) for plan in plans), return_exceptions=True)
         for one in written:
             if isinstance(one, BaseException):

@@ -10,9 +10,10 @@ from typing import Any
 from germane.api.arguments import flags, normalise_filters, number, optional
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
+from germane.graph.aliases import MAX_NAME, SHORT, name_key
 from germane.graph.edit import add_entity, apply_pattern, end_relation, learn_pattern, merge_two, relate_two
 from germane.graph.entity import Entity, EntityPage
-from germane.graph.name_key import MAX_NAME, name_key
+from germane.graph.extraction.found import ENTITY_TYPES
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Neighbourhood, Relation, Step
 from germane.graph.said import MAX_ALIASES, MAX_PROPERTIES, Said
@@ -70,9 +71,9 @@ class KnownGraph:
         return found[0]
 
     async def find(self, name: str, type: str | None = None) -> tuple[Entity, ...]:
-        """Returns the entities that have this name or alias, whatever its case and accents; of one `type` where it is given."""
-        filters = _EVERYTHING if type is None else replace(_EVERYTHING, entity_types=(_type(type),))
-        return await self._store.graph.named([name_key(text("name", name, NAME))], filters=filters)
+        """Returns the entities that have this name or alias, whatever its case and accents; of one `type` where it is given.
+        Where none has it, the one of which it is a short form, as Caro is of Caroline; none where that fits several."""
+        return await self._named(text("name", name, NAME), None if type is None else _type(type))
 
     async def list(
         self,
@@ -206,13 +207,24 @@ class KnownGraph:
         named = text("an entity", entity, ID)
         if found := await self._store.graph.entities([named]):
             return found[0].id
-        same = await self._store.graph.named([name_key(named)], filters=_EVERYTHING, limit=_SAME)
+        same = await self._named(named, None, limit=_SAME)
         if not same:
             raise NotFound(f"no entity {shown(entity)} here")
         if len(same) > 1:
             those = ", ".join(f"{one.id} ({one.type})" for one in same)
             raise InvalidInput(f"{len(same)} entities have the name {shown(entity)}: give the id of one of them: {those}")
         return same[0].id
+
+    async def _named(self, name: str, type: str | None, limit: int = 50) -> tuple[Entity, ...]:
+        """Looks a name up as it is, then as one of each type may be written, then as a short form."""
+        filters = _EVERYTHING if type is None else replace(_EVERYTHING, entity_types=(type,))
+        plain = name_key(name)
+        typed = tuple(dict.fromkeys(name_key(name, one) for one in (ENTITY_TYPES if type is None else (type,))))
+        for keys in ((plain,), typed):
+            if found := await self._store.graph.named(keys, filters=filters, limit=limit):
+                return found
+        short = await self._store.graph.named([SHORT + key for key in (plain, *typed) if key], filters=filters, limit=2)
+        return short if len(short) == 1 else ()
 
     def _time(self, name: str, value: datetime | str | None) -> datetime | None:
         return None if value is None else moment(name, value, self._scope.zone)

@@ -14,6 +14,7 @@ from germane.tasks.branching import TaskBranch, TaskCheckpoint
 from germane.tasks.frame import STATUSES, TaskArtifact, TaskFrame, TaskStatus, closing_status
 from germane.tasks.new_frame import new_frame, task_outcome
 from germane.tasks.stack import block_task, pop_task, push_task, resume_task
+from germane.types.built_context import BuiltContext
 from germane.types.candidate import Provenance
 from germane.types.context import Context
 from germane.types.limits import ID, PAGE, TASK_GOAL, shown
@@ -153,13 +154,12 @@ class TaskStack:
         """Returns the branches of a session, the oldest first."""
         return await self._store.tasks.branches(self._session(session))
 
-    async def expand(self, handle: str, context: Context | None = None, *, filters: Filters | None = None) -> Expanded:
-        """Returns the whole of what a line of the context stands for. `handle` is that line's (`m3`), or that of an artifact
-        that it names (`m3.1`): then `context` is the assembly that wrote it. Or it is the id of a task, a memory, a message or
-        an archival entry. `filters` limits the sensitivities as in `assemble`. Raises `NotFound`, also for what was forgotten
-        and for what this scope, or these filters, may not see."""
-        wanted = filters or Filters()
-        return await expanded(self._store, string("handle", handle, ID), context, at=self._parts.clock.now(), filters=wanted)
+    async def expand(
+        self, handle: str, context: Context | BuiltContext | None = None, *, filters: Filters | None = None
+    ) -> Expanded:
+        """As `agent.expand`, and returns beside the text what it is, and the artifacts of a task. `filters` limits the
+        sensitivities as in `assemble` (default: those of `context`). Raises `NotFound`, `InvalidInput`."""
+        return await expanded(self._parts, self._scope, string("handle", handle, ID), context, filters)
 
     def _session(self, session: str | None) -> str:
         named = self._scope.session if session is None else session

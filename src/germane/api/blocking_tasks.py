@@ -11,6 +11,7 @@ from germane.api.expand import Expanded
 from germane.api.loop_thread import Loop
 from germane.tasks.branching import TaskBranch, TaskCheckpoint
 from germane.tasks.frame import Mode, TaskFrame
+from germane.types.built_context import BuiltContext
 from germane.types.candidate import Provenance
 from germane.types.context import Context
 from germane.types.message import Message
@@ -80,7 +81,7 @@ class TaskStack:
     def branches(self, session: str | None = None) -> tuple[TaskBranch, ...]:
         return self._call(self._awaited.branches, session)
 
-    def expand(self, handle: str, context: Context | None = None, *, filters: Filters | None = None) -> Expanded:
+    def expand(self, handle: str, context: Context | BuiltContext | None = None, *, filters: Filters | None = None) -> Expanded:
         return self._call(self._awaited.expand, handle, context, filters=filters)
 
 

@@ -12,7 +12,6 @@ from germane.api.digest import without_directive
 from germane.api.strategies import COMPACT, allowed_filters, derive
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput
-from germane.pipeline.format.named import FORMATS
 from germane.pipeline.result_cache import ResultCache
 from germane.text.normal import content_hash
 from germane.types.built_context import BuildFigures, BuiltContext, ComponentType, ContextComponent
@@ -24,17 +23,20 @@ from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan, Strategy
 
-__all__ = ["ADDITIONAL", "BUILD", "BUILD_FORMAT", "build_context", "components_of"]
+__all__ = ["ADDITIONAL", "BUILD", "build_context", "components_of"]
 
-BUILD_FORMAT = "markdown" if "markdown" in FORMATS else "compact"
-"""The format of a built context, unless its strategy names another."""
-BUILD = replace(without_directive(COMPACT), name="build", format=BUILD_FORMAT)
-"""The strategy that a partial one changes: it uses the budget, and shows neither directive nor blocks, which belong to the
-caller's own prompt."""
+_WORKING = (
+    SourcePlan(name="events", limit=90),
+    SourcePlan(name="entities", limit=20),
+    SourcePlan(name="relations", limit=30),
+    SourcePlan(name="patterns", limit=10),
+)
+_PLAIN = without_directive(COMPACT)
+BUILD = replace(_PLAIN, name="build", format="markdown", sources=(*_PLAIN.sources, *_WORKING))
+"""The strategy that a partial one changes: what `compact` finds, with what happened, the graph, and the session's task stack.
+It uses the budget, and shows neither directive nor blocks, which belong to the caller's own prompt."""
 ADDITIONAL = "additional_context"
 """The source of what the caller gives, and the id of that item."""
-_UNCOUNTED = frozenset({"additional", "archival", "conversation"})
-"""Categories of items whose retrievals aren't counted."""
 _BY_CATEGORY: Mapping[str, ComponentType] = {
     "activity": "recent",
     "additional": "custom",
@@ -94,7 +96,7 @@ async def build_context(
         engine = replace(engine, sources=sources, result_cache=ResultCache(0))  # the cache's key doesn't know the text
     context = await engine.assemble(request, parts.store.within(scope), used, began)
     items = context.items
-    parts.retrievals.note(scope.within(None), [item.id for item in items if item.category not in _UNCOUNTED])
+    parts.retrievals.injected(scope.within(None), items)
     return BuiltContext(
         content=context.added,
         components=components_of(items),

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from germane.memories.feedback import count_retrievals
 from germane.ports.batch_writer import BatchWriter
 from germane.store import Store
+from germane.types.candidate import Chosen
 from germane.types.scope import Scope
 
 __all__ = ["RetrievalCounter"]
 
 _MAX_WAITING = 10_000
 """Counts that are kept while the store doesn't write; further ones are dropped."""
+
+_NO_MEMORIES = frozenset(
+    {"activity", "additional", "archival", "block", "conversation", "document", "entity", "pattern", "relation", "task"}
+)
+"""Categories of items that aren't memories: nothing counts how often they were injected."""
 
 
 class RetrievalCounter:
@@ -31,6 +37,10 @@ class RetrievalCounter:
                 self._writer.add([(scope, id) for id in ids])
         except Exception:
             return
+
+    def injected(self, scope: Scope, items: Iterable[Chosen]) -> None:
+        """Counts one retrieval of each memory among these items, as `note` does."""
+        self.note(scope, [item.id for item in items if item.category not in _NO_MEMORIES])
 
     async def flush(self) -> None:
         """Writes the counts noted so far. Raises nothing that the store raises."""

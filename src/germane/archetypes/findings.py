@@ -68,7 +68,8 @@ def merged(found: Iterable[Findings]) -> Findings:
             ends = (EntityName(*relation.source), EntityName(*relation.target))
             if all(_fits(*end) for end in ends) and _fits(relation.type, "-") and len(relations) < _MAX_RELATIONS:
                 for end in ends:
-                    _add(entities, EntityFinding(type=end.type, name=end.name))
+                    if end not in entities:
+                        _add(entities, EntityFinding(type=end.type, name=end.name))
                 if entities.keys() >= set(ends):
                     relations.setdefault((ends[0], relation.type, ends[1]), relation)
         for hint in one.patterns:
@@ -87,6 +88,7 @@ def _add(known: dict[EntityName, EntityFinding], one: EntityFinding) -> None:
             one,
             aliases=tuple(dict.fromkeys((*before.aliases, *one.aliases))),
             properties={**before.properties, **one.properties},
+            confidence=max(before.confidence, one.confidence),
         )
     known[name] = one
 

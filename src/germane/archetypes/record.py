@@ -15,28 +15,39 @@ from germane.events.appending import Origin
 from germane.events.event import Event
 from germane.events.new_event import same_event
 from germane.events.operations import EventsNamed, LatestTyped, PutEvent, TypedPosition
+from germane.tasks.stack import current_task
 from germane.types.plan import Decision, Plan, read
 
-__all__ = ["ExtractedEvent", "look_back", "record_event"]
+__all__ = ["Before", "ExtractedEvent", "look_back", "record_event"]
 
 
 class ExtractedEvent(NamedTuple):
-    """An event that is to be stored, what was found in it, and the extractors that failed on it."""
+    """An event that is to be stored, what was found in it, and the extractors that failed on it. `with_task`: it belongs to the
+    task at which its session stands, as the caller named none."""
 
     event: Event
     findings: Findings = Findings()
     faults: tuple[ExtractorFault, ...] = ()
+    with_task: bool = False
 
 
-def look_back(session: str, until: datetime) -> Plan[tuple[Event, ...]]:
-    """Reads the latest events of the session that aren't messages and happened by `until`. Changes nothing."""
-    return Decision((), (yield from read(LatestTyped(session, LOOK_BACK, until))))
+class Before(NamedTuple):
+    """The latest events of a session that aren't messages, and the id of the task that it stands at."""
+
+    events: tuple[Event, ...] = ()
+    task: str | None = None
+
+
+def look_back(session: str, until: datetime) -> Plan[Before]:
+    """Reads what extractors know of the session: what happened by `until`, and its task. Changes nothing."""
+    events = yield from read(LatestTyped(session, LOOK_BACK, until))
+    return Decision((), Before(events, (yield from current_task(session))))
 
 
 def record_event(extracted: ExtractedEvent, *, origin: Origin) -> Plan[RecordedEvent]:
     """Stores the event behind those that the session holds, and notes entities, relations and patterns. One with an `id` that
-    the session knows is found and not stored. Raises `Conflict` where the id is known with other content; then nothing is
-    written."""
+    the session knows is found and not stored, whatever its task. Raises `Conflict` where the id is known with other content;
+    then nothing is written."""
     event = extracted.event
     if event.message_id is not None:
         known = yield from read(EventsNamed(origin.session, (event.message_id,)))
@@ -44,7 +55,8 @@ def record_event(extracted: ExtractedEvent, *, origin: Origin) -> Plan[RecordedE
             if not same_event(held, event):
                 raise Conflict(f"event id {event.message_id!r} was recorded before with different content: give it another id")
             return Decision((), RecordedEvent(event=held, added=False))
-    event = replace(event, position=(yield from read(TypedPosition(origin.session))))
+    task = (yield from current_task(origin.session)) if extracted.with_task else event.task
+    event = replace(event, position=(yield from read(TypedPosition(origin.session))), task=task)
     noted = yield from note_findings(event, extracted.findings)
     recorded = RecordedEvent(
         event=event,

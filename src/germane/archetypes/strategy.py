@@ -14,6 +14,7 @@ _SOURCES = (
     SourcePlan(name="directive"),
     SourcePlan(name="structured", limit=20),
     SourcePlan(name="blocks", limit=100),
+    SourcePlan(name="tasks", limit=100),
     SourcePlan(name="events", limit=90),
     SourcePlan(name="messages", limit=20),
     SourcePlan(name="memories", limit=20),

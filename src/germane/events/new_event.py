@@ -26,7 +26,8 @@ __all__ = ["NewEvent", "prepared_event", "same_event"]
 class NewEvent:
     """An event that isn't a message. `type` is a word such as `file_read`, `shell_exec`, `error` or `decision`, or any other;
     `content` a string or a dict as JSON allows it; `outcome` a word or two such as `success` or `failure`; `task` the id of the
-    task that it belongs to; `at` when it happened (default: now); `id` your own id of it within the session.
+    task that it belongs to (default: the current one of its session, where it has one; '' for none); `at` when it happened
+    (default: now); `id` your own id of it within the session.
 
     Raises `InvalidInput` for what can't be stored, and for the types of messages."""
 
@@ -52,9 +53,10 @@ class NewEvent:
         if not isinstance(self.content, str | Mapping | None):
             raise InvalidInput(f"content must be a string or a dict, not {type(self.content).__name__}")
         text("outcome", self.outcome, NAME)
-        for name, value in (("task", self.task), ("id", self.id)):
-            if value is not None and not text(name, value, ID):
-                raise InvalidInput(f"{name} is empty: leave it out, or give one")
+        if self.task is not None:
+            text("task", self.task, ID)
+        if self.id is not None and not text("id", self.id, ID):
+            raise InvalidInput("id is empty: leave it out, or give one")
         if not isinstance(self.at, datetime | None):
             raise InvalidInput(f"at must be a datetime, not {type(self.at).__name__}")
         if self.sensitivity not in get_args(Sensitivity):
@@ -91,7 +93,7 @@ def prepared_event(new: NewEvent, origin: Origin, *, now: datetime, after: int =
         sensitivity="sensitive" if screen.found and origin.secrets == "tag" else new.sensitivity,
         content_hash=content_hash(new.type, new.outcome, whole),
         outcome=outcome,
-        task=None if new.task is None else clean(new.task),
+        task=clean(new.task) if new.task else None,
         raw={"content": kept} if kept else {},
         provenance=Provenance(
             source_kind="tool" if origin.source_kind == "user" else origin.source_kind,

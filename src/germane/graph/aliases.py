@@ -27,13 +27,14 @@ from germane.graph.name_forms import (
 )
 from germane.text.normal import fold
 
-__all__ = ["MAX_KEYS", "Named", "Resolution", "index_keys", "lookup_keys", "name_key", "resolve"]
+__all__ = ["MAX_KEYS", "MAX_NAME", "SHORT", "Named", "Resolution", "index_keys", "lookup_keys", "name_key", "resolve"]
 
 MAX_KEYS = 24
 """Keys of one name."""
-_MAX_NAME = 256
-_READ = 1_024
-_SHORT = "~"
+MAX_NAME = 256
+"""Characters of a name that has short forms; of a longer one the beginning and a hash count."""
+SHORT = "~"
+"""How the key of a short form begins."""
 _MAX_CANDIDATES, _MAX_ALIASES = 16, 32
 _MIN_HASH = 7
 _EXACT_ONLY = frozenset({"date", "url", "number", "symbol"})
@@ -67,10 +68,10 @@ class Resolution(Generic[N]):
 
 def name_key(name: str, type: str = "") -> str:
     """Returns the name without what spellings differ in: case, accents, width, blanks, a possessive ending; of a person
-    titles, of an organisation its legal form, of a ticket `#` and `GH-`. Dates become ISO. Two names have the same key only if
-    they are spellings of one name. A name of more than 256 characters becomes its beginning and a hash; takes linear time.
-    Returns '' for a name without content."""
-    if len(name) > _MAX_NAME:
+    titles, of an organisation its legal form, of a ticket `#` and `GH-`. Dates become ISO. Without a `type`, only what is so
+    of all of them counts. Two names have the same key only if they are spellings of one name. A name of more than 256
+    characters becomes its beginning and a hash; takes linear time. Returns '' for a name without content."""
+    if len(name) > MAX_NAME:
         return f"{' '.join(fold(name[:100]).split())} {blake2b(name.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
     key = _key(name, type)
     return key if key.split() else ""
@@ -116,22 +117,22 @@ def _url(name: str) -> str:
 def index_keys(name: str, type: str) -> tuple[str, ...]:
     """Returns the keys under which an entity of this name is stored: the name's own first, then its short forms, at most 24."""
     key = name_key(name, type)
-    if not key or len(name) > _MAX_NAME:
+    if not key or len(name) > MAX_NAME:
         return (key,) if key else ()
-    return tuple(dict.fromkeys([key, *(_SHORT + form for form in _short_forms(key, type) if form)]))[:MAX_KEYS]
+    return tuple(dict.fromkeys([key, *(SHORT + form for form in _short_forms(key, type) if form)]))[:MAX_KEYS]
 
 
 def lookup_keys(name: str, type: str) -> tuple[str, ...]:
     """Returns the keys under which entities that a found name may stand for are stored: its own first, at most 24."""
     key = name_key(name, type)
-    if not key or len(name) > _MAX_NAME or type in _EXACT_ONLY:
+    if not key or len(name) > MAX_NAME or type in _EXACT_ONLY:
         return (key,) if key else ()
-    keys = [key, _SHORT + key]
+    keys = [key, SHORT + key]
     words = key.split()
     match type:
         case "person" if len(words) == 1:
             for form in first_forms(key):
-                keys += [form, _SHORT + form]
+                keys += [form, SHORT + form]
         case "person":
             keys += [
                 words[0],
@@ -146,8 +147,8 @@ def lookup_keys(name: str, type: str) -> tuple[str, ...]:
             parts = key.split("/")
             keys += ["/".join(parts[at:]) for at in range(1, min(len(parts), 6))]
         case "commit":
-            keys += [key[:7], _SHORT + key[:7], *(key[:size] for size in range(8, min(len(key), 13)))]
-    return tuple(dict.fromkeys(one for one in keys if one and (one != _SHORT or one == key)))[:MAX_KEYS]
+            keys += [key[:7], SHORT + key[:7], *(key[:size] for size in range(8, min(len(key), 13)))]
+    return tuple(dict.fromkeys(one for one in keys if one and (one != SHORT or one == key)))[:MAX_KEYS]
 
 
 def _short_forms(key: str, type: str) -> Iterator[str]:
@@ -169,15 +170,16 @@ def _short_forms(key: str, type: str) -> Iterator[str]:
 
 def resolve(name: str, type: str, known: Mapping[str, Sequence[N]]) -> Resolution[N]:
     """Decides which known entity a found name of this type stands for. `known` has entities by each of the `lookup_keys` under
-    which they are stored; nothing else of it is read. An entity whose name or alias has the same key comes first; else a short
-    form counts where exactly one entity fits and none of its names contradicts."""
+    which they are stored; nothing else of it is read. An entity whose name or alias has the same key comes first, of several
+    the one whose own name it is; else a short form counts where exactly one entity fits and none of its names contradicts."""
     key = name_key(name, type)
     if not key:
         return Resolution(decision="new")
     same = [one for one in _of_type(known.get(key, ()), type) if key in _keys(one)]
     if not same:
         return _by_short_forms(name, key, type, known)
-    return _decided({one.id: one for one in same})
+    own = [one for one in same if name_key(one.name, type) == key]
+    return _decided({one.id: one for one in own or same})
 
 
 def _by_short_forms(name: str, key: str, type: str, known: Mapping[str, Sequence[N]]) -> Resolution[N]:

@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from germane.errors import Conflict, InvalidInput, NotFound
+from germane.graph.aliases import name_key
 from germane.graph.entity import Entity
-from germane.graph.name_key import name_key
+from germane.graph.named_entities import NamedEntities
 from germane.graph.operations import (
     CountPattern,
     EndRelation,
@@ -24,7 +25,7 @@ from germane.graph.operations import (
     RelationsById,
 )
 from germane.graph.pattern import Pattern
-from germane.graph.record_findings import relation_changes, same_entity
+from germane.graph.record_findings import relation_changes
 from germane.graph.relation import Relation
 from germane.graph.said import MAX_ALIASES, Said, keys_of, with_said
 from germane.types.ids import uuid7
@@ -35,14 +36,15 @@ __all__ = ["add_entity", "apply_pattern", "end_relation", "learn_pattern", "merg
 
 
 def add_entity(type: str, said: Said, *, user: str | None, at: datetime) -> Plan[Entity]:
-    """Stores an entity on purpose, or adds to the one of this type that has one of its names; the outcome is the entity. Raises
-    `Conflict` where several have them."""
-    keys = tuple(dict.fromkeys(map(name_key, said.names)))
-    known = yield from read(EntitiesNamed(keys))
-    having = {entity.id: entity for found in known.values() for entity in found if entity.type == type}
-    same = same_entity(type, keys, known)
-    if same is None and having:
-        raise Conflict(f"{', '.join(having)} have these names: merge them, or add the one that you mean by its own name")
+    """Stores an entity on purpose, or adds to the one of this type that has one of its names, as they are and not as
+    short forms; the outcome is the entity. Raises `Conflict` where several have them."""
+    keys = dict.fromkeys(key for name in said.names if (key := name_key(name, type)))
+    known = NamedEntities((yield from read(EntitiesNamed(tuple(keys)))))
+    decided = known.stands_for(type, said.names)
+    if decided.decision == "ambiguous":
+        those = ", ".join(entity.id for entity in decided.candidates)
+        raise Conflict(f"{those} have these names: merge them, or add the one that you mean by its own name")
+    same = decided.entity
     if same is None:
         given: dict[str, Any] = {"user": user, "properties": said.properties, "sensitivity": said.sensitivity}
         new = Entity(

@@ -19,12 +19,14 @@ class EntityName(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityFinding:
-    """An entity that a text mentions: `name` as it is written there, and what the text says of it."""
+    """An entity that a text mentions: `name` as it is written there, and what the text says of it. One whose `confidence`, in
+    [0, 1], is below 0.7 is stored only where the entity is known already."""
 
     type: str
     name: str
     aliases: tuple[str, ...] = ()
     properties: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

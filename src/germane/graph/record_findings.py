@@ -1,31 +1,34 @@
 """Record findings: the part of a plan that stores what was found in one event or memory, with the mentions of it.
 
-An entity is found again by its type and the key of its name or of an alias. Where several are, the one whose own name it is
-counts, and none otherwise: an ambiguous name never merges two entities, but makes one of its own.
+An entity is found again by its type and any form of its name or of an alias (`graph/aliases.py`). An ambiguous name never
+merges two entities, but makes one of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
+from germane.graph.aliases import MAX_NAME, name_key
 from germane.graph.entity import Entity, used
 from germane.graph.findings import EntityFinding, EntityName, RelationFinding
-from germane.graph.name_key import MAX_NAME, name_key
+from germane.graph.named_entities import NamedEntities, asked_keys
 from germane.graph.operations import EndRelation, EntitiesNamed, OpenRelations, PutEntity, PutMentions, PutRelation
 from germane.graph.relation import Relation
-from germane.graph.said import MAX_ALIASES, MAX_PROPERTIES, Said, keys_of, with_said
+from germane.graph.said import MAX_ALIASES, MAX_PROPERTIES, Said, keys_of, whole_keys, with_said
 from germane.types.candidate import Sensitivity
 from germane.types.ids import uuid7
 from germane.types.plan import Change, Read, read
 
-__all__ = ["MAX_FINDINGS", "Linked", "link_findings", "relation_changes", "same_entity"]
+__all__ = ["MAX_FINDINGS", "SURE", "Linked", "link_findings", "relation_changes"]
 
 MAX_FINDINGS = 64
 """Entities, and relations, that are stored of one text; later ones aren't."""
 _MAX_TYPE = 64
+SURE = 0.7
+"""The confidence of a finding below which it makes no entity: it counts as a mention of one that is known, or not at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +51,16 @@ def link_findings(
     sensitivity: Sensitivity = "private",
 ) -> Generator[Read[Any], Any, Linked]:
     """Decides how the findings in `thing` (the id of an event or memory of the scope's own, said `at`) are stored; the changes
-    follow the one that stores the thing. Findings without a usable name are left out, and so are relations between entities
-    that weren't found beside them."""
+    follow the one that stores the thing. Findings without a usable name are left out, those of a confidence below 0.7 that
+    are of no known entity, and relations between entities that weren't found beside them."""
     told = _by_name(entities, sensitivity)
-    keys = tuple(dict.fromkeys(key for said in told.values() for key in map(name_key, said.names)))
-    known = (yield from read(EntitiesNamed(keys))) if keys else {}
+    keys = dict.fromkeys(key for name, one in told.items() for key in asked_keys(name.type, one.said.names))
+    known = NamedEntities((yield from read(EntitiesNamed(tuple(keys)))) if keys else {})
     found, said_of = dict[EntityName, Entity](), dict[str, Said]()
-    for name, said in told.items():
-        same = same_entity(name.type, (name.name, *map(name_key, said.names)), known, found.values())
+    for name, (said, confidence) in sorted(told.items(), key=lambda one: one[1].confidence < SURE):
+        same = known.stands_for(name.type, said.names).entity
+        if same is None and confidence < SURE:
+            continue
         entity = same or _new(name.type, said, user=user, at=at, now=now)
         mentioned = entity.id in said_of
         entity = with_said(entity, said, now)
@@ -65,6 +70,7 @@ def link_findings(
             if held.id == entity.id:
                 found[other] = entity
         found[name] = entity
+        known.put(entity)
         said_of[entity.id] = _joined(said_of.get(entity.id), said)
     kept = {entity.id: entity for entity in found.values()}
     changes: list[Change] = [PutEntity(entity, keys_of(entity)) for entity in kept.values()]
@@ -74,33 +80,18 @@ def link_findings(
     return Linked(changes=(*changes, *stated[0]), entities=tuple(kept.values()), relations=stated[1])
 
 
-def same_entity(
-    type: str, keys: Sequence[str], known: Mapping[str, tuple[Entity, ...]], more: Iterable[Entity] = ()
-) -> Entity | None:
-    """Returns the one entity of this type that has the first of the keys, else one of the others: of several the one whose own
-    name it is; None where that doesn't tell. `known` has the stored entities by key, `more` others that count as they are."""
-    fresh = {entity.id: entity for entity in more}
-    main, *rest = dict.fromkeys(keys)
-    for these in ([main], rest):
-        having, own = dict[str, Entity](), dict[str, Entity]()
-        for key in these:
-            stored = [fresh.get(entity.id, entity) for entity in known.get(key, ())]
-            for entity in (*stored, *(one for one in fresh.values() if key in keys_of(one))):
-                if entity.type == type:
-                    having[entity.id] = entity
-                    if name_key(entity.name) == key:
-                        own[entity.id] = entity
-        chosen = tuple((own or having).values())
-        if chosen:
-            return chosen[0] if len(chosen) == 1 else None
-    return None
+class _Told(NamedTuple):
+    """What a text says of an entity, and how sure it is that there is one."""
+
+    said: Said
+    confidence: float
 
 
-def _by_name(entities: Iterable[EntityFinding], sensitivity: Sensitivity) -> dict[EntityName, Said]:
+def _by_name(entities: Iterable[EntityFinding], sensitivity: Sensitivity) -> dict[EntityName, _Told]:
     """What the text says of each entity, by type and name key."""
-    told = dict[EntityName, Said]()
+    told = dict[EntityName, _Told]()
     for finding in entities:
-        key, names = name_key(finding.name), [finding.name.strip(), *(alias.strip() for alias in finding.aliases)]
+        key, names = name_key(finding.name, finding.type), [finding.name.strip(), *(alias.strip() for alias in finding.aliases)]
         usable = [name for name in names if 0 < len(name) <= MAX_NAME and name_key(name)][: MAX_ALIASES + 1]
         if not key or not usable or usable[0] != names[0] or not 0 < len(finding.type) <= _MAX_TYPE:
             continue
@@ -109,7 +100,12 @@ def _by_name(entities: Iterable[EntityFinding], sensitivity: Sensitivity) -> dic
             break
         properties = dict(list(finding.properties.items())[:MAX_PROPERTIES])
         said = Said(names=tuple(usable), properties=properties, sensitivity=sensitivity)
-        told[name] = _joined(told.get(name), said)
+        before = told.get(name)
+        told[name] = (
+            _Told(said, finding.confidence)
+            if before is None
+            else _Told(_joined(before.said, said), max(before.confidence, finding.confidence))
+        )
     return told
 
 
@@ -145,13 +141,15 @@ def _relations(
     sensitivity: Sensitivity,
 ) -> Generator[Read[Any], Any, tuple[list[Change], tuple[Relation, ...]]]:
     wanted = list[tuple[RelationFinding, Relation]]()
-    by_name = {EntityName(one.type, key): one for one in reversed(found.values()) for key in keys_of(one)} | found
+    by_name = {EntityName(one.type, key): one for one in reversed(found.values()) for key in whole_keys(one)} | found
     for finding in relations:
-        ends = [by_name.get(EntityName(one.type, name_key(one.name))) for one in (finding.source, finding.target)]
+        ends = [by_name.get(EntityName(one.type, name_key(one.name, one.type))) for one in (finding.source, finding.target)]
         if len(wanted) == MAX_FINDINGS:
             break
         if ends[0] is None or ends[1] is None or not 0 < len(finding.type) <= _MAX_TYPE:
             continue
+        if ends[0].id == ends[1].id and finding.source != finding.target:
+            continue  # two names of one entity
         relation = Relation(
             id=uuid7(int(now.timestamp() * 1000)),
             source=ends[0].id,

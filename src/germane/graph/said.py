@@ -11,16 +11,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from germane.graph.aliases import index_keys, name_key
 from germane.graph.entity import Entity
-from germane.graph.name_key import name_key
 from germane.types.candidate import Sensitivity
 
-__all__ = ["MAX_ALIASES", "MAX_PROPERTIES", "Said", "keys_of", "merged", "rewritten", "with_said"]
+__all__ = ["MAX_ALIASES", "MAX_PROPERTIES", "Said", "keys_of", "merged", "rewritten", "whole_keys", "with_said"]
 
 MAX_ALIASES = 50
 """Aliases of one entity; later ones aren't kept."""
 MAX_PROPERTIES = 100
 """Properties of one entity or relation; later ones aren't kept."""
+_MAX_KEYS = 256
+"""Keys of one entity: those of its whole names, at most 102, always have room."""
 _LEVELS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
 
 
@@ -60,14 +62,25 @@ def with_said(entity: Entity, said: Said, at: datetime) -> Entity:
 
 def rewritten(entity: Entity, said: Said, at: datetime) -> Entity:
     """Returns the entity as all that is said of it makes it. Its name stays the one it has, where that is still said."""
-    keys = [name_key(one) for one in said.names]
-    own = name_key(entity.name)
-    main = entity.name if own in keys or not said.names else said.names[0]
-    aliases = tuple(one for one, key in zip(said.names, keys, strict=True) if key != name_key(main))
+    spelt = dict[str, str]()
+    for name in said.names:
+        spelt.setdefault(name_key(name, entity.type), name)
+    own = name_key(entity.name, entity.type)
+    main = entity.name if own in spelt or not spelt else next(iter(spelt.values()))
+    aliases = tuple(name for key, name in spelt.items() if key != name_key(main, entity.type))
     new = replace(entity, name=main, aliases=aliases, properties=said.properties, sensitivity=said.sensitivity)
     return entity if new == entity and new.properties == entity.properties else replace(new, updated_at=at)
 
 
+def whole_keys(entity: Entity) -> tuple[str, ...]:
+    """Returns the keys of the entity's name and aliases, as names of its type, each once."""
+    return tuple(dict.fromkeys(key for name in (entity.name, *entity.aliases) if (key := name_key(name, entity.type))))
+
+
 def keys_of(entity: Entity) -> tuple[str, ...]:
-    """Returns the keys of the entity's name and aliases, each once."""
-    return tuple(dict.fromkeys(name_key(name) for name in (entity.name, *entity.aliases)))
+    """Returns the keys that the entity is found by, each once and at most 256: those of its name and aliases, as names of its
+    type and of any type, then those of their short forms, which begin with `~`."""
+    names = (entity.name, *entity.aliases)
+    plain = (key for name in names if (key := name_key(name)))
+    short = (key for name in names for key in index_keys(name, entity.type)[1:])
+    return tuple(dict.fromkeys((*whole_keys(entity), *plain, *short)))[:_MAX_KEYS]

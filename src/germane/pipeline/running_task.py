@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from germane.events.wording import action_of
 from germane.pipeline.assembly_state import PROPAGATED
 from germane.pipeline.call_guard import Guard
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.signals.task import with_goal
 from germane.store import ScopedStore
 from germane.tasks.view import TaskView
-from germane.types.candidate import LeftOut, Scored
+from germane.types.candidate import Candidate, LeftOut, Scored
 from germane.types.message import Message
 from germane.types.query import Query
 from germane.types.request import Request
@@ -45,18 +46,26 @@ class RunningTask:
 
     def separate(self, ranked: Sequence[Scored]) -> tuple[Sequence[Scored], tuple[LeftOut, ...]]:
         """The candidates of the current task, and those left out: activity of other tasks. Memories and messages belong to
-        every task."""
+        every task, and so do the session's decisions."""
         view = self.view
         if view is None:
             return ranked, ()
         kept, out = list[Scored](), list[LeftOut]()
         for item in ranked:
             candidate = item.candidate
-            if candidate.role or candidate.required or view.holds(candidate.task, candidate.created_at):
+            if candidate.role or candidate.required or _belongs(view, candidate):
                 kept.append(item)
             else:
                 out.append(LeftOut(scored=item, reason="other_task"))
         return (kept, tuple(out)) if out else (ranked, ())
+
+
+def _belongs(view: TaskView, candidate: Candidate) -> bool:
+    """Whether the activity is the current task's own, or a decision that binds it."""
+    if view.holds(candidate.task, candidate.created_at):
+        return True
+    decided = action_of(candidate.event_type) == "decision"
+    return decided and view.binds(candidate.session, candidate.task, candidate.created_at)
 
 
 NO_TASK = RunningTask()

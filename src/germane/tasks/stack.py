@@ -19,7 +19,17 @@ from germane.tasks.operations import FrameById, HeadOf, OpenChildren, PutBranch,
 from germane.types.limits import shown
 from germane.types.plan import Decision, Plan, Read, read
 
-__all__ = ["block_task", "current_frame", "must_be_closed", "own_frame", "pop_task", "push_task", "resume_task", "standing"]
+__all__ = [
+    "block_task",
+    "current_frame",
+    "current_task",
+    "must_be_closed",
+    "own_frame",
+    "pop_task",
+    "push_task",
+    "resume_task",
+    "standing",
+]
 
 _EMPTY = "the session has no open task: push one first"
 _NAMED = 5
@@ -87,6 +97,12 @@ def resume_task(session: str, id: str | None, *, at: datetime) -> Plan[TaskFrame
 def standing(head: StackHead | None, frame: TaskFrame) -> TaskBranch:
     """Returns the branch that a new frame goes to: the running one, or a main one that the frame begins."""
     return TaskBranch(session=frame.session, name=MAIN, forked_at=frame.created_at) if head is None else head.branch
+
+
+def current_task(session: str) -> Generator[Read[Any], Any, str | None]:
+    """Returns the id of the frame that a session stands at; None where its stack is empty."""
+    head: StackHead | None = yield from read(HeadOf(session))
+    return None if head is None else head.branch.current
 
 
 def current_frame(branch: TaskBranch) -> Generator[Read[Any], Any, TaskFrame | None]:

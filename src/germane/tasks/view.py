@@ -16,12 +16,15 @@ class TaskView:
     """`path` leads from the root to the current frame, both included. `results` are closed frames: first those below the
     current one and beside it, the latest first, then those beside the frames above, the nearest level first. No frame is in
     both, or twice. `members` are the frames whose activity belongs to the current one: itself and its children; `until` says
-    for frames that a branch shares with another one since when that other one goes on alone. `moves` is the session's."""
+    for frames that a branch shares with another one since when that other one goes on alone. `elsewhere` are the frames of
+    branches that aren't seen from here, each with the time until which it was seen; None for never. `moves` is the
+    session's."""
 
     path: tuple[TaskFrame, ...]
     results: tuple[TaskFrame, ...] = ()
     members: frozenset[str] = frozenset()
     until: Mapping[str, datetime] = field(default_factory=dict, hash=False)
+    elsewhere: Mapping[str, datetime | None] = field(default_factory=dict, hash=False)
     moves: int = 0
 
     @property
@@ -43,6 +46,14 @@ class TaskView:
             return True
         return task in self.members and (task not in self.until or at <= self.until[task])
 
+    def binds(self, session: str | None, task: str | None, at: datetime) -> bool:
+        """Whether a decision that was made for this task, at this time, binds the current one: those of this session do, but
+        for what was decided on a branch that isn't seen from here."""
+        if session != self.root.session or task is None or task not in self.elsewhere:
+            return session == self.root.session
+        limit = self.elsewhere[task]
+        return limit is not None and at <= limit
+
 
 def task_view(
     path: Sequence[TaskFrame],
@@ -50,9 +61,11 @@ def task_view(
     forks: Mapping[str, datetime | None],
     *,
     moves: int,
+    elsewhere: Mapping[str, datetime | None] | None = None,
 ) -> TaskView | None:
     """Returns the view of a path; None where there is none. `near` are frames below and beside those of the path. `forks` has
-    each branch whose frames are seen, with the time after which its frames aren't; None for the running one."""
+    each branch whose frames are seen, with the time after which its frames aren't; None for the running one. `elsewhere` is
+    that of the view."""
     if not path:
         return None
     current, on_path = path[-1], {frame.id: frame.depth for frame in path}
@@ -71,6 +84,7 @@ def task_view(
         results=tuple(sorted(closed, key=order)),
         members=frozenset(members),
         until=until,
+        elsewhere=elsewhere or {},
         moves=moves,
     )
 

@@ -338,21 +338,21 @@ class GraphContract:
         """Relations that say the same become one, and nothing of the merged entity is left."""
         scoped = store.within(AGENT)
         first, one = await scoped.journal.commit(saying("a", [person("Caroline", a=1), person("Mel")]))
-        second, two = await scoped.journal.commit(saying("b", [person("Caro", b=2), person("Mel")], position=1))
-        (caroline, mel), caro = one.entities, two.entities[0]
+        second, two = await scoped.journal.commit(saying("b", [person("Lina", b=2), person("Mel")], position=1))
+        (caroline, mel), lina = one.entities, two.entities[0]
         links = [
             put_relation(a_relation(caroline, mel)),
-            put_relation(a_relation(caro, mel)),
-            put_relation(a_relation(caro, caroline)),
+            put_relation(a_relation(lina, mel)),
+            put_relation(a_relation(lina, caroline)),
         ]
         await scoped.journal.commit(writing(*links))
-        await scoped.journal.commit(writing(MergeEntities(caroline.id, caro.id)))
-        (found,) = await scoped.graph.named(["caro"], filters=EVERY)
-        assert (found.id, found.name, found.aliases, found.mentions) == (caroline.id, "Caroline", ("Caro",), 2)
+        await scoped.journal.commit(writing(MergeEntities(caroline.id, lina.id)))
+        (found,) = await scoped.graph.named(["lina"], filters=EVERY)
+        assert (found.id, found.name, found.aliases, found.mentions) == (caroline.id, "Caroline", ("Lina",), 2)
         assert found.properties == {"a": 1, "b": 2}
         assert await scoped.graph.mentions(caroline.id) == (second, first)
         assert len(await scoped.graph.relations(caroline.id, at=None)) == 1
-        assert await scoped.graph.entities([caro.id]) == ()
+        assert await scoped.graph.entities([lina.id]) == ()
         with pytest.raises(InvalidInput):
             await scoped.journal.commit(writing(MergeEntities(mel.id, mel.id)))
         assert (await store.verify()).healthy

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from germane.errors import InvalidInput
+from germane.graph.aliases import MAX_NAME, name_key
 from germane.graph.entity import Entity
-from germane.graph.name_key import MAX_NAME, name_key
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Relation
 from germane.graph.said import MAX_ALIASES, MAX_PROPERTIES, Said

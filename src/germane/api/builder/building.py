@@ -296,10 +296,7 @@ class _Build:
         )
         store = parts.store.within(request.scope)
         context = await parts.engine.assemble(request, store, self._strategy, self._began)
-        parts.retrievals.note(
-            request.scope.within(None),
-            [item.id for item in context.items if item.category not in ("conversation", "document")],
-        )
+        parts.retrievals.injected(request.scope.within(None), context.items)
         parts.injections.note(request.scope)
         return context
 

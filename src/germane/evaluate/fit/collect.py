@@ -35,10 +35,13 @@ from germane.types.candidate import Candidate
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
 
-__all__ = ["Progress", "collect_candidates"]
+__all__ = ["Noted", "Progress", "collect_candidates"]
 
 Progress = Callable[[int, int], None]
 """Called as `progress(lists collected, lists in all)`."""
+
+Noted = Callable[[Candidates, Sequence[str]], None]
+"""Called with each list and the ids of its candidates, or of the messages that they are parts of."""
 
 _TOKENIZER = "o200k"
 _RAISED_BY = 40.0
@@ -55,6 +58,7 @@ async def collect_candidates(
     relevance: Relevance | None = None,
     turns: Sequence[TurnWithoutNeed] = (),
     progress: Progress | None = None,
+    note: Noted | None = None,
 ) -> list[Candidates]:
     """Returns one list of candidates for each question, with at most `limit` candidates of each source. With `keywords` each
     question gives a second list, found by keywords alone. `turns` are spread over the conversations and asked too.
@@ -78,7 +82,9 @@ async def collect_candidates(
     try:
         for number, conversation in enumerate(dataset.conversations):
             own = turns[number::spread]
-            async for candidates in _collect_from(parts, dataset.name, conversation, strategies, own):
+            async for candidates, ids in _collect_from(parts, dataset.name, conversation, strategies, own):
+                if note is not None:
+                    note(candidates, ids)
                 found.append(candidates)
                 if progress is not None:
                     progress(len(found), total)
@@ -100,7 +106,7 @@ async def _collect_from(
     conversation: Conversation,
     strategies: Sequence[Strategy],
     turns: Sequence[TurnWithoutNeed],
-) -> AsyncIterator[Candidates]:
+) -> AsyncIterator[tuple[Candidates, list[str]]]:
     agent = Agent(parts, Scope(org=name[:200] or "default", agent=conversation.name[:200]))
     await fill(agent, conversation)
     await agent.warm()
@@ -117,11 +123,16 @@ async def _collect_from(
         for strategy in strategies:
             found = await parts.engine.recall(request, parts.store.within(agent.scope), strategy)
             keywords = not any(plan.vectors for plan in strategy.sources)
-            yield listing.of(question, about, [scored.candidate for scored in found], at, keywords=keywords)
+            candidates = [scored.candidate for scored in found]
+            yield listing.of(question, about, candidates, at, keywords=keywords), list(map(_id, candidates))
 
 
 def _question(turn: TurnWithoutNeed) -> Question:
     return Question(id=f"turn {turn.id}", text=turn.text, category=turn.kind, evidence=frozenset())
+
+
+def _id(candidate: Candidate) -> str:
+    return candidate.provenance.message_id or candidate.id
 
 
 class _Listing:
@@ -136,7 +147,7 @@ class _Listing:
         self._numbers: dict[str, int] = {}
 
     def of(self, question: Question, about: Asked, found: Sequence[Candidate], at: datetime, *, keywords: bool) -> Candidates:
-        ids = [one.provenance.message_id or one.id for one in found]
+        ids = list(map(_id, found))
         groups = [self._layout.group(one) for one in found]
         costs = [self._layout.cost(one, one.text, frozenset({group})) for one, group in zip(found, groups, strict=True)]
         with_header = [self._layout.cost(one, one.text, frozenset()) for one in found]

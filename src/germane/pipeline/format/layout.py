@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 from germane.pipeline.format.beginning import beginning
 from germane.pipeline.format.breadcrumb import breadcrumb
 from germane.pipeline.format.category import ACTIVITY, BLOCKS, CONVERSATION, TALK
+from germane.pipeline.format.event_excerpt import ends_matter, event_excerpt
 from germane.pipeline.format.shorten import Excerpt, Excerpts
 from germane.ports.tokenizer import Tokenizer
 from germane.text.summary import Summaries, Summary
@@ -176,6 +177,8 @@ class Format:
             return beginning(candidate.text, tokens, cost)
         if candidate.graph is not None:
             return None
+        if ends_matter(candidate.event_type) and (ends := event_excerpt(candidate.text, tokens, cost)) is not None:
+            return ends
         if self._shortening == "excerpt":
             return self._excerpts.of(candidate.text, tokens, cost)
         if self._shortening == "summary" or candidate.required:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from germane.events.event import Event
 from germane.memories.memory import Fact, Memory
+from germane.pipeline.gather.about_graph import NamedEntities, mentions_of, relations_of
 from germane.pipeline.gather.candidates import from_event, from_memory
 from germane.pipeline.gather.source import Skipped
 from germane.search.hit import Found
@@ -32,32 +33,52 @@ T = TypeVar("T", Memory, Event)
 
 
 class AboutSource:
-    """Offers, as required, the memories that hold at the time asked about and name one of `names`; those that ended, with their
-    dates, in the category `earlier`; and the messages that name one or were said by one. `names` are folded."""
+    """Offers, as required, the memories and relations that hold at the time asked about and name one of the names or are the
+    entities' own; those that ended, with their dates, in the category `earlier`; and the messages that name or mention one,
+    or were said by one."""
 
-    def __init__(self, store: ScopedStore, names: Sequence[str]) -> None:
-        self._store, self._names = store, names
+    def __init__(self, store: ScopedStore, named: NamedEntities) -> None:
+        self._store, self._named, self._names = store, named, named.folded
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        if not self._names:
+        if not any(self._names):
             raise Skipped("no_name")
         asked = replace(query, filters=replace(query.filters, with_history=True), min_relevance=0.0, price=0.0)
         said_by_then = replace(asked, filters=query.said_by_then)
-        memories, events = await asyncio.gather(
+        memories, events, relations, mentions = await asyncio.gather(
             self._store.memories.search(asked, plan.limit, keywords=True, vectors=True, wait=True),
             self._store.events.search(said_by_then, plan.limit, keywords=True, vectors=True, wait=True),
+            relations_of(self._store, self._named.entities, query, EARLIER),
+            mentions_of(self._store, self._named.entities, query, plan.limit),
         )
+        mentioned = frozenset(mentions)
         known = [
             self._known(memory, evidence, query)
             for memory, evidence in _hits(memories)
-            if memory.valid_from <= query.at and self._is_named(memory.text)
+            if memory.valid_from <= query.at and (memory.id in mentioned or self._is_named(memory.text))
         ]
         said = [
             from_event(event, plan.name, evidence, at=query.at)
             for event, evidence in _hits(events)
-            if fold(event.name) in self._names or self._is_named(event.text)
+            if event.id in mentioned or fold(event.name) in self._names or self._is_named(event.text)
         ]
-        return [*known, *said]
+        seen = {one.id for one in (*known, *said)}
+        return [*known, *relations, *said, *await self._mentioned([id for id in mentions if id not in seen], query, plan)]
+
+    async def _mentioned(self, ids: Sequence[str], query: Query, plan: SourcePlan) -> list[Candidate]:
+        """What mentions an entity, and no search found."""
+        if not ids:
+            return []
+        filters = query.said_by_then
+        memories, events = await asyncio.gather(self._store.memories.get(ids), self._store.events.get(ids))
+        known = [self._known(one, Evidence(), query) for one in memories if one.valid_from <= query.at]
+        return known + [
+            from_event(event, plan.name, Evidence(), at=query.at)
+            for event in events
+            if (filters.until is None or event.created_at <= filters.until)
+            and (filters.since is None or event.created_at >= filters.since)
+            and event.message_id not in filters.exclude
+        ]
 
     def _is_named(self, text: str) -> bool:
         return names_one(text, self._names)

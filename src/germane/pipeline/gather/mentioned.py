@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
+from germane.graph.aliases import SHORT, name_key
 from germane.graph.entity import Entity
-from germane.graph.name_key import name_key
 from germane.store import ScopedStore
 from germane.text.words import unspaced
 from germane.types.query import Filters, Query
@@ -20,8 +20,6 @@ __all__ = ["EntityLookup", "KnownEntities", "known_by", "lacks_what_is_filtered"
 _SALIENT = 10
 """The most salient entities that are offered whatever the query names (GRAPH-6)."""
 _MAX_KEYS, _MAX_SHORT, _MAX_MENTIONED = 96, 16, 50
-_SHORT = "~"
-"""How the key of a short form begins (`graph/aliases.py`)."""
 _MAX_WORDS, _MAX_RUN = 64, 3
 """Words of the query that are read for names of several words, and the words of the longest such name."""
 _MAX_CHARACTERS, _MAX_UNSPACED = 48, 6
@@ -40,7 +38,7 @@ def mention_keys(query: Query) -> tuple[str, ...]:
     """The name keys that the query may name an entity by, at most 96: of its identifiers, names, quoted phrases and words, of
     two or three words in a row, and the short forms that its identifiers and names may be."""
     keys = dict.fromkeys(key for name in _names(query) if (key := name_key(name)))
-    short = (f"{_SHORT}{key}" for name in (*query.identifiers, *query.names) if (key := name_key(name)))
+    short = (f"{SHORT}{key}" for name in (*query.identifiers, *query.names) if (key := name_key(name)))
     return tuple(dict.fromkeys((*islice(keys, _MAX_KEYS - _MAX_SHORT), *islice(short, _MAX_SHORT))))
 
 

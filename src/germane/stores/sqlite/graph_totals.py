@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from germane.graph.name_key import name_key
+from germane.graph.aliases import name_key
 from germane.graph.said import keys_of, merged, rewritten
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sqlite.encoding import moment, stored, to_json

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import apsw
 
 from germane.errors import Conflict, NotFound
-from germane.graph.name_key import name_key
+from germane.graph.aliases import name_key
 from germane.graph.operations import EndRelation, PutEntity, PutMentions, PutRelation
 from germane.graph.said import Said, merged
 from germane.search.unit import SENSITIVITY_CODES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 import apsw
@@ -22,6 +23,9 @@ _PATH = (
     " SELECT t.id, t.parent, up.level + 1 FROM up JOIN tasks t ON t.id = up.parent AND t.partition = ?1"
     f" WHERE up.level < {MAX_DEPTH + 1}) SELECT id FROM up ORDER BY level DESC"
 )
+_BRANCHES = "SELECT name, parent, state FROM task_branches WHERE partition = ? AND session = ?"
+_OF_BRANCH = "SELECT id FROM tasks WHERE partition = ? AND session = ? AND branch = ?"
+_NEVER = datetime.min
 _NEAR, _FAR = 32, 4
 """Frames that are read below and beside the current one, and beside each frame above, the latest first: more find no room."""
 _RUNNING = "SELECT branch, moves FROM task_heads WHERE partition = ? AND session = ?"
@@ -50,7 +54,8 @@ def view_of(connection: apsw.Connection, partition: VisiblePartition, session: s
     near = list(_below(connection, partition, session, path[-1].id, _NEAR, ""))
     for steps, frame in enumerate(reversed(path)):
         near += _below(connection, partition, session, frame.parent, _FAR if steps else _NEAR, _ENDED)
-    return task_view(path, near, forks_of(connection, partition, branch), moves=row[1])
+    forks = forks_of(connection, partition, branch)
+    return task_view(path, near, forks, moves=row[1], elsewhere=_elsewhere(connection, partition, session, forks))
 
 
 def forks_of(connection: apsw.Connection, partition: VisiblePartition, branch: TaskBranch) -> dict[str, datetime | None]:
@@ -66,6 +71,22 @@ def forks_of(connection: apsw.Connection, partition: VisiblePartition, branch: T
             break
         here = above
     return forks
+
+
+def _elsewhere(
+    connection: apsw.Connection, partition: VisiblePartition, session: str, forks: Mapping[str, datetime | None]
+) -> dict[str, datetime | None]:
+    """The frames of branches that aren't seen, or only until a time. A branch that was injected where it is seen is seen."""
+    found = dict[str, datetime | None]()
+    for name, parent, state in list(rows(connection, _BRANCHES, (partition.id, stored(session)))):
+        branch = shown(name)
+        if branch in forks and forks[branch] is None:
+            continue
+        if branch not in forks and state == "merged" and parent is not None and forks.get(shown(parent), _NEVER) is None:
+            continue
+        limit = forks.get(branch)
+        found |= dict.fromkeys((id for (id,) in rows(connection, _OF_BRANCH, (partition.id, stored(session), name))), limit)
+    return found
 
 
 def _below(
