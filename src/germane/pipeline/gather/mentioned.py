@@ -104,8 +104,9 @@ class EntityLookup:
         if filters.entity_types is None and self._types:
             filters = replace(filters, entity_types=self._types)
         keys = mention_keys(query)
-        named = await graph.named(keys, filters=filters, limit=_MAX_MENTIONED) if keys else ()
+        named, salient = await asyncio.gather(  # one trip to the store
+            graph.named(keys, filters=filters, limit=_MAX_MENTIONED), graph.salient(_SALIENT, at=query.at, filters=filters)
+        )
         mentioned = tuple({one.id: one for one in named if known_by(one, filters)}.values())
         ids = {one.id for one in mentioned}
-        salient = await graph.salient(_SALIENT, at=query.at, filters=filters)
         return KnownEntities(mentioned, tuple(one for one in salient if one.id not in ids and known_by(one, filters)))
