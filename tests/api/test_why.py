@@ -12,6 +12,7 @@ import pytest
 
 from germane import Filters, Germane, InvalidInput
 from germane.api.agent import Agent
+from germane.api.context_build import BUILD
 from germane.api.strategies import DEFAULT
 from germane.testing.hashed import Hashed
 from germane.types.candidate import Reason
@@ -156,3 +157,28 @@ async def test_bad_arguments_are_refused(agent: Agent) -> None:
 def test_every_outcome_is_documented() -> None:
     """An outcome is a code that programs compare."""
     assert len(get_args(Outcome)) == 11
+
+
+@pytest.mark.requirement("ENGINE-5", "TASK-2", "GRAPH-6")
+async def test_tasks_relations_patterns_and_documents_are_answered_for(agent: Agent) -> None:
+    """In the context and outside it; what another user has is absent."""
+    for name in ("Caroline", "Acme"):
+        await agent.graph.add("thing", name)
+    relation = await agent.graph.relate("Caroline", "works_at", "Acme")
+    pattern = await agent.graph.patterns.learn("Ring the bell", keywords=("bell",))
+    task = await agent.tasks.push("Write to Caroline", session="s")
+    await agent.documents.ingest(text="The crane of berth 4 is blue. " * 3, source="crane.txt")
+    document = (await agent.documents.list()).documents[0].session
+    ask: list[dict[str, Any]] = [
+        {"role": "user", "content": "Where does Caroline work, and what colour is the crane of berth 4?"}
+    ]
+    context = await agent.assemble(ask, model="gpt-4o", session="s", strategy="compact", deadline=None)
+    told = {id: await agent.why(id, context) for id in (task.id, document, relation.id, pattern.id)}
+    assert told[task.id].outcome == told[document].outcome == "injected"
+    assert told[relation.id].outcome == told[pattern.id].outcome == "not_searched"
+    full = await agent.assemble(ask, model="gpt-4o", session="s", strategy=BUILD, deadline=None)
+    assert (await agent.why(relation.id, full)).outcome == "injected"
+    assert (await agent.why(pattern.id, full)).outcome == "not_reached"
+    coding = await agent.assemble(ask, model="gpt-4o", session="s", strategy="coding", deadline=None)
+    assert (await agent.why(task.id, coding)).reason == "tasks"
+    assert (await agent.why("nothing", full)).outcome == "absent"

@@ -57,8 +57,8 @@ STORE = (
 )
 STAGES = {
     "turns": "germane.pipeline.admission_queue.AdmissionQueue.acquire",
-    "measure": "germane.pipeline.engine.measure",
-    "settle": "germane.pipeline.engine.count_within",
+    "measure": "germane.pipeline.measure_request.measure",
+    "settle": "germane.pipeline.measure_request.count_within",
     "cache suits": "germane.pipeline.result_cache.ResultCache.suits",
     "cache key": "germane.pipeline.result_cache.ResultCache.key",
     "cache get": "germane.pipeline.result_cache.ResultCache.get",
@@ -71,7 +71,7 @@ STAGES = {
     "score": "germane.pipeline.engine.score",
     "floor": "germane.pipeline.engine.split_at_floor",
     "pack": "germane.pipeline.engine.pack",
-    "gate": "germane.pipeline.engine.gate",
+    "gate": "germane.pipeline.ask_gate.gate",
     "cache put": "germane.pipeline.result_cache.ResultCache.put",
 }
 """Where the directive can still be written."""

@@ -4,7 +4,6 @@ engine or commits a plan."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, overload
@@ -18,7 +17,7 @@ from germane.api.agent_graph import KnownGraph
 from germane.api.agent_memories import Recollections
 from germane.api.agent_tasks import TaskStack
 from germane.api.archive_search import index_all
-from germane.api.arguments import System, build_request, flags, identifiers, number, optional
+from germane.api.arguments import System, build_request, flags, identifiers, number
 from germane.api.builder.builder import Builder
 from germane.api.builder.building import Building
 from germane.api.check_messages import listed
@@ -26,6 +25,7 @@ from germane.api.delegation import Delegation
 from germane.api.digest import MemoryDigest, digest_of, without_directive
 from germane.api.extract import extract
 from germane.api.extraction_worker import ExtractionRun
+from germane.api.forget_matching import forget_matching
 from germane.api.recording import Recording, origin_of
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
@@ -34,14 +34,14 @@ from germane.events.event import Recorded
 from germane.memories.checks import check_provenance
 from germane.memories.directive import set_directive
 from germane.memories.feedback import feedback
-from germane.memories.forget import Receipt, forget, left_of
+from germane.memories.forget import Receipt
 from germane.memories.memory import Memory
 from germane.memories.remember import new_memory, remember
 from germane.pipeline.format.nonce import nonce
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
-from germane.types.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG
+from germane.types.limits import COUNT, DIRECTIVE, NAME, QUERY, RECORDED
 from germane.types.limits import text as string
 from germane.types.message import Message
 from germane.types.query import Filters
@@ -333,15 +333,10 @@ class Agent(AgentContexts):
         tells where the store was searched for what is left, and whether the texts are gone from every file, or what that waits
         for; the same call later tells the state then. `dry_run` removes nothing and returns what would be removed. Raises
         `InvalidInput`, also without any criterion."""
-        flags(everything=everything, dry_run=dry_run)
-        for name, value, limit in (
-            *(("key", key, LABEL), ("tag", tag, TAG), ("session", session, ID), ("user", user, ID)),
-            *(("source_kind", source_kind, NAME), ("channel", channel, NAME)),
-            *(("by", by, REMARK), ("reason", reason, REMARK)),
-        ):
-            optional(name, value, limit)
-        plan = forget(
-            ids=None if ids is None else identifiers(ids),
+        return await forget_matching(
+            self._parts,
+            self.scope,
+            ids=ids,
             key=key,
             tag=tag,
             session=session,
@@ -350,19 +345,9 @@ class Agent(AgentContexts):
             user=user,
             everything=everything,
             dry_run=dry_run,
-            scope=self.scope,
-            at=self._parts.clock.now(),
             by=by,
             reason=reason,
         )
-        journal = self._scoped(self.scope).journal
-        receipt = await journal.commit(plan)
-        if dry_run:
-            return receipt
-        self._parts.engine.forget(self.scope)
-        receipt = await journal.commit(left_of(receipt))
-        waiting_for = await journal.scrub()
-        return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
 
     async def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
         """Counts that memories helped, or did harm, which moves their usefulness. Returns for how many it was counted: the

@@ -108,7 +108,7 @@ def _told(id: str, trace: Trace) -> Why | None:
 
 def _is(candidate: Candidate, name: str) -> bool:
     """Whether the candidate is the thing with this id, or the block with this label."""
-    if candidate.category not in ("archival", "block"):
+    if candidate.category not in ("archival", "block", "task"):
         return candidate.id == name
     label = None if candidate.block is None else candidate.block.label
     return name in (candidate.id, stored_id(candidate.id), label)

@@ -15,21 +15,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
-from germane.catalog.bounded import count_within
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling
-from germane.catalog.measure_budget import measure, texts_of
-from germane.catalog.unknown_model import log_once
 from germane.clock import Clock, zone
-from germane.dialects.shaping import shaping
 from germane.pipeline.admission_queue import AdmissionQueue, Overloaded, Slot
-from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Measured, Outcome, counts_as_memory, unanswered
+from germane.pipeline.ask_gate import ask_gate
+from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome, counts_as_memory, unanswered
 from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.directive_cache import DirectiveCache
 from germane.pipeline.directive_read import DirectiveReads
-from germane.pipeline.earlier_injections import NOTHING_STANDS, Standing
+from germane.pipeline.earlier_injections import NOTHING_STANDS
 from germane.pipeline.fallback import FallbackLadder
 from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
@@ -42,7 +39,7 @@ from germane.pipeline.gather.merge import RequestContents, fresh, merge
 from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.inject.returned import without_returned
 from germane.pipeline.injection_log import InjectionLog
-from germane.pipeline.pack.gate import gate
+from germane.pipeline.measure_request import measure_request
 from germane.pipeline.pack.hasty import pack_hastily
 from germane.pipeline.pack.pack import pack, trim, withhold
 from germane.pipeline.pack.packing import Packing
@@ -176,7 +173,7 @@ class Engine:
         """The stages. Raises `Late`, and whatever a stage raises."""
         request, strategy = assembly.request, assembly.strategy
         with assembly.stage("measure", deadline):
-            measured = assembly.measured = await self._measure(request, assembly.cap)
+            measured = assembly.measured = await measure_request(request, assembly.cap, self.catalog, self.tokenizer)
         _, tokens, budget = measured
         if budget.exceeds_window:
             assembly.messages_only("messages_exceed_window")
@@ -217,7 +214,8 @@ class Engine:
             layout = self._layout(request, strategy, tokens, gathered.query, first_number=standing.first_number)
             packing = self._pack(assembly, gathered, ranked, new, layout, budget.available - standing.cost, deadline)
         with assembly.stage("gate", deadline):
-            passed, standing = await self._gate(assembly, packing, standing, store, deadline, guard)
+            patience = deadline.patience(self.clock.steady())
+            passed, standing = await ask_gate(assembly, packing, standing, store, guard, patience, self.sources.keys())
             if passed is not packing:
                 packing = passed if assembly.hurried else trim(passed, budget.available - standing.cost, layout)
             packing = replace(packing, refused=(*packing.refused, *standing_already, *elsewhere))
@@ -292,17 +290,6 @@ class Engine:
         except BaseException:
             return
 
-    async def _measure(self, request: Request, cap: int) -> Measured:
-        profile = self.catalog.find(request.model, like=request.like, window=request.window)
-        if not profile.known:
-            log_once(request.model, profile.window)
-        texts = texts_of(request.messages, request.tools)
-        tokens = await count_within(self.tokenizer(profile.tokenizer), texts)
-        extra = shaping(request.messages, profile, tokens.count)
-        sent = {"shaping": extra, "beside": request.beside}
-        budget = measure(request.messages, request.tools, profile, tokens, cap, **sent, reserve=request.reserve)
-        return Measured(profile, tokens, budget)
-
     async def _gather(
         self,
         request: Request,
@@ -328,29 +315,6 @@ class Engine:
             abandoned=self.abandoned,
             start_attempt=guard.start_attempt,
         )
-
-    async def _gate(
-        self, assembly: Assembly, packing: Packing, standing: Standing, store: ScopedStore, deadline: Deadline, guard: Guard
-    ) -> tuple[Packing, Standing]:
-        """Asks the store once more which chosen items, and which items of earlier texts, may be shown. Where it can't answer in
-        time, none of its items may; raises `Late` where no other item is left. The items of registered sources aren't the
-        store's to judge."""
-        request = assembly.request
-        stored = {item.id for item in packing.chosen if not item.scored.candidate.only_from(self.sources.keys())}
-        stored |= standing.ids
-        if not stored:
-            return packing, standing
-        patience = deadline.patience(self.clock.steady())
-        start = partial(store.allowed, sorted(stored), at=request.at, filters=request.filters)
-        others = {item.id for item in packing.chosen if item.id not in stored}
-        try:
-            passed = await guard.call("gate", start, (frozenset, set), patience=patience)
-        except Late:
-            if not others:
-                raise
-            assembly.hurried, passed = True, frozenset()
-        packed = gate(packing, passed | others)
-        return packed, standing.passed(passed)
 
     def _guard(self, scope: Scope, deadline: Deadline) -> Guard:
         return Guard(
