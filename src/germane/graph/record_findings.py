@@ -171,7 +171,9 @@ def _relations(
     if not wanted:
         return [], ()
     pairs = tuple(dict.fromkeys((relation.source, relation.type) for _, relation in wanted))
-    known = {one.id: one for one in (yield from read(OpenRelations(pairs, with_ended=True)))}
+    exclusive = any(finding.exclusive for finding, _ in wanted)
+    targets = () if exclusive else tuple(dict.fromkeys(relation.target for _, relation in wanted))
+    known = {one.id: one for one in (yield from read(OpenRelations(pairs, with_ended=True, targets=targets)))}
     changes, written = list[Change](), dict[str, Relation]()
     for finding, relation in wanted:
         made, kept = relation_changes(relation, known.values(), exclusive=finding.exclusive, now=now)

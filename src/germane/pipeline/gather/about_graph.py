@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from germane.graph.entity import Entity
 from germane.graph.aliases import SHORT, name_key
+from germane.graph.entity import Entity
 from germane.graph.relation import Relation, valid
 from germane.pipeline.gather.graph import from_relation
 from germane.pipeline.gather.mentioned import lacks_what_is_filtered
