@@ -304,3 +304,15 @@ def test_about_prints_what_holds_now_what_ended_and_what_was_said(run: Run) -> N
     assert [len(found[group]) for group in ("current", "earlier", "mentions")] == [1, 1, 1]
     assert run("about", "paula").strip() == "Nothing is known about paula here. Names like it: Paul."
     assert "not blank" in run("about", " ", expect=2)
+
+
+def test_stats_count_what_isnt_a_memory_too(run: Run) -> None:
+    """Entities, relations and tasks stand in a line each, where there are any."""
+    run("entity", "add", "person", "Ada")
+    run("entity", "add", "person", "Paul")
+    run("entity", "relate", "Ada", "knows", "Paul")
+    run("task", "push", "Ship it")
+    counted = [line.split() for line in run("stats").splitlines()]
+    assert [
+        one for one in counted if one[0] in ("entities", "relations", "tasks")
+    ] == [["entities", "2"], ["relations", "1"], ["tasks", "1"]]

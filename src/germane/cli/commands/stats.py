@@ -38,6 +38,11 @@ def stats(context: typer.Context) -> None:
         ("sessions", f"{found.sessions:,}"),
         ("documents", f"{found.documents:,}" if found.documents else ""),
         ("  passages", f"{found.passages:,}" if found.passages else ""),
+        ("entities", f"{found.entities:,}" if found.entities else ""),
+        ("  relations", f"{found.relations:,}" if found.relations else ""),
+        ("patterns", f"{found.patterns:,}" if found.patterns else ""),
+        ("tasks", f"{found.tasks:,}" if found.tasks else ""),
+        ("blocks", f"{found.blocks:,}" if found.blocks else ""),
         ("users", "" if found.users is None else f"{found.users:,}"),
         ("text", _size(found.text_bytes)),
         ("without vector", f"{found.pending_vectors:,}" if found.pending_vectors else ""),
@@ -61,5 +66,6 @@ def _size(count: int) -> str:
 async def _stats(options: GlobalOptions) -> tuple[Stats, list[str]]:
     async with options.open_store() as (germane, agent):
         found = await agent.stats()
-        nothing = not (found.memories or found.ended or found.messages or found.events or found.documents)
+        kept = (found.memories, found.ended, found.messages, found.events, found.documents, found.entities, found.tasks)
+        nothing = not any((*kept, found.patterns, found.blocks, found.archival_entries))
         return found, await elsewhere(germane, options) if nothing else []
