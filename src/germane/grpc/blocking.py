@@ -20,7 +20,8 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
 from germane.grpc.blocking_blocks import ClientBlocks
-from germane.grpc.calling import assemble_call, build_rpcs, looking_rpcs, rpcs
+from germane.grpc.blocking_parts import ClientDocuments, ClientEvents
+from germane.grpc.calling import assemble_call, build_rpcs, compose_rpcs, looking_rpcs, rpcs
 from germane.grpc.calling.answer import Answer
 from germane.grpc.calling.assemble_call import AssembleCall, ClientScope
 from germane.grpc.calling.channel import ServerAddress, grpc
@@ -110,11 +111,25 @@ class Client(ScopedClient[grpc.Channel]):
     check = _raises(looking_rpcs.check)
     build = _raises(build_rpcs.build)
     check_tool_calls = _raises(build_rpcs.check_tool_calls)
+    about = _raises(compose_rpcs.about)
+    build_context = _raises(compose_rpcs.build_context)
+    compress = _raises(compose_rpcs.compress)
+    estimate_tokens = _raises(compose_rpcs.estimate_tokens)
 
     @property
     def blocks(self) -> ClientBlocks:
         """The memory blocks of the client's scope."""
         return ClientBlocks(self.scope, self._run)
+
+    @property
+    def events(self) -> ClientEvents:
+        """The typed events of the client's scope."""
+        return ClientEvents(self.scope, self._run)
+
+    @property
+    def documents(self) -> ClientDocuments:
+        """The documents of the client's scope."""
+        return ClientDocuments(self.scope, self._run)
 
     def _assemble(self, call: AssembleCall) -> Answer:
         try:

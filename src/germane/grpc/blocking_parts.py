@@ -1,0 +1,54 @@
+"""Blocking client parts: the blocking twin of `client_parts.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from germane.grpc.calling import activity_rpcs, document_rpcs
+from germane.grpc.calling.assemble_call import ClientScope
+from germane.grpc.calling.rpcs import ClientRpc
+
+__all__ = ["ClientDocuments", "ClientEvents"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Part:
+    """Calls within one scope over the client's connection."""
+
+    def __init__(self, scope: ClientScope, run: Callable[[ClientRpc[Any]], Any]) -> None:
+        self._scope, self._run = scope, run
+
+
+def _raises(
+    make_rpc: Callable[Concatenate[ClientScope, P], ClientRpc[T]],
+) -> Callable[Concatenate[_Part, P], T]:
+    """Makes a method that runs the RPC. It raises germane's errors, `StoreUnavailable` where the service doesn't answer."""
+
+    def method(self: _Part, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        answer: T = self._run(make_rpc(self._scope, *args, **kwargs))
+        return answer
+
+    update_wrapper(method, make_rpc)
+    return method
+
+
+class ClientEvents(_Part):
+    """As `germane.grpc.client_parts.ClientEvents`."""
+
+    record = _raises(activity_rpcs.record)
+    record_many = _raises(activity_rpcs.record_many)
+    list = _raises(activity_rpcs.list_events)
+    highlights = _raises(activity_rpcs.highlights)
+
+
+class ClientDocuments(_Part):
+    """As `germane.grpc.client_parts.ClientDocuments`."""
+
+    ingest = _raises(document_rpcs.ingest)
+    get = _raises(document_rpcs.get)
+    list = _raises(document_rpcs.list_documents)
+    forget = _raises(document_rpcs.forget)
