@@ -23,6 +23,7 @@ TWINS: Mapping[str, frozenset[str]] = {
     "ClientBlocks": frozenset({"grpc.blocking_blocks", "grpc.client_blocks"}),
     "ClientDocuments": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
     "ClientEvents": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
+    "ClientTasks": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
     "Documents": frozenset({"api.agent_documents", "api.blocking_documents"}),
     "EventLog": frozenset({"api.agent_events", "api.blocking_events"}),
     "Delegation": frozenset({"api.blocking_tasks", "api.delegation"}),

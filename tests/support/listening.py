@@ -29,6 +29,7 @@ from germane.grpc.stubs import (
     ibex_pb2_grpc,
     memory_pb2,
     memory_pb2_grpc,
+    task_pb2_grpc,
 )
 from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings
@@ -51,6 +52,7 @@ class Wire:
         self.activity = activity_pb2_grpc.ActivityServiceStub(channel)
         self.documents = document_pb2_grpc.DocumentServiceStub(channel)
         self.composing = compose_pb2_grpc.ComposeServiceStub(channel)
+        self.tasks = task_pb2_grpc.TaskServiceStub(channel)
         self.building = build_pb2_grpc.BuildServiceStub(channel)
         self.directives = memory_pb2_grpc.DirectiveServiceStub(channel)
 

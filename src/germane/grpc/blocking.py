@@ -20,7 +20,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
 from germane.grpc.blocking_blocks import ClientBlocks
-from germane.grpc.blocking_parts import ClientDocuments, ClientEvents
+from germane.grpc.blocking_parts import ClientDocuments, ClientEvents, ClientTasks
 from germane.grpc.calling import assemble_call, build_rpcs, compose_rpcs, looking_rpcs, rpcs
 from germane.grpc.calling.answer import Answer
 from germane.grpc.calling.assemble_call import AssembleCall, ClientScope
@@ -130,6 +130,11 @@ class Client(ScopedClient[grpc.Channel]):
     def documents(self) -> ClientDocuments:
         """The documents of the client's scope."""
         return ClientDocuments(self.scope, self._run)
+
+    @property
+    def tasks(self) -> ClientTasks:
+        """The task stacks of the client's scope."""
+        return ClientTasks(self.scope, self._run)
 
     def _assemble(self, call: AssembleCall) -> Answer:
         try:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from germane.grpc.calling import activity_rpcs, document_rpcs
+from germane.grpc.calling import activity_rpcs, document_rpcs, task_rpcs
 from germane.grpc.calling.assemble_call import ClientScope
 from germane.grpc.calling.rpcs import ClientRpc
 
-__all__ = ["ClientDocuments", "ClientEvents"]
+__all__ = ["ClientDocuments", "ClientEvents", "ClientTasks"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -52,3 +52,23 @@ class ClientDocuments(_Part):
     get = _raises(document_rpcs.get)
     list = _raises(document_rpcs.list_documents)
     forget = _raises(document_rpcs.forget)
+
+
+class ClientTasks(_Part):
+    """As `germane.grpc.client_parts.ClientTasks`."""
+
+    push = _raises(task_rpcs.push)
+    pop = _raises(task_rpcs.pop)
+    fail = _raises(task_rpcs.fail)
+    block = _raises(task_rpcs.block)
+    resume = _raises(task_rpcs.resume)
+    peek = _raises(task_rpcs.peek)
+    path = _raises(task_rpcs.path)
+    get = _raises(task_rpcs.get)
+    list = _raises(task_rpcs.list_tasks)
+    checkpoint = _raises(task_rpcs.checkpoint)
+    branch = _raises(task_rpcs.branch)
+    switch = _raises(task_rpcs.switch)
+    inject = _raises(task_rpcs.inject)
+    abandon = _raises(task_rpcs.abandon)
+    branches = _raises(task_rpcs.branches)

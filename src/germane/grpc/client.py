@@ -31,7 +31,7 @@ from germane.grpc.calling.fallback_policy import Fallback
 from germane.grpc.calling.rpcs import ClientRpc
 from germane.grpc.calling.scoped_client import ScopedClient
 from germane.grpc.client_blocks import ClientBlocks
-from germane.grpc.client_parts import ClientDocuments, ClientEvents
+from germane.grpc.client_parts import ClientDocuments, ClientEvents, ClientTasks
 
 __all__ = ["Client"]
 
@@ -147,6 +147,11 @@ class Client(ScopedClient[grpc.aio.Channel]):
     def documents(self) -> ClientDocuments:
         """The documents of the client's scope."""
         return ClientDocuments(self.scope, self._run)
+
+    @property
+    def tasks(self) -> ClientTasks:
+        """The task stacks of the client's scope."""
+        return ClientTasks(self.scope, self._run)
 
     async def _assemble(self, call: AssembleCall) -> Answer:
         try:

@@ -44,7 +44,9 @@ from germane.grpc.stubs import (
     document_pb2,
     ibex_pb2,
     memory_pb2,
+    task_pb2,
 )
+from germane.grpc.task_servicer import TaskServicer
 from germane.observe.traffic import Traffic
 from germane.settings.serving import ServiceSettings
 
@@ -71,6 +73,7 @@ def registry(germane: Germane, bridge: LoopBridge, clock: Clock, seconds: float,
     methods.add(activity_pb2.DESCRIPTOR.services_by_name["ActivityService"], ActivityServicer(resolver), bridge)
     methods.add(document_pb2.DESCRIPTOR.services_by_name["DocumentService"], DocumentServicer(resolver), bridge)
     methods.add(compose_pb2.DESCRIPTOR.services_by_name["ComposeService"], ComposeServicer(resolver), bridge)
+    methods.add(task_pb2.DESCRIPTOR.services_by_name["TaskService"], TaskServicer(resolver), bridge)
     return methods
 
 
