@@ -23,6 +23,8 @@ TWINS: Mapping[str, frozenset[str]] = {
     "ClientBlocks": frozenset({"grpc.blocking_blocks", "grpc.client_blocks"}),
     "ClientDocuments": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
     "ClientEvents": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
+    "ClientGraph": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
+    "ClientPatterns": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
     "ClientTasks": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
     "Documents": frozenset({"api.agent_documents", "api.blocking_documents"}),
     "EventLog": frozenset({"api.agent_events", "api.blocking_events"}),

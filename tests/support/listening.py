@@ -25,6 +25,7 @@ from germane.grpc.stubs import (
     context_pb2,
     context_pb2_grpc,
     document_pb2_grpc,
+    graph_pb2_grpc,
     ibex_pb2,
     ibex_pb2_grpc,
     memory_pb2,
@@ -53,6 +54,7 @@ class Wire:
         self.documents = document_pb2_grpc.DocumentServiceStub(channel)
         self.composing = compose_pb2_grpc.ComposeServiceStub(channel)
         self.tasks = task_pb2_grpc.TaskServiceStub(channel)
+        self.graph = graph_pb2_grpc.GraphServiceStub(channel)
         self.building = build_pb2_grpc.BuildServiceStub(channel)
         self.directives = memory_pb2_grpc.DirectiveServiceStub(channel)
 

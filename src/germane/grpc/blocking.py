@@ -20,7 +20,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
 from germane.grpc.blocking_blocks import ClientBlocks
-from germane.grpc.blocking_parts import ClientDocuments, ClientEvents, ClientTasks
+from germane.grpc.blocking_parts import ClientDocuments, ClientEvents, ClientGraph, ClientTasks
 from germane.grpc.calling import assemble_call, build_rpcs, compose_rpcs, looking_rpcs, rpcs
 from germane.grpc.calling.answer import Answer
 from germane.grpc.calling.assemble_call import AssembleCall, ClientScope
@@ -135,6 +135,11 @@ class Client(ScopedClient[grpc.Channel]):
     def tasks(self) -> ClientTasks:
         """The task stacks of the client's scope."""
         return ClientTasks(self.scope, self._run)
+
+    @property
+    def graph(self) -> ClientGraph:
+        """The entities, relations and patterns of the client's scope."""
+        return ClientGraph(self.scope, self._run)
 
     def _assemble(self, call: AssembleCall) -> Answer:
         try:

@@ -31,7 +31,7 @@ from germane.grpc.calling.fallback_policy import Fallback
 from germane.grpc.calling.rpcs import ClientRpc
 from germane.grpc.calling.scoped_client import ScopedClient
 from germane.grpc.client_blocks import ClientBlocks
-from germane.grpc.client_parts import ClientDocuments, ClientEvents, ClientTasks
+from germane.grpc.client_parts import ClientDocuments, ClientEvents, ClientGraph, ClientTasks
 
 __all__ = ["Client"]
 
@@ -152,6 +152,11 @@ class Client(ScopedClient[grpc.aio.Channel]):
     def tasks(self) -> ClientTasks:
         """The task stacks of the client's scope."""
         return ClientTasks(self.scope, self._run)
+
+    @property
+    def graph(self) -> ClientGraph:
+        """The entities, relations and patterns of the client's scope."""
+        return ClientGraph(self.scope, self._run)
 
     async def _assemble(self, call: AssembleCall) -> Answer:
         try:

@@ -1,4 +1,4 @@
-"""Client parts: the events, documents and tasks of the asyncio client's scope, as `client.events` and so on."""
+"""Client parts: the events, documents, tasks and graph of the asyncio client's scope, as `client.events` and so on."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from germane.grpc.calling import activity_rpcs, document_rpcs, task_rpcs
+from germane.grpc.calling import activity_rpcs, document_rpcs, graph_rpcs, task_rpcs
 from germane.grpc.calling.assemble_call import ClientScope
 from germane.grpc.calling.rpcs import ClientRpc
 
-__all__ = ["ClientDocuments", "ClientEvents", "ClientTasks"]
+__all__ = ["ClientDocuments", "ClientEvents", "ClientGraph", "ClientPatterns", "ClientTasks"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -72,3 +72,32 @@ class ClientTasks(_Part):
     inject = _raises(task_rpcs.inject)
     abandon = _raises(task_rpcs.abandon)
     branches = _raises(task_rpcs.branches)
+
+
+class ClientPatterns(_Part):
+    """The methods of `germane.Agent.graph.patterns`."""
+
+    learn = _raises(graph_rpcs.learn)
+    match = _raises(graph_rpcs.match)
+    apply_result = _raises(graph_rpcs.apply_result)
+
+
+class ClientGraph(_Part):
+    """The methods of `germane.Agent.graph`, but for `salient`, `mentions` and `chain`, with the same arguments and values."""
+
+    add = _raises(graph_rpcs.add)
+    get = _raises(graph_rpcs.get)
+    find = _raises(graph_rpcs.find)
+    list = _raises(graph_rpcs.list_entities)
+    relate = _raises(graph_rpcs.relate)
+    unrelate = _raises(graph_rpcs.unrelate)
+    relations = _raises(graph_rpcs.relations)
+    traverse = _raises(graph_rpcs.traverse)
+    path = _raises(graph_rpcs.path)
+    merge = _raises(graph_rpcs.merge)
+    forget = _raises(graph_rpcs.forget)
+
+    @property
+    def patterns(self) -> ClientPatterns:
+        """What worked before."""
+        return ClientPatterns(self._scope, self._run)

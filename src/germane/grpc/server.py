@@ -26,6 +26,7 @@ from germane.grpc.compose_servicer import ComposeServicer
 from germane.grpc.directive_servicer import DirectiveServicer
 from germane.grpc.document_servicer import DocumentServicer
 from germane.grpc.event_servicer import EventServicer
+from germane.grpc.graph_servicer import GraphServicer
 from germane.grpc.handover.hand_over import HandOver
 from germane.grpc.handover.siblings import Siblings
 from germane.grpc.handover.worker_loads import WorkerPlace
@@ -42,6 +43,7 @@ from germane.grpc.stubs import (
     compose_pb2,
     context_pb2,
     document_pb2,
+    graph_pb2,
     ibex_pb2,
     memory_pb2,
     task_pb2,
@@ -74,6 +76,7 @@ def registry(germane: Germane, bridge: LoopBridge, clock: Clock, seconds: float,
     methods.add(document_pb2.DESCRIPTOR.services_by_name["DocumentService"], DocumentServicer(resolver), bridge)
     methods.add(compose_pb2.DESCRIPTOR.services_by_name["ComposeService"], ComposeServicer(resolver), bridge)
     methods.add(task_pb2.DESCRIPTOR.services_by_name["TaskService"], TaskServicer(resolver), bridge)
+    methods.add(graph_pb2.DESCRIPTOR.services_by_name["GraphService"], GraphServicer(resolver), bridge)
     return methods
 
 

@@ -22,19 +22,86 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from germane.grpc.stubs import memory_pb2 as germane_dot_context_dot_v1_dot_memory__pb2
 from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1egermane/context/v1/graph.proto\x12\x12germane.context.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc8\x02\n\x06\x45ntity\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0f\n\x07\x61liases\x18\x04 \x03(\t\x12+\n\nproperties\x18\x05 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x0f\n\x07user_id\x18\x06 \x01(\t\x12\x10\n\x08salience\x18\x07 \x01(\x01\x12.\n\nsalient_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08mentions\x18\t \x01(\x05\x12\x13\n\x0bsensitivity\x18\n \x01(\t\x12.\n\ncreated_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x87\x03\n\x08Relation\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06source\x18\x02 \x01(\t\x12\x0c\n\x04type\x18\x03 \x01(\t\x12\x0e\n\x06target\x18\x04 \x01(\t\x12\x0f\n\x07user_id\x18\x05 \x01(\t\x12\x0e\n\x06weight\x18\x06 \x01(\x01\x12\x12\n\nconfidence\x18\x07 \x01(\x01\x12+\n\nproperties\x18\x08 \x01(\x0b\x32\x17.google.protobuf.Struct\x12.\n\nvalid_from\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08valid_to\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04refs\x18\x0b \x03(\t\x12\x13\n\x0bsensitivity\x18\x0c \x01(\t\x12.\n\ncreated_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestampb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1egermane/context/v1/graph.proto\x12\x12germane.context.v1\x1a\x1fgermane/context/v1/memory.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc8\x02\n\x06\x45ntity\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0f\n\x07\x61liases\x18\x04 \x03(\t\x12+\n\nproperties\x18\x05 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x0f\n\x07user_id\x18\x06 \x01(\t\x12\x10\n\x08salience\x18\x07 \x01(\x01\x12.\n\nsalient_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08mentions\x18\t \x01(\x05\x12\x13\n\x0bsensitivity\x18\n \x01(\t\x12.\n\ncreated_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x87\x03\n\x08Relation\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06source\x18\x02 \x01(\t\x12\x0c\n\x04type\x18\x03 \x01(\t\x12\x0e\n\x06target\x18\x04 \x01(\t\x12\x0f\n\x07user_id\x18\x05 \x01(\t\x12\x0e\n\x06weight\x18\x06 \x01(\x01\x12\x12\n\nconfidence\x18\x07 \x01(\x01\x12+\n\nproperties\x18\x08 \x01(\x0b\x32\x17.google.protobuf.Struct\x12.\n\nvalid_from\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08valid_to\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04refs\x18\x0b \x03(\t\x12\x13\n\x0bsensitivity\x18\x0c \x01(\t\x12.\n\ncreated_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x8c\x02\n\x07Pattern\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0e\n\x06\x61\x63tion\x18\x02 \x01(\t\x12\x10\n\x08keywords\x18\x03 \x03(\t\x12\x0e\n\x06intent\x18\x04 \x01(\t\x12\x14\n\x0c\x65ntity_types\x18\x05 \x03(\t\x12\x0f\n\x07user_id\x18\x06 \x01(\t\x12\x11\n\tsuccesses\x18\x07 \x01(\x05\x12\x14\n\x0c\x61pplications\x18\x08 \x01(\x05\x12\x13\n\x0bsensitivity\x18\t \x01(\t\x12.\n\ncreated_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"M\n\x08PathStep\x12.\n\x08relation\x18\x01 \x01(\x0b\x32\x1c.germane.context.v1.Relation\x12\x11\n\tbackwards\x18\x02 \x01(\x08\"\xab\x01\n\x10\x41\x64\x64\x45ntityRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0f\n\x07\x61liases\x18\x04 \x03(\t\x12+\n\nproperties\x18\x05 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x13\n\x0bsensitivity\x18\x06 \x01(\t\"?\n\x11\x41\x64\x64\x45ntityResponse\x12*\n\x06\x65ntity\x18\x01 \x01(\x0b\x32\x1a.germane.context.v1.Entity\"H\n\x10GetEntityRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\n\n\x02id\x18\x02 \x01(\t\"?\n\x11GetEntityResponse\x12*\n\x06\x65ntity\x18\x01 \x01(\x0b\x32\x1a.germane.context.v1.Entity\"[\n\x13\x46indEntitiesRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04type\x18\x03 \x01(\t\"D\n\x14\x46indEntitiesResponse\x12,\n\x08\x65ntities\x18\x01 \x03(\x0b\x32\x1a.germane.context.v1.Entity\"\x84\x01\n\x13ListEntitiesRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0e\n\x06prefix\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"]\n\x14ListEntitiesResponse\x12,\n\x08\x65ntities\x18\x01 \x03(\x0b\x32\x1a.germane.context.v1.Entity\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xea\x02\n\x15RelateEntitiesRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x0e\n\x06source\x18\x02 \x01(\t\x12\x0c\n\x04type\x18\x03 \x01(\t\x12\x0e\n\x06target\x18\x04 \x01(\t\x12\x13\n\x06weight\x18\x05 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nconfidence\x18\x06 \x01(\x01H\x01\x88\x01\x01\x12+\n\nproperties\x18\x07 \x01(\x0b\x32\x17.google.protobuf.Struct\x12.\n\nvalid_from\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08valid_to\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\texclusive\x18\n \x01(\x08\x12\x13\n\x0bsensitivity\x18\x0b \x01(\tB\t\n\x07_weightB\r\n\x0b_confidence\"H\n\x16RelateEntitiesResponse\x12.\n\x08relation\x18\x01 \x01(\x0b\x32\x1c.germane.context.v1.Relation\"r\n\x12\x45ndRelationRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\n\n\x02id\x18\x02 \x01(\t\x12&\n\x02\x61t\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"E\n\x13\x45ndRelationResponse\x12.\n\x08relation\x18\x01 \x01(\x0b\x32\x1c.germane.context.v1.Relation\"\x87\x01\n\x14ListRelationsRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x0e\n\x06\x65ntity\x18\x02 \x01(\t\x12&\n\x02\x61t\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05limit\x18\x04 \x01(\x05\"H\n\x15ListRelationsResponse\x12/\n\trelations\x18\x01 \x03(\x0b\x32\x1c.germane.context.v1.Relation\"\xb0\x01\n\x0fTraverseRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\r\n\x05start\x18\x02 \x01(\t\x12\x12\n\x05\x64\x65pth\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07\x66\x61n_out\x18\x04 \x01(\x05\x12&\n\x02\x61t\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05limit\x18\x06 \x01(\x05\x42\x08\n\x06_depth\"\xf2\x01\n\x10TraverseResponse\x12,\n\x08\x65ntities\x18\x01 \x03(\x0b\x32\x1a.germane.context.v1.Entity\x12/\n\trelations\x18\x02 \x03(\x0b\x32\x1c.germane.context.v1.Relation\x12@\n\x06\x64\x65pths\x18\x03 \x03(\x0b\x32\x30.germane.context.v1.TraverseResponse.DepthsEntry\x12\x0e\n\x06\x63\x61pped\x18\x04 \x01(\x08\x1a-\n\x0b\x44\x65pthsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x05:\x02\x38\x01\"\x80\x01\n\x0f\x46indPathRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\r\n\x05start\x18\x02 \x01(\t\x12\x0c\n\x04goal\x18\x03 \x01(\t\x12&\n\x02\x61t\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"N\n\x10\x46indPathResponse\x12\r\n\x05\x66ound\x18\x01 \x01(\x08\x12+\n\x05steps\x18\x02 \x03(\x0b\x32\x1c.germane.context.v1.PathStep\"\\\n\x14MergeEntitiesRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x0c\n\x04kept\x18\x02 \x01(\t\x12\x0c\n\x04gone\x18\x03 \x01(\t\"C\n\x15MergeEntitiesResponse\x12*\n\x06\x65ntity\x18\x01 \x01(\x0b\x32\x1a.germane.context.v1.Entity\"x\n\x12\x46orgetGraphRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x0b\n\x03ids\x18\x02 \x03(\t\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\x12\n\n\x02\x62y\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\"I\n\x13\x46orgetGraphResponse\x12\x32\n\x07receipt\x18\x01 \x01(\x0b\x32!.germane.context.v1.ForgetReceipt\"\x9c\x01\n\x13LearnPatternRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x0e\n\x06\x61\x63tion\x18\x02 \x01(\t\x12\x10\n\x08keywords\x18\x03 \x03(\t\x12\x0e\n\x06intent\x18\x04 \x01(\t\x12\x14\n\x0c\x65ntity_types\x18\x05 \x03(\t\x12\x13\n\x0bsensitivity\x18\x06 \x01(\t\"D\n\x14LearnPatternResponse\x12,\n\x07pattern\x18\x01 \x01(\x0b\x32\x1b.germane.context.v1.Pattern\"\x84\x01\n\x14MatchPatternsRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\r\n\x05query\x18\x02 \x01(\t\x12\x0e\n\x06intent\x18\x03 \x01(\t\x12\x14\n\x0c\x65ntity_types\x18\x04 \x03(\t\x12\r\n\x05limit\x18\x05 \x01(\x05\"F\n\x15MatchPatternsResponse\x12-\n\x08patterns\x18\x01 \x03(\x0b\x32\x1b.germane.context.v1.Pattern\"^\n\x13\x41pplyPatternRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\n\n\x02id\x18\x02 \x01(\t\x12\x11\n\tsucceeded\x18\x03 \x01(\x08\"D\n\x14\x41pplyPatternResponse\x12,\n\x07pattern\x18\x01 \x01(\x0b\x32\x1b.germane.context.v1.Pattern2\xd7\n\n\x0cGraphService\x12X\n\tAddEntity\x12$.germane.context.v1.AddEntityRequest\x1a%.germane.context.v1.AddEntityResponse\x12X\n\tGetEntity\x12$.germane.context.v1.GetEntityRequest\x1a%.germane.context.v1.GetEntityResponse\x12\x61\n\x0c\x46indEntities\x12\'.germane.context.v1.FindEntitiesRequest\x1a(.germane.context.v1.FindEntitiesResponse\x12\x61\n\x0cListEntities\x12\'.germane.context.v1.ListEntitiesRequest\x1a(.germane.context.v1.ListEntitiesResponse\x12g\n\x0eRelateEntities\x12).germane.context.v1.RelateEntitiesRequest\x1a*.germane.context.v1.RelateEntitiesResponse\x12^\n\x0b\x45ndRelation\x12&.germane.context.v1.EndRelationRequest\x1a\'.germane.context.v1.EndRelationResponse\x12\x64\n\rListRelations\x12(.germane.context.v1.ListRelationsRequest\x1a).germane.context.v1.ListRelationsResponse\x12U\n\x08Traverse\x12#.germane.context.v1.TraverseRequest\x1a$.germane.context.v1.TraverseResponse\x12U\n\x08\x46indPath\x12#.germane.context.v1.FindPathRequest\x1a$.germane.context.v1.FindPathResponse\x12\x64\n\rMergeEntities\x12(.germane.context.v1.MergeEntitiesRequest\x1a).germane.context.v1.MergeEntitiesResponse\x12^\n\x0b\x46orgetGraph\x12&.germane.context.v1.ForgetGraphRequest\x1a\'.germane.context.v1.ForgetGraphResponse\x12\x61\n\x0cLearnPattern\x12\'.germane.context.v1.LearnPatternRequest\x1a(.germane.context.v1.LearnPatternResponse\x12\x64\n\rMatchPatterns\x12(.germane.context.v1.MatchPatternsRequest\x1a).germane.context.v1.MatchPatternsResponse\x12\x61\n\x0c\x41pplyPattern\x12\'.germane.context.v1.ApplyPatternRequest\x1a(.germane.context.v1.ApplyPatternResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'germane.context.v1.graph_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ENTITY']._serialized_start=118
-  _globals['_ENTITY']._serialized_end=446
-  _globals['_RELATION']._serialized_start=449
-  _globals['_RELATION']._serialized_end=840
+  _globals['_TRAVERSERESPONSE_DEPTHSENTRY']._loaded_options = None
+  _globals['_TRAVERSERESPONSE_DEPTHSENTRY']._serialized_options = b'8\001'
+  _globals['_ENTITY']._serialized_start=151
+  _globals['_ENTITY']._serialized_end=479
+  _globals['_RELATION']._serialized_start=482
+  _globals['_RELATION']._serialized_end=873
+  _globals['_PATTERN']._serialized_start=876
+  _globals['_PATTERN']._serialized_end=1144
+  _globals['_PATHSTEP']._serialized_start=1146
+  _globals['_PATHSTEP']._serialized_end=1223
+  _globals['_ADDENTITYREQUEST']._serialized_start=1226
+  _globals['_ADDENTITYREQUEST']._serialized_end=1397
+  _globals['_ADDENTITYRESPONSE']._serialized_start=1399
+  _globals['_ADDENTITYRESPONSE']._serialized_end=1462
+  _globals['_GETENTITYREQUEST']._serialized_start=1464
+  _globals['_GETENTITYREQUEST']._serialized_end=1536
+  _globals['_GETENTITYRESPONSE']._serialized_start=1538
+  _globals['_GETENTITYRESPONSE']._serialized_end=1601
+  _globals['_FINDENTITIESREQUEST']._serialized_start=1603
+  _globals['_FINDENTITIESREQUEST']._serialized_end=1694
+  _globals['_FINDENTITIESRESPONSE']._serialized_start=1696
+  _globals['_FINDENTITIESRESPONSE']._serialized_end=1764
+  _globals['_LISTENTITIESREQUEST']._serialized_start=1767
+  _globals['_LISTENTITIESREQUEST']._serialized_end=1899
+  _globals['_LISTENTITIESRESPONSE']._serialized_start=1901
+  _globals['_LISTENTITIESRESPONSE']._serialized_end=1994
+  _globals['_RELATEENTITIESREQUEST']._serialized_start=1997
+  _globals['_RELATEENTITIESREQUEST']._serialized_end=2359
+  _globals['_RELATEENTITIESRESPONSE']._serialized_start=2361
+  _globals['_RELATEENTITIESRESPONSE']._serialized_end=2433
+  _globals['_ENDRELATIONREQUEST']._serialized_start=2435
+  _globals['_ENDRELATIONREQUEST']._serialized_end=2549
+  _globals['_ENDRELATIONRESPONSE']._serialized_start=2551
+  _globals['_ENDRELATIONRESPONSE']._serialized_end=2620
+  _globals['_LISTRELATIONSREQUEST']._serialized_start=2623
+  _globals['_LISTRELATIONSREQUEST']._serialized_end=2758
+  _globals['_LISTRELATIONSRESPONSE']._serialized_start=2760
+  _globals['_LISTRELATIONSRESPONSE']._serialized_end=2832
+  _globals['_TRAVERSEREQUEST']._serialized_start=2835
+  _globals['_TRAVERSEREQUEST']._serialized_end=3011
+  _globals['_TRAVERSERESPONSE']._serialized_start=3014
+  _globals['_TRAVERSERESPONSE']._serialized_end=3256
+  _globals['_TRAVERSERESPONSE_DEPTHSENTRY']._serialized_start=3211
+  _globals['_TRAVERSERESPONSE_DEPTHSENTRY']._serialized_end=3256
+  _globals['_FINDPATHREQUEST']._serialized_start=3259
+  _globals['_FINDPATHREQUEST']._serialized_end=3387
+  _globals['_FINDPATHRESPONSE']._serialized_start=3389
+  _globals['_FINDPATHRESPONSE']._serialized_end=3467
+  _globals['_MERGEENTITIESREQUEST']._serialized_start=3469
+  _globals['_MERGEENTITIESREQUEST']._serialized_end=3561
+  _globals['_MERGEENTITIESRESPONSE']._serialized_start=3563
+  _globals['_MERGEENTITIESRESPONSE']._serialized_end=3630
+  _globals['_FORGETGRAPHREQUEST']._serialized_start=3632
+  _globals['_FORGETGRAPHREQUEST']._serialized_end=3752
+  _globals['_FORGETGRAPHRESPONSE']._serialized_start=3754
+  _globals['_FORGETGRAPHRESPONSE']._serialized_end=3827
+  _globals['_LEARNPATTERNREQUEST']._serialized_start=3830
+  _globals['_LEARNPATTERNREQUEST']._serialized_end=3986
+  _globals['_LEARNPATTERNRESPONSE']._serialized_start=3988
+  _globals['_LEARNPATTERNRESPONSE']._serialized_end=4056
+  _globals['_MATCHPATTERNSREQUEST']._serialized_start=4059
+  _globals['_MATCHPATTERNSREQUEST']._serialized_end=4191
+  _globals['_MATCHPATTERNSRESPONSE']._serialized_start=4193
+  _globals['_MATCHPATTERNSRESPONSE']._serialized_end=4263
+  _globals['_APPLYPATTERNREQUEST']._serialized_start=4265
+  _globals['_APPLYPATTERNREQUEST']._serialized_end=4359
+  _globals['_APPLYPATTERNRESPONSE']._serialized_start=4361
+  _globals['_APPLYPATTERNRESPONSE']._serialized_end=4429
+  _globals['_GRAPHSERVICE']._serialized_start=4432
+  _globals['_GRAPHSERVICE']._serialized_end=5799
 # @@protoc_insertion_point(module_scope)

@@ -4,6 +4,7 @@ isort:skip_file
 What is known of people, places, files and other things: entities, relations between them, and patterns of what worked."""
 
 from collections import abc as _abc
+from germane.grpc.stubs import memory_pb2 as _memory_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import struct_pb2 as _struct_pb2
@@ -181,3 +182,1060 @@ class Relation(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Relation: _TypeAlias = Relation  # noqa: Y015
+
+@_typing.final
+class Pattern(_message.Message):
+    """An action that was tried in a kind of situation, and how often it worked."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    ACTION_FIELD_NUMBER: _builtins.int
+    KEYWORDS_FIELD_NUMBER: _builtins.int
+    INTENT_FIELD_NUMBER: _builtins.int
+    ENTITY_TYPES_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    SUCCESSES_FIELD_NUMBER: _builtins.int
+    APPLICATIONS_FIELD_NUMBER: _builtins.int
+    SENSITIVITY_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    UPDATED_AT_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """The id, a UUID."""
+    action: _builtins.str
+    """What to do."""
+    intent: _builtins.str
+    """The intent that a request must have; empty: any."""
+    user_id: _builtins.str
+    """The user whose pattern it is; empty: the agent's."""
+    successes: _builtins.int
+    """How often it worked."""
+    applications: _builtins.int
+    """How often it was tried."""
+    sensitivity: _builtins.str
+    """The sensitivity: public, private or sensitive."""
+    @_builtins.property
+    def keywords(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Words that a request must have."""
+
+    @_builtins.property
+    def entity_types(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Types of entities that a request must name."""
+
+    @_builtins.property
+    def created_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was stored first."""
+
+    @_builtins.property
+    def updated_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was last changed."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        action: _builtins.str = ...,
+        keywords: _abc.Iterable[_builtins.str] | None = ...,
+        intent: _builtins.str = ...,
+        entity_types: _abc.Iterable[_builtins.str] | None = ...,
+        user_id: _builtins.str = ...,
+        successes: _builtins.int = ...,
+        applications: _builtins.int = ...,
+        sensitivity: _builtins.str = ...,
+        created_at: _timestamp_pb2.Timestamp | None = ...,
+        updated_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "updated_at", b"updated_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "applications", b"applications", "created_at", b"created_at", "entity_types", b"entity_types", "id", b"id", "intent", b"intent", "keywords", b"keywords", "sensitivity", b"sensitivity", "successes", b"successes", "updated_at", b"updated_at", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Pattern: _TypeAlias = Pattern  # noqa: Y015
+
+@_typing.final
+class PathStep(_message.Message):
+    """One relation of a path, as it was walked."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RELATION_FIELD_NUMBER: _builtins.int
+    BACKWARDS_FIELD_NUMBER: _builtins.int
+    backwards: _builtins.bool
+    """Whether it was walked from target to source."""
+    @_builtins.property
+    def relation(self) -> Global___Relation:
+        """The relation."""
+
+    def __init__(
+        self,
+        *,
+        relation: Global___Relation | None = ...,
+        backwards: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["relation", b"relation"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["backwards", b"backwards", "relation", b"relation"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PathStep: _TypeAlias = PathStep  # noqa: Y015
+
+@_typing.final
+class AddEntityRequest(_message.Message):
+    """The request of AddEntity."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    TYPE_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    ALIASES_FIELD_NUMBER: _builtins.int
+    PROPERTIES_FIELD_NUMBER: _builtins.int
+    SENSITIVITY_FIELD_NUMBER: _builtins.int
+    type: _builtins.str
+    """The type, such as person. Required."""
+    name: _builtins.str
+    """The name. Required."""
+    sensitivity: _builtins.str
+    """The sensitivity: public, private or sensitive; empty: private."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def aliases(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Its other names."""
+
+    @_builtins.property
+    def properties(self) -> _struct_pb2.Struct:
+        """What else is known of it."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        type: _builtins.str = ...,
+        name: _builtins.str = ...,
+        aliases: _abc.Iterable[_builtins.str] | None = ...,
+        properties: _struct_pb2.Struct | None = ...,
+        sensitivity: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["properties", b"properties", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aliases", b"aliases", "name", b"name", "properties", b"properties", "scope", b"scope", "sensitivity", b"sensitivity", "type", b"type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddEntityRequest: _TypeAlias = AddEntityRequest  # noqa: Y015
+
+@_typing.final
+class AddEntityResponse(_message.Message):
+    """The answer of AddEntity."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTITY_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def entity(self) -> Global___Entity:
+        """The entity as it is now."""
+
+    def __init__(
+        self,
+        *,
+        entity: Global___Entity | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["entity", b"entity"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entity", b"entity"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AddEntityResponse: _TypeAlias = AddEntityResponse  # noqa: Y015
+
+@_typing.final
+class GetEntityRequest(_message.Message):
+    """The request of GetEntity."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """The id. Required."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetEntityRequest: _TypeAlias = GetEntityRequest  # noqa: Y015
+
+@_typing.final
+class GetEntityResponse(_message.Message):
+    """The answer of GetEntity."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTITY_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def entity(self) -> Global___Entity:
+        """The entity as it is now."""
+
+    def __init__(
+        self,
+        *,
+        entity: Global___Entity | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["entity", b"entity"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entity", b"entity"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetEntityResponse: _TypeAlias = GetEntityResponse  # noqa: Y015
+
+@_typing.final
+class FindEntitiesRequest(_message.Message):
+    """The request of FindEntities."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    TYPE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name. Required."""
+    type: _builtins.str
+    """Only those of a type; empty: all."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        name: _builtins.str = ...,
+        type: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "scope", b"scope", "type", b"type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindEntitiesRequest: _TypeAlias = FindEntitiesRequest  # noqa: Y015
+
+@_typing.final
+class FindEntitiesResponse(_message.Message):
+    """The answer of FindEntities."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTITIES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def entities(self) -> _containers.RepeatedCompositeFieldContainer[Global___Entity]:
+        """The entities."""
+
+    def __init__(
+        self,
+        *,
+        entities: _abc.Iterable[Global___Entity] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entities", b"entities"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindEntitiesResponse: _TypeAlias = FindEntitiesResponse  # noqa: Y015
+
+@_typing.final
+class ListEntitiesRequest(_message.Message):
+    """The request of ListEntities."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    TYPE_FIELD_NUMBER: _builtins.int
+    PREFIX_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    type: _builtins.str
+    """Only those of a type; empty: all."""
+    prefix: _builtins.str
+    """Only those whose name begins with it."""
+    page_size: _builtins.int
+    """At most how many, up to 1,000; 0: 50."""
+    page_token: _builtins.str
+    """The token of the next page; empty: the first page."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        type: _builtins.str = ...,
+        prefix: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "prefix", b"prefix", "scope", b"scope", "type", b"type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListEntitiesRequest: _TypeAlias = ListEntitiesRequest  # noqa: Y015
+
+@_typing.final
+class ListEntitiesResponse(_message.Message):
+    """The answer of ListEntities."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTITIES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Asks for the next page; empty on the last one."""
+    @_builtins.property
+    def entities(self) -> _containers.RepeatedCompositeFieldContainer[Global___Entity]:
+        """The entities."""
+
+    def __init__(
+        self,
+        *,
+        entities: _abc.Iterable[Global___Entity] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entities", b"entities", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListEntitiesResponse: _TypeAlias = ListEntitiesResponse  # noqa: Y015
+
+@_typing.final
+class RelateEntitiesRequest(_message.Message):
+    """The request of RelateEntities."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    TYPE_FIELD_NUMBER: _builtins.int
+    TARGET_FIELD_NUMBER: _builtins.int
+    WEIGHT_FIELD_NUMBER: _builtins.int
+    CONFIDENCE_FIELD_NUMBER: _builtins.int
+    PROPERTIES_FIELD_NUMBER: _builtins.int
+    VALID_FROM_FIELD_NUMBER: _builtins.int
+    VALID_TO_FIELD_NUMBER: _builtins.int
+    EXCLUSIVE_FIELD_NUMBER: _builtins.int
+    SENSITIVITY_FIELD_NUMBER: _builtins.int
+    source: _builtins.str
+    """The entity that it goes from: its id or a name. Required."""
+    type: _builtins.str
+    """The type, such as works_at. Required."""
+    target: _builtins.str
+    """The entity that it goes to: its id or a name. Required."""
+    weight: _builtins.float
+    """The weight, in [0, 1]; not set: 1."""
+    confidence: _builtins.float
+    """How sure it is, in [0, 1]; not set: 0.8."""
+    exclusive: _builtins.bool
+    """Whether the source has one target of this type at a time, so that what held before ends."""
+    sensitivity: _builtins.str
+    """The sensitivity: public, private or sensitive; empty: private."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def properties(self) -> _struct_pb2.Struct:
+        """What else is known of it."""
+
+    @_builtins.property
+    def valid_from(self) -> _timestamp_pb2.Timestamp:
+        """Since when it holds; not set: now."""
+
+    @_builtins.property
+    def valid_to(self) -> _timestamp_pb2.Timestamp:
+        """Until when it holds; not set: still."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        source: _builtins.str = ...,
+        type: _builtins.str = ...,
+        target: _builtins.str = ...,
+        weight: _builtins.float | None = ...,
+        confidence: _builtins.float | None = ...,
+        properties: _struct_pb2.Struct | None = ...,
+        valid_from: _timestamp_pb2.Timestamp | None = ...,
+        valid_to: _timestamp_pb2.Timestamp | None = ...,
+        exclusive: _builtins.bool = ...,
+        sensitivity: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_weight", b"_weight", "confidence", b"confidence", "properties", b"properties", "scope", b"scope", "valid_from", b"valid_from", "valid_to", b"valid_to", "weight", b"weight"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_confidence", b"_confidence", "_weight", b"_weight", "confidence", b"confidence", "exclusive", b"exclusive", "properties", b"properties", "scope", b"scope", "sensitivity", b"sensitivity", "source", b"source", "target", b"target", "type", b"type", "valid_from", b"valid_from", "valid_to", b"valid_to", "weight", b"weight"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__confidence: _TypeAlias = _typing.Literal["confidence"]  # noqa: Y015
+    _WhichOneofArgType__confidence: _TypeAlias = _typing.Literal["_confidence", b"_confidence"]  # noqa: Y015
+    _WhichOneofReturnType__weight: _TypeAlias = _typing.Literal["weight"]  # noqa: Y015
+    _WhichOneofArgType__weight: _TypeAlias = _typing.Literal["_weight", b"_weight"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__confidence) -> _WhichOneofReturnType__confidence | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__weight) -> _WhichOneofReturnType__weight | None: ...
+
+Global___RelateEntitiesRequest: _TypeAlias = RelateEntitiesRequest  # noqa: Y015
+
+@_typing.final
+class RelateEntitiesResponse(_message.Message):
+    """The answer of RelateEntities."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RELATION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def relation(self) -> Global___Relation:
+        """The relation as it is now."""
+
+    def __init__(
+        self,
+        *,
+        relation: Global___Relation | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["relation", b"relation"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["relation", b"relation"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RelateEntitiesResponse: _TypeAlias = RelateEntitiesResponse  # noqa: Y015
+
+@_typing.final
+class EndRelationRequest(_message.Message):
+    """The request of EndRelation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """The id. Required."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """When it ended; not set: now."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        id: _builtins.str = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "id", b"id", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EndRelationRequest: _TypeAlias = EndRelationRequest  # noqa: Y015
+
+@_typing.final
+class EndRelationResponse(_message.Message):
+    """The answer of EndRelation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RELATION_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def relation(self) -> Global___Relation:
+        """The relation as it is now."""
+
+    def __init__(
+        self,
+        *,
+        relation: Global___Relation | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["relation", b"relation"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["relation", b"relation"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EndRelationResponse: _TypeAlias = EndRelationResponse  # noqa: Y015
+
+@_typing.final
+class ListRelationsRequest(_message.Message):
+    """The request of ListRelations."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    ENTITY_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    entity: _builtins.str
+    """The entity: its id or a name. Required."""
+    limit: _builtins.int
+    """At most how many, up to 1,000; 0: 100."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """Only those that hold at a time; not set: all."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        entity: _builtins.str = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "entity", b"entity", "limit", b"limit", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListRelationsRequest: _TypeAlias = ListRelationsRequest  # noqa: Y015
+
+@_typing.final
+class ListRelationsResponse(_message.Message):
+    """The answer of ListRelations."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RELATIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def relations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Relation]:
+        """The relations."""
+
+    def __init__(
+        self,
+        *,
+        relations: _abc.Iterable[Global___Relation] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["relations", b"relations"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListRelationsResponse: _TypeAlias = ListRelationsResponse  # noqa: Y015
+
+@_typing.final
+class TraverseRequest(_message.Message):
+    """The request of Traverse."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    START_FIELD_NUMBER: _builtins.int
+    DEPTH_FIELD_NUMBER: _builtins.int
+    FAN_OUT_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    start: _builtins.str
+    """The entity: its id or a name. Required."""
+    depth: _builtins.int
+    """How many steps, 0 to 10; not set: 2."""
+    fan_out: _builtins.int
+    """Of each entity at most how many relations, up to 200; 0: 20."""
+    limit: _builtins.int
+    """At most how many relations in all, up to 1,000; 0: 200."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """The time at which the relations hold; not set: any."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        start: _builtins.str = ...,
+        depth: _builtins.int | None = ...,
+        fan_out: _builtins.int = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_depth", b"_depth", "at", b"at", "depth", b"depth", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_depth", b"_depth", "at", b"at", "depth", b"depth", "fan_out", b"fan_out", "limit", b"limit", "scope", b"scope", "start", b"start"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__depth: _TypeAlias = _typing.Literal["depth"]  # noqa: Y015
+    _WhichOneofArgType__depth: _TypeAlias = _typing.Literal["_depth", b"_depth"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__depth) -> _WhichOneofReturnType__depth | None: ...
+
+Global___TraverseRequest: _TypeAlias = TraverseRequest  # noqa: Y015
+
+@_typing.final
+class TraverseResponse(_message.Message):
+    """The answer of Traverse."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class DepthsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    ENTITIES_FIELD_NUMBER: _builtins.int
+    RELATIONS_FIELD_NUMBER: _builtins.int
+    DEPTHS_FIELD_NUMBER: _builtins.int
+    CAPPED_FIELD_NUMBER: _builtins.int
+    capped: _builtins.bool
+    """Whether some relations weren't followed because of a limit."""
+    @_builtins.property
+    def entities(self) -> _containers.RepeatedCompositeFieldContainer[Global___Entity]:
+        """The entities."""
+
+    @_builtins.property
+    def relations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Relation]:
+        """The relations in the order in which they were reached."""
+
+    @_builtins.property
+    def depths(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """The steps from the start to each entity, by id."""
+
+    def __init__(
+        self,
+        *,
+        entities: _abc.Iterable[Global___Entity] | None = ...,
+        relations: _abc.Iterable[Global___Relation] | None = ...,
+        depths: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        capped: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capped", b"capped", "depths", b"depths", "entities", b"entities", "relations", b"relations"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TraverseResponse: _TypeAlias = TraverseResponse  # noqa: Y015
+
+@_typing.final
+class FindPathRequest(_message.Message):
+    """The request of FindPath."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    START_FIELD_NUMBER: _builtins.int
+    GOAL_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
+    start: _builtins.str
+    """The one entity: its id or a name. Required."""
+    goal: _builtins.str
+    """The other entity: its id or a name. Required."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """The time at which the relations hold; not set: any."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        start: _builtins.str = ...,
+        goal: _builtins.str = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "goal", b"goal", "scope", b"scope", "start", b"start"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindPathRequest: _TypeAlias = FindPathRequest  # noqa: Y015
+
+@_typing.final
+class FindPathResponse(_message.Message):
+    """The answer of FindPath."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FOUND_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    found: _builtins.bool
+    """Whether there is a path."""
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___PathStep]:
+        """Its steps; none where both entities are one."""
+
+    def __init__(
+        self,
+        *,
+        found: _builtins.bool = ...,
+        steps: _abc.Iterable[Global___PathStep] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["found", b"found", "steps", b"steps"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindPathResponse: _TypeAlias = FindPathResponse  # noqa: Y015
+
+@_typing.final
+class MergeEntitiesRequest(_message.Message):
+    """The request of MergeEntities."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    KEPT_FIELD_NUMBER: _builtins.int
+    GONE_FIELD_NUMBER: _builtins.int
+    kept: _builtins.str
+    """The entity that stays: its id or a name. Required."""
+    gone: _builtins.str
+    """The entity whose names, mentions and relations go to it. Required."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        kept: _builtins.str = ...,
+        gone: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["gone", b"gone", "kept", b"kept", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MergeEntitiesRequest: _TypeAlias = MergeEntitiesRequest  # noqa: Y015
+
+@_typing.final
+class MergeEntitiesResponse(_message.Message):
+    """The answer of MergeEntities."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTITY_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def entity(self) -> Global___Entity:
+        """The entity as it is now."""
+
+    def __init__(
+        self,
+        *,
+        entity: Global___Entity | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["entity", b"entity"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entity", b"entity"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MergeEntitiesResponse: _TypeAlias = MergeEntitiesResponse  # noqa: Y015
+
+@_typing.final
+class ForgetGraphRequest(_message.Message):
+    """The request of ForgetGraph."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    IDS_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    BY_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    dry_run: _builtins.bool
+    """Whether nothing is removed, and the answer says what would be."""
+    by: _builtins.str
+    """Who forgets; it is stored in the tombstone."""
+    reason: _builtins.str
+    """Why; it is stored in the tombstone."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        ids: _abc.Iterable[_builtins.str] | None = ...,
+        dry_run: _builtins.bool = ...,
+        by: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["by", b"by", "dry_run", b"dry_run", "ids", b"ids", "reason", b"reason", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetGraphRequest: _TypeAlias = ForgetGraphRequest  # noqa: Y015
+
+@_typing.final
+class ForgetGraphResponse(_message.Message):
+    """The answer of ForgetGraph."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECEIPT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def receipt(self) -> _memory_pb2.ForgetReceipt:
+        """The receipt."""
+
+    def __init__(
+        self,
+        *,
+        receipt: _memory_pb2.ForgetReceipt | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["receipt", b"receipt"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["receipt", b"receipt"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetGraphResponse: _TypeAlias = ForgetGraphResponse  # noqa: Y015
+
+@_typing.final
+class LearnPatternRequest(_message.Message):
+    """The request of LearnPattern."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    ACTION_FIELD_NUMBER: _builtins.int
+    KEYWORDS_FIELD_NUMBER: _builtins.int
+    INTENT_FIELD_NUMBER: _builtins.int
+    ENTITY_TYPES_FIELD_NUMBER: _builtins.int
+    SENSITIVITY_FIELD_NUMBER: _builtins.int
+    action: _builtins.str
+    """What to do. Required."""
+    intent: _builtins.str
+    """The intent that a request must have; empty: any."""
+    sensitivity: _builtins.str
+    """The sensitivity: public, private or sensitive; empty: private."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def keywords(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Words that a request must have."""
+
+    @_builtins.property
+    def entity_types(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Types of entities that a request must name."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        action: _builtins.str = ...,
+        keywords: _abc.Iterable[_builtins.str] | None = ...,
+        intent: _builtins.str = ...,
+        entity_types: _abc.Iterable[_builtins.str] | None = ...,
+        sensitivity: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "entity_types", b"entity_types", "intent", b"intent", "keywords", b"keywords", "scope", b"scope", "sensitivity", b"sensitivity"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LearnPatternRequest: _TypeAlias = LearnPatternRequest  # noqa: Y015
+
+@_typing.final
+class LearnPatternResponse(_message.Message):
+    """The answer of LearnPattern."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PATTERN_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def pattern(self) -> Global___Pattern:
+        """The pattern as it is now."""
+
+    def __init__(
+        self,
+        *,
+        pattern: Global___Pattern | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pattern", b"pattern"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pattern", b"pattern"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LearnPatternResponse: _TypeAlias = LearnPatternResponse  # noqa: Y015
+
+@_typing.final
+class MatchPatternsRequest(_message.Message):
+    """The request of MatchPatterns."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    QUERY_FIELD_NUMBER: _builtins.int
+    INTENT_FIELD_NUMBER: _builtins.int
+    ENTITY_TYPES_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    query: _builtins.str
+    """The request."""
+    intent: _builtins.str
+    """Its intent; empty: none."""
+    limit: _builtins.int
+    """At most how many, up to 1,000; 0: 20."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def entity_types(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The types of entities that it names."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        query: _builtins.str = ...,
+        intent: _builtins.str = ...,
+        entity_types: _abc.Iterable[_builtins.str] | None = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entity_types", b"entity_types", "intent", b"intent", "limit", b"limit", "query", b"query", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchPatternsRequest: _TypeAlias = MatchPatternsRequest  # noqa: Y015
+
+@_typing.final
+class MatchPatternsResponse(_message.Message):
+    """The answer of MatchPatterns."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PATTERNS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def patterns(self) -> _containers.RepeatedCompositeFieldContainer[Global___Pattern]:
+        """The patterns."""
+
+    def __init__(
+        self,
+        *,
+        patterns: _abc.Iterable[Global___Pattern] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["patterns", b"patterns"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MatchPatternsResponse: _TypeAlias = MatchPatternsResponse  # noqa: Y015
+
+@_typing.final
+class ApplyPatternRequest(_message.Message):
+    """The request of ApplyPattern."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    SUCCEEDED_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """The id. Required."""
+    succeeded: _builtins.bool
+    """Whether it worked."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        id: _builtins.str = ...,
+        succeeded: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "scope", b"scope", "succeeded", b"succeeded"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ApplyPatternRequest: _TypeAlias = ApplyPatternRequest  # noqa: Y015
+
+@_typing.final
+class ApplyPatternResponse(_message.Message):
+    """The answer of ApplyPattern."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PATTERN_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def pattern(self) -> Global___Pattern:
+        """The pattern as it is now."""
+
+    def __init__(
+        self,
+        *,
+        pattern: Global___Pattern | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["pattern", b"pattern"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pattern", b"pattern"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ApplyPatternResponse: _TypeAlias = ApplyPatternResponse  # noqa: Y015
