@@ -112,7 +112,8 @@ async def test_what_cant_be_used_is_said(service: tuple[Agent, Client]) -> None:
         with pytest.raises(InvalidInput) as caught:
             await call
         assert CANARY not in str(caught.value)
-    for given in ({"depth": 11}, {"fan_out": 0}, {"limit": 5_000}):
+    beyond: list[Any] = [{"depth": 11}, {"fan_out": 0}, {"limit": 5_000}]
+    for given in beyond:
         with pytest.raises(InvalidInput):
             await graph.traverse("x", **given)
     with pytest.raises(InvalidInput):
