@@ -148,6 +148,8 @@ async def test_a_key_does_what_it_allows(germane: Germane) -> None:
                 writer.tasks.list(),
                 writer.tasks.get(made.id),
                 writer.tasks.branches("s"),
+                writer.delegations.list("s"),
+                reader.delegate("x", model="gpt-4o", session="s"),
                 reader.tasks.push("x", session="s"),
                 reader.tasks.switch("main", session="s"),
                 reader.within(agent="sales").tasks.list(),
@@ -155,10 +157,50 @@ async def test_a_key_does_what_it_allows(germane: Germane) -> None:
             for call in denied:
                 with pytest.raises(Exception, match="PERMISSION_DENIED"):
                     await call
+            with pytest.raises(Exception, match="PERMISSION_DENIED"):
+                await writer.delegate("x", model="gpt-4o", session="s")
             assert (await reader.tasks.get(made.id)).result == CANARY
         many = pb.PopTaskRequest(scope=SCOPE, session_id="s", result="x", artifacts=[pb.TaskArtifact(id="a")] * 20_000)
         token = (await germane.keys.create(org="acme")).token
         assert (await refused(wire.tasks.PopTask(many, metadata=[("x-api-key", token)])))[0] == "INVALID_ARGUMENT"
+
+
+@pytest.mark.requirement("TASK-4")
+async def test_a_delegation_is_that_of_the_library(service: tuple[Agent, Client]) -> None:
+    """Three modes; the result comes back, and what was found is what the parent may see."""
+    _, client = service
+    anna = client.within(user="anna")
+    await client.remember("The warehouse key hangs behind the door")
+    await anna.remember(CANARY, sensitivity="sensitive")
+    await anna.tasks.push("Open the warehouse", session="s")
+    brief = await anna.delegate("Find the warehouse key", model="gpt-4o", session="s", max_tokens=500)
+    assert brief.frame.delegated == "brief"
+    assert "behind the door" in str(brief.messages)
+    assert CANARY not in str(brief.messages)
+    assert 0 < brief.tokens <= 500
+    assert brief.explanation
+    alone = await anna.delegate("Find it", "isolated", model="gpt-4o", session="s", agent_wide=True)
+    assert (alone.frame.delegated, alone.tokens) == ("isolated", 0)
+    said: list[Any] = [{"role": "user", "content": "Open it"}]
+    fork = await anna.delegate("Find it", "fork", model="gpt-4o", session="s", messages=said)
+    assert fork.messages[0] == said[0]
+    assert len(await anna.delegations.list("s", open=True)) == 3
+    done = await anna.delegations.finish(brief.frame.id, "Behind the door", artifacts=[brief.frame.id])
+    assert (done.status, done.result) == ("complete", "Behind the door")
+    assert done == await anna.tasks.get(brief.frame.id)
+    assert (await anna.delegations.finish(alone.frame.id, "Lost", status="failed")).status == "failed"
+    wrong: list[Any] = [
+        anna.delegate("x", "fork", model="gpt-4o", session="s"),
+        anna.delegate("x", "other", model="gpt-4o", session="s"),
+        anna.delegations.finish(brief.frame.id, "again"),
+    ]
+    for call in wrong:
+        with pytest.raises(InvalidInput):
+            await call
+    for other in (client.within(user="bob"), anna.within(agent="sales"), anna.within(org="other")):
+        assert await other.delegations.list("s") == ()
+        with pytest.raises(NotFound):
+            await other.delegations.finish(fork.frame.id, "mine")
 
 
 async def test_the_clients_have_the_librarys_methods(service: tuple[Agent, Client]) -> None:

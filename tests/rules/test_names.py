@@ -21,6 +21,7 @@ TWINS: Mapping[str, frozenset[str]] = {
     "Builder": frozenset({"api.builder.builder", "api.blocking_agent"}),
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "ClientBlocks": frozenset({"grpc.blocking_blocks", "grpc.client_blocks"}),
+    "ClientDelegations": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
     "ClientDocuments": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
     "ClientEvents": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
     "ClientGraph": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),

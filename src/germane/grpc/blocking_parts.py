@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from germane.grpc.calling import activity_rpcs, document_rpcs, graph_rpcs, task_rpcs
+from germane.grpc.calling import activity_rpcs, delegation_rpcs, document_rpcs, graph_rpcs, task_rpcs
 from germane.grpc.calling.assemble_call import ClientScope
 from germane.grpc.calling.rpcs import ClientRpc
 
-__all__ = ["ClientDocuments", "ClientEvents", "ClientGraph", "ClientPatterns", "ClientTasks"]
+__all__ = ["ClientDelegations", "ClientDocuments", "ClientEvents", "ClientGraph", "ClientPatterns", "ClientTasks"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -101,3 +101,10 @@ class ClientGraph(_Part):
     def patterns(self) -> ClientPatterns:
         """What worked before."""
         return ClientPatterns(self._scope, self._run)
+
+
+class ClientDelegations(_Part):
+    """As `germane.grpc.client_parts.ClientDelegations`."""
+
+    finish = _raises(delegation_rpcs.finish)
+    list = _raises(delegation_rpcs.list_delegations)

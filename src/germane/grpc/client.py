@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
-from germane.grpc.calling import assemble_call, build_rpcs, compose_rpcs, looking_rpcs, rpcs
+from germane.grpc.calling import assemble_call, build_rpcs, compose_rpcs, delegation_rpcs, looking_rpcs, rpcs
 from germane.grpc.calling.answer import Answer
 from germane.grpc.calling.assemble_call import AssembleCall, ClientScope
 from germane.grpc.calling.channel import ServerAddress, grpc
@@ -31,7 +31,7 @@ from germane.grpc.calling.fallback_policy import Fallback
 from germane.grpc.calling.rpcs import ClientRpc
 from germane.grpc.calling.scoped_client import ScopedClient
 from germane.grpc.client_blocks import ClientBlocks
-from germane.grpc.client_parts import ClientDocuments, ClientEvents, ClientGraph, ClientTasks
+from germane.grpc.client_parts import ClientDelegations, ClientDocuments, ClientEvents, ClientGraph, ClientTasks
 
 __all__ = ["Client"]
 
@@ -132,6 +132,7 @@ class Client(ScopedClient[grpc.aio.Channel]):
     build_context = _raises(compose_rpcs.build_context)
     compress = _raises(compose_rpcs.compress)
     estimate_tokens = _raises(compose_rpcs.estimate_tokens)
+    delegate = _raises(delegation_rpcs.delegate)
 
     @property
     def blocks(self) -> ClientBlocks:
@@ -152,6 +153,11 @@ class Client(ScopedClient[grpc.aio.Channel]):
     def tasks(self) -> ClientTasks:
         """The task stacks of the client's scope."""
         return ClientTasks(self.scope, self._run)
+
+    @property
+    def delegations(self) -> ClientDelegations:
+        """The tasks that were given to other agents."""
+        return ClientDelegations(self.scope, self._run)
 
     @property
     def graph(self) -> ClientGraph:

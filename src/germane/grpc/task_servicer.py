@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from germane.access.key import Right
 from germane.grpc.agent_resolver import AgentResolver
+from germane.grpc.authentication import denied
 from germane.grpc.call import RpcCall, may_read
-from germane.grpc.from_wire import required
+from germane.grpc.from_wire import message, required, set_filters
+from germane.grpc.json_text import JsonText
 from germane.grpc.memory_servicer import limit_of
+from germane.grpc.refusals import invalid
 from germane.grpc.stubs import task_pb2 as pb
 from germane.grpc.task_to_wire import branch, checkpoint, frame
+from germane.grpc.to_wire import text
 from germane.tasks.frame import TaskArtifact, TaskFrame
-from germane.types.limits import LIST_ITEMS, within
+from germane.types.limits import LIST_ITEMS, MESSAGES, within
+from germane.types.message import Message
 
 __all__ = ["TaskServicer"]
 
-_LISTED = 100
+_LISTED, _BRIEF_TOKENS, _MILLISECONDS = 100, 2000, 5000
 
 
 class TaskServicer:
@@ -40,6 +47,9 @@ class TaskServicer:
             "InjectBranch": "write",
             "AbandonBranch": "write",
             "ListBranches": "read",
+            "DelegateTask": "write",
+            "FinishDelegation": "write",
+            "ListDelegations": "read",
         }
     )
 
@@ -122,6 +132,50 @@ class TaskServicer:
         tasks = self._resolver.scoped(request.scope, call).tasks
         session = required("session_id", request.session_id)
         return pb.ListBranchesResponse(branches=map(branch, await tasks.branches(session)))
+
+    async def delegate_task(self, request: pb.DelegateTaskRequest, call: RpcCall) -> pb.DelegateTaskResponse:
+        """The answer holds what was found, so the key has to allow reading too."""
+        agent = self._resolver.scoped(request.scope, call)
+        if not may_read(call):
+            raise denied()
+        for name, value in (("max_tokens", request.max_tokens), ("deadline_ms", request.deadline_ms)):
+            if value < 0:
+                raise invalid(f"{name} must be 0 or more")
+        within("messages", len(request.messages), MESSAGES)
+        texts = JsonText()
+        messages = [message(one, index, texts) for index, one in enumerate(request.messages)]
+        given = await agent.delegate(
+            required("task", request.task),
+            request.mode or "brief",
+            model=required("model", request.model),
+            session=required("session_id", request.session_id),
+            messages=messages or None,
+            max_tokens=request.max_tokens or _BRIEF_TOKENS,
+            provider=request.provider or None,
+            filters=set_filters(request),
+            scope=replace(agent.scope, user=None) if request.agent_wide else None,
+            deadline=(request.deadline_ms or _MILLISECONDS) / 1000,
+        )
+        shown = [{"role": one.role, "content": one.content} if isinstance(one, Message) else one for one in given.messages]
+        return pb.DelegateTaskResponse(
+            task=frame(given.frame),
+            messages_json=json.dumps(shown),
+            system_json="" if given.system is None else json.dumps(given.system),
+            tokens=given.tokens,
+            explanation=text(given.explain()),
+        )
+
+    async def finish_delegation(self, request: pb.FinishDelegationRequest, call: RpcCall) -> pb.FinishDelegationResponse:
+        delegations = self._resolver.scoped(request.scope, call).delegations
+        given: dict[str, Any] = {"status": request.status or "complete", "artifacts": _artifacts(request)}
+        ended = await delegations.finish(required("id", request.id), required("result", request.result), **given)
+        return pb.FinishDelegationResponse(task=_frame(ended, call))
+
+    async def list_delegations(self, request: pb.ListDelegationsRequest, call: RpcCall) -> pb.ListDelegationsResponse:
+        delegations = self._resolver.scoped(request.scope, call).delegations
+        session, limit = required("session_id", request.session_id), limit_of("limit", request.limit, _LISTED)
+        found = await delegations.list(session, open=request.open, limit=limit)
+        return pb.ListDelegationsResponse(tasks=map(frame, found))
 
 
 def _frame(stored: TaskFrame, call: RpcCall) -> pb.TaskFrame:

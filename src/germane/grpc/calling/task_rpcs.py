@@ -17,7 +17,9 @@ from germane.tasks.frame import TaskArtifact, TaskFrame
 from germane.types.limits import PAGE, shown
 
 __all__ = [
+    "Artifacts",
     "abandon",
+    "artifacts_to_wire",
     "block",
     "branch",
     "branches",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 Artifacts = Iterable[str | tuple[str, str] | TaskArtifact]
+"""Ids of stored things that a task points to, each alone or with a title."""
 
 
 def push(scope: ClientScope, goal: str, *, session: str | None = None, sensitivity: str = "private") -> ClientRpc[TaskFrame]:
@@ -53,7 +56,7 @@ def pop(
         **_within(scope, session),
         result=checked_text("result", result),
         status=checked_text("status", status),
-        artifacts=_artifacts(artifacts),
+        artifacts=artifacts_to_wire(artifacts),
     )
     return ClientRpc(TaskServiceStub, "PopTask", request, _frame)
 
@@ -139,7 +142,7 @@ def inject(
         **_within(scope, session),
         name=checked_text("name", name),
         result="" if result is None else checked_text("result", result),
-        artifacts=_artifacts(artifacts),
+        artifacts=artifacts_to_wire(artifacts),
     )
     return ClientRpc(TaskServiceStub, "InjectBranch", request, _frame)
 
@@ -164,7 +167,8 @@ def _within(scope: ClientScope, session: str | None) -> dict[str, Any]:
     return {"scope": scope_to_wire(scope), "session_id": checked_text("session", session)}
 
 
-def _artifacts(given: Artifacts) -> list[pb.TaskArtifact]:
+def artifacts_to_wire(given: Artifacts) -> list[pb.TaskArtifact]:
+    """Returns ids, alone or with titles, as they go over the wire. Raises `InvalidInput`."""
     if isinstance(given, str):
         raise InvalidInput("artifacts must be a list of ids, not a string")
     return [_artifact(one) for one in given]

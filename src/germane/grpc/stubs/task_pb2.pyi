@@ -4,6 +4,8 @@ isort:skip_file
 What sessions are working on: stacks of tasks, branches and checkpoints."""
 
 from collections import abc as _abc
+from germane.grpc.stubs import context_pb2 as _context_pb2
+from germane.grpc.stubs import filters_pb2 as _filters_pb2
 from germane.grpc.stubs import memory_pb2 as _memory_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -1039,3 +1041,237 @@ class ListBranchesResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListBranchesResponse: _TypeAlias = ListBranchesResponse  # noqa: Y015
+
+@_typing.final
+class DelegateTaskRequest(_message.Message):
+    """A task for another agent."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    TASK_FIELD_NUMBER: _builtins.int
+    MODE_FIELD_NUMBER: _builtins.int
+    MODEL_FIELD_NUMBER: _builtins.int
+    MESSAGES_FIELD_NUMBER: _builtins.int
+    MAX_TOKENS_FIELD_NUMBER: _builtins.int
+    PROVIDER_FIELD_NUMBER: _builtins.int
+    FILTERS_FIELD_NUMBER: _builtins.int
+    AGENT_WIDE_FIELD_NUMBER: _builtins.int
+    DEADLINE_MS_FIELD_NUMBER: _builtins.int
+    session_id: _builtins.str
+    """The session that delegates. Required."""
+    task: _builtins.str
+    """The task. Required."""
+    mode: _builtins.str
+    """The mode: isolated, fork or brief; empty: brief."""
+    model: _builtins.str
+    """The model of the other agent. Required."""
+    max_tokens: _builtins.int
+    """The most tokens of a brief; 0: 2,000."""
+    provider: _builtins.str
+    """The shape of the messages; empty: that of the model."""
+    agent_wide: _builtins.bool
+    """Whether the other agent sees what belongs to no user only."""
+    deadline_ms: _builtins.int
+    """The milliseconds until the answer is due, up to 60,000; 0: 5,000."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def messages(self) -> _containers.RepeatedCompositeFieldContainer[_context_pb2.Message]:
+        """The messages of the delegating agent, for a fork."""
+
+    @_builtins.property
+    def filters(self) -> _filters_pb2.Filters:
+        """What the other agent may see at most; not set: public and private entries."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        session_id: _builtins.str = ...,
+        task: _builtins.str = ...,
+        mode: _builtins.str = ...,
+        model: _builtins.str = ...,
+        messages: _abc.Iterable[_context_pb2.Message] | None = ...,
+        max_tokens: _builtins.int = ...,
+        provider: _builtins.str = ...,
+        filters: _filters_pb2.Filters | None = ...,
+        agent_wide: _builtins.bool = ...,
+        deadline_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent_wide", b"agent_wide", "deadline_ms", b"deadline_ms", "filters", b"filters", "max_tokens", b"max_tokens", "messages", b"messages", "mode", b"mode", "model", b"model", "provider", b"provider", "scope", b"scope", "session_id", b"session_id", "task", b"task"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DelegateTaskRequest: _TypeAlias = DelegateTaskRequest  # noqa: Y015
+
+@_typing.final
+class DelegateTaskResponse(_message.Message):
+    """The messages for the other agent."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TASK_FIELD_NUMBER: _builtins.int
+    MESSAGES_JSON_FIELD_NUMBER: _builtins.int
+    SYSTEM_JSON_FIELD_NUMBER: _builtins.int
+    TOKENS_FIELD_NUMBER: _builtins.int
+    EXPLANATION_FIELD_NUMBER: _builtins.int
+    messages_json: _builtins.str
+    """The messages in the provider's shape, as a JSON list."""
+    system_json: _builtins.str
+    """The system prompt, where the provider keeps it apart, as JSON; empty without one."""
+    tokens: _builtins.int
+    """The tokens of what was added."""
+    explanation: _builtins.str
+    """What the other agent gets and why."""
+    @_builtins.property
+    def task(self) -> Global___TaskFrame:
+        """The task in the stack of the delegating session; its child_session_id is the session of the other agent."""
+
+    def __init__(
+        self,
+        *,
+        task: Global___TaskFrame | None = ...,
+        messages_json: _builtins.str = ...,
+        system_json: _builtins.str = ...,
+        tokens: _builtins.int = ...,
+        explanation: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["task", b"task"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["explanation", b"explanation", "messages_json", b"messages_json", "system_json", b"system_json", "task", b"task", "tokens", b"tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DelegateTaskResponse: _TypeAlias = DelegateTaskResponse  # noqa: Y015
+
+@_typing.final
+class FinishDelegationRequest(_message.Message):
+    """A delegated task's result."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
+    STATUS_FIELD_NUMBER: _builtins.int
+    ARTIFACTS_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """The id of the task. Required."""
+    result: _builtins.str
+    """The result. Required."""
+    status: _builtins.str
+    """The status: complete or failed; empty: complete."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def artifacts(self) -> _containers.RepeatedCompositeFieldContainer[Global___TaskArtifact]:
+        """Stored things that belong to the result."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        id: _builtins.str = ...,
+        result: _builtins.str = ...,
+        status: _builtins.str = ...,
+        artifacts: _abc.Iterable[Global___TaskArtifact] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["artifacts", b"artifacts", "id", b"id", "result", b"result", "scope", b"scope", "status", b"status"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FinishDelegationRequest: _TypeAlias = FinishDelegationRequest  # noqa: Y015
+
+@_typing.final
+class FinishDelegationResponse(_message.Message):
+    """The ended task."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TASK_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def task(self) -> Global___TaskFrame:
+        """The task as it is now."""
+
+    def __init__(
+        self,
+        *,
+        task: Global___TaskFrame | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["task", b"task"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["task", b"task"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FinishDelegationResponse: _TypeAlias = FinishDelegationResponse  # noqa: Y015
+
+@_typing.final
+class ListDelegationsRequest(_message.Message):
+    """Whose delegated tasks to return."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    OPEN_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    session_id: _builtins.str
+    """The session. Required."""
+    open: _builtins.bool
+    """Whether only those that run are returned."""
+    limit: _builtins.int
+    """At most how many, up to 1,000; 0: 100."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        session_id: _builtins.str = ...,
+        open: _builtins.bool = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["limit", b"limit", "open", b"open", "scope", b"scope", "session_id", b"session_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDelegationsRequest: _TypeAlias = ListDelegationsRequest  # noqa: Y015
+
+@_typing.final
+class ListDelegationsResponse(_message.Message):
+    """The delegated tasks."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TASKS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tasks(self) -> _containers.RepeatedCompositeFieldContainer[Global___TaskFrame]:
+        """The tasks."""
+
+    def __init__(
+        self,
+        *,
+        tasks: _abc.Iterable[Global___TaskFrame] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tasks", b"tasks"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListDelegationsResponse: _TypeAlias = ListDelegationsResponse  # noqa: Y015

@@ -100,6 +100,21 @@ class TaskServiceStub:
                 request_serializer=germane_dot_context_dot_v1_dot_task__pb2.ListBranchesRequest.SerializeToString,
                 response_deserializer=germane_dot_context_dot_v1_dot_task__pb2.ListBranchesResponse.FromString,
                 _registered_method=True)
+        self.DelegateTask = channel.unary_unary(
+                '/germane.context.v1.TaskService/DelegateTask',
+                request_serializer=germane_dot_context_dot_v1_dot_task__pb2.DelegateTaskRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_task__pb2.DelegateTaskResponse.FromString,
+                _registered_method=True)
+        self.FinishDelegation = channel.unary_unary(
+                '/germane.context.v1.TaskService/FinishDelegation',
+                request_serializer=germane_dot_context_dot_v1_dot_task__pb2.FinishDelegationRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_task__pb2.FinishDelegationResponse.FromString,
+                _registered_method=True)
+        self.ListDelegations = channel.unary_unary(
+                '/germane.context.v1.TaskService/ListDelegations',
+                request_serializer=germane_dot_context_dot_v1_dot_task__pb2.ListDelegationsRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_task__pb2.ListDelegationsResponse.FromString,
+                _registered_method=True)
 
 
 class TaskServiceServicer:
@@ -197,6 +212,28 @@ class TaskServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DelegateTask(self, request, context):
+        """Gives a task to another agent, and returns the messages for it. The key has to allow reading too. PERMISSION_DENIED where
+        the other agent would see more than this one.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FinishDelegation(self, request, context):
+        """Ends a delegated task with the result that its agent brought.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListDelegations(self, request, context):
+        """Returns the delegated tasks of a session, the latest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_TaskServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -264,6 +301,21 @@ def add_TaskServiceServicer_to_server(servicer, server):
                     servicer.ListBranches,
                     request_deserializer=germane_dot_context_dot_v1_dot_task__pb2.ListBranchesRequest.FromString,
                     response_serializer=germane_dot_context_dot_v1_dot_task__pb2.ListBranchesResponse.SerializeToString,
+            ),
+            'DelegateTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.DelegateTask,
+                    request_deserializer=germane_dot_context_dot_v1_dot_task__pb2.DelegateTaskRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_task__pb2.DelegateTaskResponse.SerializeToString,
+            ),
+            'FinishDelegation': grpc.unary_unary_rpc_method_handler(
+                    servicer.FinishDelegation,
+                    request_deserializer=germane_dot_context_dot_v1_dot_task__pb2.FinishDelegationRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_task__pb2.FinishDelegationResponse.SerializeToString,
+            ),
+            'ListDelegations': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDelegations,
+                    request_deserializer=germane_dot_context_dot_v1_dot_task__pb2.ListDelegationsRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_task__pb2.ListDelegationsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -618,6 +670,87 @@ class TaskService:
             '/germane.context.v1.TaskService/ListBranches',
             germane_dot_context_dot_v1_dot_task__pb2.ListBranchesRequest.SerializeToString,
             germane_dot_context_dot_v1_dot_task__pb2.ListBranchesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DelegateTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.TaskService/DelegateTask',
+            germane_dot_context_dot_v1_dot_task__pb2.DelegateTaskRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_task__pb2.DelegateTaskResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FinishDelegation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.TaskService/FinishDelegation',
+            germane_dot_context_dot_v1_dot_task__pb2.FinishDelegationRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_task__pb2.FinishDelegationResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDelegations(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.TaskService/ListDelegations',
+            germane_dot_context_dot_v1_dot_task__pb2.ListDelegationsRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_task__pb2.ListDelegationsResponse.FromString,
             options,
             channel_credentials,
             insecure,

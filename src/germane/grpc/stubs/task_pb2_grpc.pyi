@@ -59,6 +59,14 @@ class TaskServiceStub:
     """Ends a branch without a result. Idempotent."""
     ListBranches: _grpc.UnaryUnaryMultiCallable[_task_pb2.ListBranchesRequest, _task_pb2.ListBranchesResponse]
     """Returns the branches of a session, the oldest first."""
+    DelegateTask: _grpc.UnaryUnaryMultiCallable[_task_pb2.DelegateTaskRequest, _task_pb2.DelegateTaskResponse]
+    """Gives a task to another agent, and returns the messages for it. The key has to allow reading too. PERMISSION_DENIED where
+    the other agent would see more than this one.
+    """
+    FinishDelegation: _grpc.UnaryUnaryMultiCallable[_task_pb2.FinishDelegationRequest, _task_pb2.FinishDelegationResponse]
+    """Ends a delegated task with the result that its agent brought."""
+    ListDelegations: _grpc.UnaryUnaryMultiCallable[_task_pb2.ListDelegationsRequest, _task_pb2.ListDelegationsResponse]
+    """Returns the delegated tasks of a session, the latest first."""
 
 @_typing.type_check_only
 class TaskServiceAsyncStub(TaskServiceStub):
@@ -91,6 +99,14 @@ class TaskServiceAsyncStub(TaskServiceStub):
     """Ends a branch without a result. Idempotent."""
     ListBranches: _aio.UnaryUnaryMultiCallable[_task_pb2.ListBranchesRequest, _task_pb2.ListBranchesResponse]  # type: ignore[assignment]
     """Returns the branches of a session, the oldest first."""
+    DelegateTask: _aio.UnaryUnaryMultiCallable[_task_pb2.DelegateTaskRequest, _task_pb2.DelegateTaskResponse]  # type: ignore[assignment]
+    """Gives a task to another agent, and returns the messages for it. The key has to allow reading too. PERMISSION_DENIED where
+    the other agent would see more than this one.
+    """
+    FinishDelegation: _aio.UnaryUnaryMultiCallable[_task_pb2.FinishDelegationRequest, _task_pb2.FinishDelegationResponse]  # type: ignore[assignment]
+    """Ends a delegated task with the result that its agent brought."""
+    ListDelegations: _aio.UnaryUnaryMultiCallable[_task_pb2.ListDelegationsRequest, _task_pb2.ListDelegationsResponse]  # type: ignore[assignment]
+    """Returns the delegated tasks of a session, the latest first."""
 
 class TaskServiceServicer(metaclass=_abc_1.ABCMeta):
     """The task stacks of a scope's sessions. A key without the right to read gets no goal and no result of a task."""
@@ -198,5 +214,31 @@ class TaskServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_task_pb2.ListBranchesResponse, _abc.Awaitable[_task_pb2.ListBranchesResponse]]:
         """Returns the branches of a session, the oldest first."""
+
+    @_abc_1.abstractmethod
+    def DelegateTask(
+        self,
+        request: _task_pb2.DelegateTaskRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_task_pb2.DelegateTaskResponse, _abc.Awaitable[_task_pb2.DelegateTaskResponse]]:
+        """Gives a task to another agent, and returns the messages for it. The key has to allow reading too. PERMISSION_DENIED where
+        the other agent would see more than this one.
+        """
+
+    @_abc_1.abstractmethod
+    def FinishDelegation(
+        self,
+        request: _task_pb2.FinishDelegationRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_task_pb2.FinishDelegationResponse, _abc.Awaitable[_task_pb2.FinishDelegationResponse]]:
+        """Ends a delegated task with the result that its agent brought."""
+
+    @_abc_1.abstractmethod
+    def ListDelegations(
+        self,
+        request: _task_pb2.ListDelegationsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_task_pb2.ListDelegationsResponse, _abc.Awaitable[_task_pb2.ListDelegationsResponse]]:
+        """Returns the delegated tasks of a session, the latest first."""
 
 def add_TaskServiceServicer_to_server(servicer: TaskServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
