@@ -21,7 +21,7 @@ from germane.events.new_event import NewEvent
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.client_parts import ClientDocuments, ClientEvents
-from germane.grpc.stubs import activity_pb2, document_pb2
+from germane.grpc.stubs import activity_pb2, compose_pb2, document_pb2
 from germane.testing.hashed import Hashed
 from support.listening import SCOPE, Wire, listening, refused
 
@@ -191,7 +191,9 @@ async def test_a_document_that_cant_be_stored_is_refused(service: tuple[Agent, C
 @pytest.mark.requirement("ENGINE-9")
 async def test_texts_are_those_of_the_library(service: tuple[Agent, Client, Wire]) -> None:
     """about, build_context, compress, estimate_tokens."""
-    agent, client, _ = service
+    agent, client, wire = service
+    asked = compose_pb2.AboutRequest(scope=SCOPE, name="x", max_tokens=-1)
+    assert (await refused(wire.composing.About(asked)))[1].startswith("max_tokens must")
     await agent.remember("Vienna", kind="fact", key="Caroline's city", valid_from="2020-01-01")
     await agent.remember("Paris", kind="fact", key="Caroline's city", valid_from="2024-01-01")
     talk = [{"role": "user", "content": "Caroline told me that the warehouse opens at seven"}]
