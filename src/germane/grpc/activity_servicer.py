@@ -80,7 +80,7 @@ def _new_event(wire: pb.NewEvent, index: int) -> NewEvent:
             type=wire.type,
             content=content,
             outcome=wire.outcome,
-            task=wire.task_id or None,
+            task=wire.task_id if wire.HasField("task_id") else None,
             at=set_moment(wire, "at"),
             id=wire.event_id or None,
             sensitivity=cast("Sensitivity", wire.sensitivity or "private"),

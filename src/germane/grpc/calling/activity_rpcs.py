@@ -143,7 +143,7 @@ def _new_event(one: Any, index: int, zone: str) -> pb.NewEvent:
         type=one.type,
         content=content,
         outcome=one.outcome,
-        task_id=one.task or "",
+        task_id=one.task,
         at=None if one.at is None else time_to_wire("at", one.at, zone),
         event_id=one.id or "",
         sensitivity=one.sensitivity,

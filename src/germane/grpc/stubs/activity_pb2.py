@@ -28,7 +28,7 @@ from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!germane/context/v1/activity.proto\x12\x12germane.context.v1\x1a\x1egermane/context/v1/graph.proto\x1a\x1fgermane/context/v1/memory.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfa\x02\n\x0bStoredEvent\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0f\n\x07user_id\x18\x04 \x01(\t\x12\x10\n\x08position\x18\x05 \x01(\x05\x12\x0c\n\x04text\x18\x06 \x01(\t\x12\x0c\n\x04role\x18\x07 \x01(\t\x12\x0c\n\x04name\x18\x08 \x01(\t\x12\x10\n\x08\x65vent_id\x18\t \x01(\t\x12\x0f\n\x07outcome\x18\n \x01(\t\x12\x0f\n\x07task_id\x18\x0b \x01(\t\x12\x13\n\x0bsensitivity\x18\x0c \x01(\t\x12.\n\ncreated_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0brecorded_at\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nwhole_size\x18\x0f \x01(\x03\x12\x32\n\nprovenance\x18\x10 \x01(\x0b\x32\x1e.germane.context.v1.Provenance\"\xdd\x01\n\x08NewEvent\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\'\n\x07\x63ontent\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value\x12\x0f\n\x07outcome\x18\x03 \x01(\t\x12\x0f\n\x07task_id\x18\x04 \x01(\t\x12&\n\x02\x61t\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x65vent_id\x18\x06 \x01(\t\x12\x13\n\x0bsensitivity\x18\x07 \x01(\t\x12)\n\x08metadata\x18\x08 \x01(\x0b\x32\x17.google.protobuf.Struct\"2\n\x0e\x45xtractorFault\x12\x11\n\textractor\x18\x01 \x01(\t\x12\r\n\x05\x65rror\x18\x02 \x01(\t\"\x87\x02\n\rRecordedEvent\x12.\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1f.germane.context.v1.StoredEvent\x12,\n\x08\x65ntities\x18\x02 \x03(\x0b\x32\x1a.germane.context.v1.Entity\x12/\n\trelations\x18\x03 \x03(\x0b\x32\x1c.germane.context.v1.Relation\x12\x10\n\x08patterns\x18\x04 \x03(\t\x12\r\n\x05\x61\x64\x64\x65\x64\x18\x05 \x01(\x08\x12\x32\n\x06\x66\x61ults\x18\x06 \x03(\x0b\x32\".germane.context.v1.ExtractorFault\x12\x12\n\nrefused_by\x18\x07 \x01(\t\"\x94\x01\n\x13RecordEventsRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12,\n\x06\x65vents\x18\x03 \x03(\x0b\x32\x1c.germane.context.v1.NewEvent\x12\x11\n\tarchetype\x18\x04 \x01(\t\"I\n\x14RecordEventsResponse\x12\x31\n\x06\x65vents\x18\x01 \x03(\x0b\x32!.germane.context.v1.RecordedEvent\"\xee\x01\n\x11ListEventsRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\r\n\x05types\x18\x03 \x03(\t\x12\x0f\n\x07task_id\x18\x04 \x01(\t\x12)\n\x05since\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tpage_size\x18\x07 \x01(\x05\x12\x12\n\npage_token\x18\x08 \x01(\t\"^\n\x12ListEventsResponse\x12/\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1f.germane.context.v1.StoredEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x87\x01\n\x15ListHighlightsRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x10\n\x08sessions\x18\x02 \x01(\x05\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0f\n\x07task_id\x18\x04 \x01(\t\x12\r\n\x05limit\x18\x05 \x01(\x05\"I\n\x16ListHighlightsResponse\x12/\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1f.germane.context.v1.StoredEvent2\xba\x02\n\x0f\x41\x63tivityService\x12\x61\n\x0cRecordEvents\x12\'.germane.context.v1.RecordEventsRequest\x1a(.germane.context.v1.RecordEventsResponse\x12[\n\nListEvents\x12%.germane.context.v1.ListEventsRequest\x1a&.germane.context.v1.ListEventsResponse\x12g\n\x0eListHighlights\x12).germane.context.v1.ListHighlightsRequest\x1a*.germane.context.v1.ListHighlightsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!germane/context/v1/activity.proto\x12\x12germane.context.v1\x1a\x1egermane/context/v1/graph.proto\x1a\x1fgermane/context/v1/memory.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfa\x02\n\x0bStoredEvent\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0f\n\x07user_id\x18\x04 \x01(\t\x12\x10\n\x08position\x18\x05 \x01(\x05\x12\x0c\n\x04text\x18\x06 \x01(\t\x12\x0c\n\x04role\x18\x07 \x01(\t\x12\x0c\n\x04name\x18\x08 \x01(\t\x12\x10\n\x08\x65vent_id\x18\t \x01(\t\x12\x0f\n\x07outcome\x18\n \x01(\t\x12\x0f\n\x07task_id\x18\x0b \x01(\t\x12\x13\n\x0bsensitivity\x18\x0c \x01(\t\x12.\n\ncreated_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0brecorded_at\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nwhole_size\x18\x0f \x01(\x03\x12\x32\n\nprovenance\x18\x10 \x01(\x0b\x32\x1e.germane.context.v1.Provenance\"\xee\x01\n\x08NewEvent\x12\x0c\n\x04type\x18\x01 \x01(\t\x12\'\n\x07\x63ontent\x18\x02 \x01(\x0b\x32\x16.google.protobuf.Value\x12\x0f\n\x07outcome\x18\x03 \x01(\t\x12\x14\n\x07task_id\x18\x04 \x01(\tH\x00\x88\x01\x01\x12&\n\x02\x61t\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x65vent_id\x18\x06 \x01(\t\x12\x13\n\x0bsensitivity\x18\x07 \x01(\t\x12)\n\x08metadata\x18\x08 \x01(\x0b\x32\x17.google.protobuf.StructB\n\n\x08_task_id\"2\n\x0e\x45xtractorFault\x12\x11\n\textractor\x18\x01 \x01(\t\x12\r\n\x05\x65rror\x18\x02 \x01(\t\"\x87\x02\n\rRecordedEvent\x12.\n\x05\x65vent\x18\x01 \x01(\x0b\x32\x1f.germane.context.v1.StoredEvent\x12,\n\x08\x65ntities\x18\x02 \x03(\x0b\x32\x1a.germane.context.v1.Entity\x12/\n\trelations\x18\x03 \x03(\x0b\x32\x1c.germane.context.v1.Relation\x12\x10\n\x08patterns\x18\x04 \x03(\t\x12\r\n\x05\x61\x64\x64\x65\x64\x18\x05 \x01(\x08\x12\x32\n\x06\x66\x61ults\x18\x06 \x03(\x0b\x32\".germane.context.v1.ExtractorFault\x12\x12\n\nrefused_by\x18\x07 \x01(\t\"\x94\x01\n\x13RecordEventsRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12,\n\x06\x65vents\x18\x03 \x03(\x0b\x32\x1c.germane.context.v1.NewEvent\x12\x11\n\tarchetype\x18\x04 \x01(\t\"I\n\x14RecordEventsResponse\x12\x31\n\x06\x65vents\x18\x01 \x03(\x0b\x32!.germane.context.v1.RecordedEvent\"\xee\x01\n\x11ListEventsRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\r\n\x05types\x18\x03 \x03(\t\x12\x0f\n\x07task_id\x18\x04 \x01(\t\x12)\n\x05since\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tpage_size\x18\x07 \x01(\x05\x12\x12\n\npage_token\x18\x08 \x01(\t\"^\n\x12ListEventsResponse\x12/\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1f.germane.context.v1.StoredEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x87\x01\n\x15ListHighlightsRequest\x12(\n\x05scope\x18\x01 \x01(\x0b\x32\x19.germane.context.v1.Scope\x12\x10\n\x08sessions\x18\x02 \x01(\x05\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0f\n\x07task_id\x18\x04 \x01(\t\x12\r\n\x05limit\x18\x05 \x01(\x05\"I\n\x16ListHighlightsResponse\x12/\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1f.germane.context.v1.StoredEvent2\xba\x02\n\x0f\x41\x63tivityService\x12\x61\n\x0cRecordEvents\x12\'.germane.context.v1.RecordEventsRequest\x1a(.germane.context.v1.RecordEventsResponse\x12[\n\nListEvents\x12%.germane.context.v1.ListEventsRequest\x1a&.germane.context.v1.ListEventsResponse\x12g\n\x0eListHighlights\x12).germane.context.v1.ListHighlightsRequest\x1a*.germane.context.v1.ListHighlightsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,23 +38,23 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_STOREDEVENT']._serialized_start=186
   _globals['_STOREDEVENT']._serialized_end=564
   _globals['_NEWEVENT']._serialized_start=567
-  _globals['_NEWEVENT']._serialized_end=788
-  _globals['_EXTRACTORFAULT']._serialized_start=790
-  _globals['_EXTRACTORFAULT']._serialized_end=840
-  _globals['_RECORDEDEVENT']._serialized_start=843
-  _globals['_RECORDEDEVENT']._serialized_end=1106
-  _globals['_RECORDEVENTSREQUEST']._serialized_start=1109
-  _globals['_RECORDEVENTSREQUEST']._serialized_end=1257
-  _globals['_RECORDEVENTSRESPONSE']._serialized_start=1259
-  _globals['_RECORDEVENTSRESPONSE']._serialized_end=1332
-  _globals['_LISTEVENTSREQUEST']._serialized_start=1335
-  _globals['_LISTEVENTSREQUEST']._serialized_end=1573
-  _globals['_LISTEVENTSRESPONSE']._serialized_start=1575
-  _globals['_LISTEVENTSRESPONSE']._serialized_end=1669
-  _globals['_LISTHIGHLIGHTSREQUEST']._serialized_start=1672
-  _globals['_LISTHIGHLIGHTSREQUEST']._serialized_end=1807
-  _globals['_LISTHIGHLIGHTSRESPONSE']._serialized_start=1809
-  _globals['_LISTHIGHLIGHTSRESPONSE']._serialized_end=1882
-  _globals['_ACTIVITYSERVICE']._serialized_start=1885
-  _globals['_ACTIVITYSERVICE']._serialized_end=2199
+  _globals['_NEWEVENT']._serialized_end=805
+  _globals['_EXTRACTORFAULT']._serialized_start=807
+  _globals['_EXTRACTORFAULT']._serialized_end=857
+  _globals['_RECORDEDEVENT']._serialized_start=860
+  _globals['_RECORDEDEVENT']._serialized_end=1123
+  _globals['_RECORDEVENTSREQUEST']._serialized_start=1126
+  _globals['_RECORDEVENTSREQUEST']._serialized_end=1274
+  _globals['_RECORDEVENTSRESPONSE']._serialized_start=1276
+  _globals['_RECORDEVENTSRESPONSE']._serialized_end=1349
+  _globals['_LISTEVENTSREQUEST']._serialized_start=1352
+  _globals['_LISTEVENTSREQUEST']._serialized_end=1590
+  _globals['_LISTEVENTSRESPONSE']._serialized_start=1592
+  _globals['_LISTEVENTSRESPONSE']._serialized_end=1686
+  _globals['_LISTHIGHLIGHTSREQUEST']._serialized_start=1689
+  _globals['_LISTHIGHLIGHTSREQUEST']._serialized_end=1824
+  _globals['_LISTHIGHLIGHTSRESPONSE']._serialized_start=1826
+  _globals['_LISTHIGHLIGHTSRESPONSE']._serialized_end=1899
+  _globals['_ACTIVITYSERVICE']._serialized_start=1902
+  _globals['_ACTIVITYSERVICE']._serialized_end=2216
 # @@protoc_insertion_point(module_scope)

@@ -129,7 +129,7 @@ class NewEvent(_message.Message):
     outcome: _builtins.str
     """What became of it, such as success or failure."""
     task_id: _builtins.str
-    """The id of the task that it belongs to."""
+    """The id of the task that it belongs to; not set: the caller names none."""
     event_id: _builtins.str
     """The caller's own id of it within the session."""
     sensitivity: _builtins.str
@@ -152,17 +152,19 @@ class NewEvent(_message.Message):
         type: _builtins.str = ...,
         content: _struct_pb2.Value | None = ...,
         outcome: _builtins.str = ...,
-        task_id: _builtins.str = ...,
+        task_id: _builtins.str | None = ...,
         at: _timestamp_pb2.Timestamp | None = ...,
         event_id: _builtins.str = ...,
         sensitivity: _builtins.str = ...,
         metadata: _struct_pb2.Struct | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "content", b"content", "metadata", b"metadata"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_task_id", b"_task_id", "at", b"at", "content", b"content", "metadata", b"metadata", "task_id", b"task_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "content", b"content", "event_id", b"event_id", "metadata", b"metadata", "outcome", b"outcome", "sensitivity", b"sensitivity", "task_id", b"task_id", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_task_id", b"_task_id", "at", b"at", "content", b"content", "event_id", b"event_id", "metadata", b"metadata", "outcome", b"outcome", "sensitivity", b"sensitivity", "task_id", b"task_id", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__task_id: _TypeAlias = _typing.Literal["task_id"]  # noqa: Y015
+    _WhichOneofArgType__task_id: _TypeAlias = _typing.Literal["_task_id", b"_task_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__task_id) -> _WhichOneofReturnType__task_id | None: ...
 
 Global___NewEvent: _TypeAlias = NewEvent  # noqa: Y015
 
