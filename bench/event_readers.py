@@ -11,8 +11,9 @@ from germane.archetypes.builtin import EXTRACTORS
 from germane.archetypes.reading import lines_of
 from germane.events.appending import Origin
 from germane.events.event import FIRST_TYPED, Event
-from germane.events.new_event import NewEvent, prepared_event
+from germane.events.new_event import NewEvent
 from germane.events.outcome import failed, succeeded
+from germane.events.prepared_event import prepared_event
 from germane.events.prepared_message import clean
 from germane.events.wording import action_of, path_of, wording
 from germane.types.scope import Scope
@@ -48,7 +49,7 @@ EVENT_READERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
         "archetypes.builtin execute": lambda text: _extracted(text, "shell_exec"),
         "archetypes.builtin error": lambda text: _extracted(text, "error"),
         "archetypes.builtin test": lambda text: _extracted(text, "test"),
-        "events.new_event.prepared_event": lambda text: prepared_event(
+        "events.prepared_event.prepared_event": lambda text: prepared_event(
             NewEvent(type="note", content={"a": text, "password": text}, outcome=clean(text[:200])), _ORIGIN, now=_NOW
         ),
         "events.outcome.failed": failed,

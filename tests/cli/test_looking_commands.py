@@ -313,6 +313,8 @@ def test_stats_count_what_isnt_a_memory_too(run: Run) -> None:
     run("entity", "relate", "Ada", "knows", "Paul")
     run("task", "push", "Ship it")
     counted = [line.split() for line in run("stats").splitlines()]
-    assert [
-        one for one in counted if one[0] in ("entities", "relations", "tasks")
-    ] == [["entities", "2"], ["relations", "1"], ["tasks", "1"]]
+    assert [one for one in counted if one[0] in ("entities", "relations", "tasks")] == [
+        ["entities", "2"],
+        ["relations", "1"],
+        ["tasks", "1"],
+    ]

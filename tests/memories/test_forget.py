@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput
-from germane.memories.forget import Receipt, forget
+from germane.memories.forget import forget
 from germane.memories.operations import Forget, ForgetOwner, Select, Selection
+from germane.memories.receipt import Receipt
 from germane.memories.remember import new_memory, remember
 from germane.types.plan import Read, replay
 from germane.types.scope import Scope

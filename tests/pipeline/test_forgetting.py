@@ -13,7 +13,7 @@ import pytest
 
 from germane import Agent, Germane
 from germane.memories.directive import Directive
-from germane.memories.forget import Receipt
+from germane.memories.receipt import Receipt
 from germane.stores.sqlite import erasure, store
 from germane.stores.sqlite.directives import directive_now
 from germane.stores.sqlite.scoped_store import SqliteScopedStore

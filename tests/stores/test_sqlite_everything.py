@@ -9,8 +9,9 @@ import pytest
 
 from germane.clock import Clock
 from germane.events.operations import PutEvent
-from germane.memories.forget import Receipt, forget
+from germane.memories.forget import forget
 from germane.memories.operations import CountRetrievals, Forget, ForgetOwner, PutMemory, Select, SetDirective
+from germane.memories.receipt import Receipt
 from germane.store import ScopedStore
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.testing.hashed import Hashed

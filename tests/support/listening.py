@@ -18,14 +18,19 @@ from germane.grpc.handover.worker_loads import WorkerPlace
 from germane.grpc.org_slots import Limits
 from germane.grpc.server import GrpcServer
 from germane.grpc.stubs import (
+    activity_pb2_grpc,
     block_pb2_grpc,
     build_pb2_grpc,
+    compose_pb2_grpc,
     context_pb2,
     context_pb2_grpc,
+    document_pb2_grpc,
+    graph_pb2_grpc,
     ibex_pb2,
     ibex_pb2_grpc,
     memory_pb2,
     memory_pb2_grpc,
+    task_pb2_grpc,
 )
 from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings
@@ -45,6 +50,11 @@ class Wire:
         self.memories = memory_pb2_grpc.MemoryServiceStub(channel)
         self.events = memory_pb2_grpc.EventServiceStub(channel)
         self.blocks = block_pb2_grpc.BlockServiceStub(channel)
+        self.activity = activity_pb2_grpc.ActivityServiceStub(channel)
+        self.documents = document_pb2_grpc.DocumentServiceStub(channel)
+        self.composing = compose_pb2_grpc.ComposeServiceStub(channel)
+        self.tasks = task_pb2_grpc.TaskServiceStub(channel)
+        self.graph = graph_pb2_grpc.GraphServiceStub(channel)
         self.building = build_pb2_grpc.BuildServiceStub(channel)
         self.directives = memory_pb2_grpc.DirectiveServiceStub(channel)
 

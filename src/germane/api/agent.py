@@ -34,8 +34,8 @@ from germane.events.event import Recorded
 from germane.memories.checks import check_provenance
 from germane.memories.directive import set_directive
 from germane.memories.feedback import feedback
-from germane.memories.forget import Receipt
 from germane.memories.memory import Memory
+from germane.memories.receipt import Receipt
 from germane.memories.remember import new_memory, remember
 from germane.pipeline.format.nonce import nonce
 from germane.types.candidate import Provenance, Scored

@@ -36,7 +36,8 @@ from germane.blocks.sharing import share_block, unshare_block
 from germane.blocks.undo import redo_edit, undo_edit
 from germane.blocks.version import Version
 from germane.errors import InvalidInput, NotFound, StoreCorrupt
-from germane.memories.forget import Receipt, forget, left_of
+from germane.memories.forget import forget, left_of
+from germane.memories.receipt import Receipt
 from germane.types.limits import BLOCK_TEXT, COUNT, ID, PAGE, REMARK, shown
 from germane.types.limits import text as string
 from germane.types.plan import Plan

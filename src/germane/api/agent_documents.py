@@ -24,7 +24,8 @@ from germane.documents.document import (
 )
 from germane.errors import Conflict, InvalidInput, MissingExtra, NotFound
 from germane.events.event import DOCUMENT
-from germane.memories.forget import Receipt, forget, left_of
+from germane.memories.forget import forget, left_of
+from germane.memories.receipt import Receipt
 from germane.types.candidate import Sensitivity
 from germane.types.limits import DOCUMENT_SOURCE, DOCUMENT_TEXT, ID, LABEL, NAME, REMARK, shown
 from germane.types.limits import text as string
@@ -56,6 +57,7 @@ class Documents:
         path: str | os.PathLike[str] | None = None,
         *,
         text: str | None = None,
+        data: bytes | None = None,
         source: str | None = None,
         title: str | None = None,
         media_type: str | None = None,
@@ -64,7 +66,8 @@ class Documents:
         dry_run: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Ingested:
-        """Stores the passages of a document: of the file at `path`, or of a `text` with a `source`. Idempotent by content: the
+        """Stores the passages of a document: of the file at `path`, or of a `text`, or the `data` of a
+        file, with a `source`. Idempotent by content: the
         same document again adds nothing; of a changed one, passages that stay keep their ids, and those that are gone are
         forgotten. `source` names the document (default: the file's whole path), `title` is shown (default: the file's name).
         `media_type` is text/markdown, text/html, text/x-code, text/x-log, text/csv, text/plain or application/pdf (default: by
@@ -72,18 +75,21 @@ class Documents:
         be done. `progress` is called with hundredths done and 100. Secrets are treated as in messages. Raises `InvalidInput`
         for what can't be read, `MissingExtra` for a PDF without pypdf, and `Conflict`."""
         flags(agent_wide=agent_wide, dry_run=dry_run)
-        if (path is None) == (text is None):
-            raise InvalidInput("give either a path, or a text with its source")
+        if sum(one is not None for one in (path, text, data)) != 1:
+            raise InvalidInput("give either a path, or a text or data with its source")
         optional("title", title, LABEL)
         optional("media_type", media_type, NAME)
-        if text is not None:
+        if path is None:
             if source is None:
-                raise InvalidInput("source must name the text: it is found and replaced by it")
-            data = string("text", text, DOCUMENT_TEXT, valid=False).encode("utf-8", "replace")
+                raise InvalidInput("source must name the text or the data: it is found and replaced by it")
+            if text is not None:
+                data = string("text", text, DOCUMENT_TEXT, valid=False).encode("utf-8", "replace")
+            if not isinstance(data, bytes):
+                raise InvalidInput(f"data must be bytes, not {type(data).__name__}")
             given = GivenDocument(data=data, source=source, title=title or source, name=source, sensitivity=_level(sensitivity))
             given = replace(given, media_type=media_type)
             return await self._ingest(given, agent_wide, dry_run, progress)
-        file = Path(os.fspath(path or ""))
+        file = Path(os.fspath(path))
         try:
             return await self._file(
                 file,

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
-from germane.api.arguments import number, optional
+from germane.api.arguments import flags, number, optional
 from germane.api.contents import page_arguments
 from germane.api.event_hooks import admitted, told
 from germane.api.recording import origin_of
@@ -20,7 +20,8 @@ from germane.archetypes.recorded_event import RecordedEvent
 from germane.errors import InvalidInput
 from germane.events.appending import Origin
 from germane.events.event import Event, EventPage
-from germane.events.new_event import NewEvent, prepared_event
+from germane.events.new_event import NewEvent
+from germane.events.prepared_event import prepared_event
 from germane.types.candidate import LONG, Sensitivity
 from germane.types.extent import Extent, bounded
 from germane.types.limits import CHARACTERS, EVENT_TYPE, EVENTS, ID, NAMES, PAGE, entries, within
@@ -111,12 +112,15 @@ class EventLog:
         until: datetime | None = None,
         limit: int = 50,
         cursor: str | None = None,
+        whole: bool = True,
     ) -> EventPage:
         """Returns a page of `limit` (1 to 1,000) events, the latest by their time first, of one session or all, of these
-        `types`, of one `task`; its `cursor` asks for the next page. Messages aren't among them. Raises `InvalidInput`."""
+        `types`, of one `task`; its `cursor` asks for the next page. Messages aren't among them.
+        Without `whole`, long texts are cut to their beginning. Raises `InvalidInput`."""
         page_arguments(limit, cursor)
+        flags(whole=whole)
         page = await self._store.events.page(
-            _filters(session, types, task, since, until), limit=limit, cursor=cursor, typed=True
+            _filters(session, types, task, since, until), limit=limit, cursor=cursor, whole=whole, typed=True
         )
         return EventPage(events=page.messages, cursor=page.cursor)
 

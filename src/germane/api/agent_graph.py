@@ -19,7 +19,8 @@ from germane.graph.relation import Neighbourhood, Relation, Step
 from germane.graph.said import MAX_ALIASES, MAX_PROPERTIES, Said
 from germane.graph.traverse import MAX_DEPTH
 from germane.memories.checks import ends_after, json_value, label, moment, share
-from germane.memories.forget import Receipt, forget, left_of
+from germane.memories.forget import forget, left_of
+from germane.memories.receipt import Receipt
 from germane.text.analyse import analyse
 from germane.text.normal import fold
 from germane.types.candidate import Sensitivity

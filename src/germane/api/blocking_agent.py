@@ -28,10 +28,10 @@ from germane.api.restore import Line, Restored
 from germane.events.event import Event, Recorded
 from germane.events.reader import MessagePage, SessionPage
 from germane.memories.audit import Audit
-from germane.memories.forget import Receipt
 from germane.memories.link import Contradiction
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
+from germane.memories.receipt import Receipt
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort

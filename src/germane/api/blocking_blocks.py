@@ -15,7 +15,7 @@ from germane.blocks.mutation import Mutation
 from germane.blocks.schema import Schema
 from germane.blocks.share import Share
 from germane.blocks.version import Version
-from germane.memories.forget import Receipt
+from germane.memories.receipt import Receipt
 
 __all__ = ["MemoryBlocks"]
 

@@ -9,7 +9,7 @@ from germane.api import agent_documents
 from germane.api.agent_documents import FolderIngested
 from germane.api.loop_thread import Loop
 from germane.documents.document import DocumentPage, Ingested, KeptDocument
-from germane.memories.forget import Receipt
+from germane.memories.receipt import Receipt
 from germane.types.candidate import Sensitivity
 
 __all__ = ["Documents"]
@@ -29,6 +29,7 @@ class Documents:
         path: str | os.PathLike[str] | None = None,
         *,
         text: str | None = None,
+        data: bytes | None = None,
         source: str | None = None,
         title: str | None = None,
         media_type: str | None = None,
@@ -41,6 +42,7 @@ class Documents:
             self._awaited.ingest,
             path,
             text=text,
+            data=data,
             source=source,
             title=title,
             media_type=media_type,

@@ -70,10 +70,10 @@ class EventLog:
         until: datetime | None = None,
         limit: int = 50,
         cursor: str | None = None,
+        whole: bool = True,
     ) -> EventPage:
-        return self._call(
-            self._awaited.list, session, types=types, task=task, since=since, until=until, limit=limit, cursor=cursor
-        )
+        given: dict[str, Any] = {"types": types, "task": task, "since": since, "until": until, "limit": limit}
+        return self._call(self._awaited.list, session, **given, cursor=cursor, whole=whole)
 
     def highlights(
         self, sessions: int = 5, *, session: str | None = None, task: str | None = None, limit: int = 8

@@ -11,7 +11,7 @@ from germane.api.loop_thread import Loop
 from germane.graph.entity import Entity, EntityPage
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Neighbourhood, Relation, Step
-from germane.memories.forget import Receipt
+from germane.memories.receipt import Receipt
 from germane.types.candidate import Sensitivity
 from germane.types.query import Filters
 

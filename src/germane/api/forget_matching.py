@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from germane.api.arguments import flags, identifiers, optional
 from germane.api.wiring import Parts
-from germane.memories.forget import Receipt, forget, left_of
+from germane.memories.forget import forget, left_of
+from germane.memories.receipt import Receipt
 from germane.types.limits import ID, LABEL, NAME, REMARK, TAG
 from germane.types.scope import Scope
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from germane.api.agent import Agent
 from germane.api.wiring import Parts
-from germane.memories.forget import Receipt
+from germane.memories.receipt import Receipt
 from germane.types.limits import PAGE
 from germane.types.scope import Scope
 

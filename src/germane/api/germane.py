@@ -31,7 +31,7 @@ from germane.archetypes.archetypes import Archetypes
 from germane.catalog.prices import Prices
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
-from germane.memories.forget import Receipt
+from germane.memories.receipt import Receipt
 from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.status import State
 from germane.search.relevance import Relevance

@@ -13,8 +13,8 @@ from germane.archetypes.recorded_event import ExtractorFault, RecordedEvent
 from germane.errors import Conflict
 from germane.events.appending import Origin
 from germane.events.event import Event
-from germane.events.new_event import same_event
 from germane.events.operations import EventsNamed, LatestTyped, PutEvent, TypedPosition
+from germane.events.prepared_event import same_event
 from germane.tasks.stack import current_task
 from germane.types.plan import Decision, Plan, read
 

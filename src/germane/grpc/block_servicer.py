@@ -15,7 +15,7 @@ from germane.errors import InvalidInput
 from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.authentication import denied
 from germane.grpc.block_to_wire import archival_entry, block, consent_request, json_value, share, version
-from germane.grpc.call import RpcCall
+from germane.grpc.call import RpcCall, may_read
 from germane.grpc.from_wire import plain, plain_object
 from germane.grpc.memory_servicer import limit_of
 from germane.grpc.refusals import invalid
@@ -218,12 +218,12 @@ class BlockServicer:
     async def archive(self, request: pb.ArchiveRequest, call: RpcCall) -> pb.ArchiveResponse:
         blocks = self._resolver.scoped(request.scope, call).blocks
         kept = await blocks.archive(request.text, _object(request, "metadata"))
-        return pb.ArchiveResponse(entry=archival_entry(kept, readable=_may_read(call)))
+        return pb.ArchiveResponse(entry=archival_entry(kept, readable=may_read(call)))
 
     async def get_archival_entry(self, request: pb.GetArchivalEntryRequest, call: RpcCall) -> pb.GetArchivalEntryResponse:
         blocks = self._resolver.scoped(request.scope, call).blocks
         found = await blocks.entry(_named("id", request.id))
-        return pb.GetArchivalEntryResponse(entry=archival_entry(found, readable=_may_read(call)))
+        return pb.GetArchivalEntryResponse(entry=archival_entry(found, readable=may_read(call)))
 
     async def search_archive(
         self, request: pb.SearchArchiveRequest, call: RpcCall
@@ -232,7 +232,7 @@ class BlockServicer:
         if not request.query:
             raise invalid("query is missing: say what to look for")
         for found in await blocks.search_archive(request.query, limit_of("limit", request.limit, _DEFAULT_RESULTS)):
-            entry = archival_entry(found.entry, readable=_may_read(call))
+            entry = archival_entry(found.entry, readable=may_read(call))
             yield pb.SearchArchiveResponse(entry=entry, relevance=found.relevance)
 
     async def search_blocks(
@@ -253,13 +253,7 @@ class BlockServicer:
 
 
 def _block(stored: Block, call: RpcCall) -> pb.Block:
-    return block(stored, readable=_may_read(call))
-
-
-def _may_read(call: RpcCall) -> bool:
-    """Whether the key allows reading what the call is about."""
-    record = call.record
-    return call.grant is None or call.grant.allows("read", org=record.org, agent=record.agent)
+    return block(stored, readable=may_read(call))
 
 
 def _history(request: Any) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
 from germane.grpc.blocking_blocks import ClientBlocks
-from germane.grpc.calling import assemble_call, build_rpcs, looking_rpcs, rpcs
+from germane.grpc.blocking_parts import ClientDelegations, ClientDocuments, ClientEvents, ClientGraph, ClientTasks
+from germane.grpc.calling import assemble_call, build_rpcs, compose_rpcs, delegation_rpcs, looking_rpcs, rpcs
 from germane.grpc.calling.answer import Answer
 from germane.grpc.calling.assemble_call import AssembleCall, ClientScope
 from germane.grpc.calling.channel import ServerAddress, grpc
@@ -110,11 +111,41 @@ class Client(ScopedClient[grpc.Channel]):
     check = _raises(looking_rpcs.check)
     build = _raises(build_rpcs.build)
     check_tool_calls = _raises(build_rpcs.check_tool_calls)
+    about = _raises(compose_rpcs.about)
+    build_context = _raises(compose_rpcs.build_context)
+    compress = _raises(compose_rpcs.compress)
+    estimate_tokens = _raises(compose_rpcs.estimate_tokens)
+    delegate = _raises(delegation_rpcs.delegate)
 
     @property
     def blocks(self) -> ClientBlocks:
         """The memory blocks of the client's scope."""
         return ClientBlocks(self.scope, self._run)
+
+    @property
+    def events(self) -> ClientEvents:
+        """The typed events of the client's scope."""
+        return ClientEvents(self.scope, self._run)
+
+    @property
+    def documents(self) -> ClientDocuments:
+        """The documents of the client's scope."""
+        return ClientDocuments(self.scope, self._run)
+
+    @property
+    def tasks(self) -> ClientTasks:
+        """The task stacks of the client's scope."""
+        return ClientTasks(self.scope, self._run)
+
+    @property
+    def delegations(self) -> ClientDelegations:
+        """The tasks that were given to other agents."""
+        return ClientDelegations(self.scope, self._run)
+
+    @property
+    def graph(self) -> ClientGraph:
+        """The entities, relations and patterns of the client's scope."""
+        return ClientGraph(self.scope, self._run)
 
     def _assemble(self, call: AssembleCall) -> Answer:
         try:

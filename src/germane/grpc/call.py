@@ -10,7 +10,7 @@ from germane.access.grant import Grant
 from germane.access.key import Right
 from germane.types.context import Metadata
 
-__all__ = ["RESERVE", "RpcCall", "RpcObserver", "RpcRecord", "UnobservedRpc"]
+__all__ = ["RESERVE", "RpcCall", "RpcObserver", "RpcRecord", "UnobservedRpc", "may_read"]
 
 RESERVE = 0.008
 """Seconds before the caller's own deadline at which the answer must be ready, because it still has to travel (ENGINE-2)."""
@@ -73,3 +73,8 @@ class RpcCall:
         whichever is earlier."""
         own = self.arrived + seconds
         return own if self.ends is None else min(own, self.ends - RESERVE)
+
+
+def may_read(call: RpcCall) -> bool:
+    """Whether the caller's key allows reading what the call is about, once its org and agent are authorised."""
+    return call.grant is None or call.grant.allows("read", org=call.record.org, agent=call.record.agent)

@@ -20,7 +20,20 @@ from germane.types.candidate import Sensitivity
 from germane.types.limits import FIELD_VALUES, NAMES, within
 from germane.types.query import Filters
 
-__all__ = ["WireMessage", "fields", "filters", "json_list", "message", "moment", "plain", "plain_object"]
+__all__ = [
+    "WireMessage",
+    "fields",
+    "filters",
+    "json_list",
+    "message",
+    "moment",
+    "plain",
+    "plain_object",
+    "required",
+    "set_filters",
+    "set_moment",
+    "set_object",
+]
 
 _FIELD_NAME = re.compile(r"[a-z][a-z_]{0,31}")
 _MAX_EXACT_INTEGER = 2**53
@@ -104,6 +117,28 @@ def plain_object(wire: Struct, where: str) -> dict[str, Any]:
     """Returns an object as plain JSON; see `plain`."""
     read: dict[str, Any] = _FieldReader(where).read(Value(struct_value=wire))
     return read
+
+
+def required(field: str, value: str) -> str:
+    """Returns a text that isn't empty. Raises `Refused`, naming the field."""
+    if not value:
+        raise invalid(f"{field} is missing")
+    return value
+
+
+def set_moment(request: Any, field: str) -> datetime | None:
+    """Returns the time in a field, None where it isn't set. Raises `Refused`."""
+    return moment(getattr(request, field), field) if request.HasField(field) else None
+
+
+def set_object(request: Any, field: str) -> dict[str, Any] | None:
+    """Returns the object in a field as plain JSON, None where it isn't set. Raises as `plain` does."""
+    return plain_object(getattr(request, field), field) if request.HasField(field) else None
+
+
+def set_filters(request: Any) -> Filters | None:
+    """Returns the filters of a request, None where they aren't set. Raises as `filters` does."""
+    return filters(request.filters) if request.HasField("filters") else None
 
 
 class _FieldReader:

@@ -126,6 +126,8 @@ class MemoryServicer:
             waiting_for=receipt.waiting_for,
             checked=receipt.checked,
             block_ids=receipt.block_ids,
+            graph_ids=receipt.graph_ids,
+            task_ids=receipt.task_ids,
         )
 
     async def give_feedback(self, request: pb.GiveFeedbackRequest, call: RpcCall) -> pb.GiveFeedbackResponse:

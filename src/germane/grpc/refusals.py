@@ -75,7 +75,7 @@ _FIELD_NAMES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"^(org|agent|user) (?=must)", r"{where}\1_id "),
         (r"^session (?=must)", "session_id "),
         (r"^(user|session) (?=has|holds|is blank)", r"\1_id "),
-        (r"^max_tokens ", "available_tokens "),
+        (r"^max_tokens ", "{tokens} "),
         (r"^limit ", "{limit} "),
         (r"^cursor ", "page_token "),
         (r"^tools(?=\[| has)", "{options}tools_json"),
@@ -133,6 +133,7 @@ def _with_field_names(text: str, request: Message | None) -> str:
         "limit": "page_size" if "page_size" in fields else "limit",
         "fields": "fields." if "fields" in fields else "",
         "main": "text" if getattr(request, "text", "") else r"\1" if fields and "fields" not in fields else r"fields.\1",
+        "tokens": "max_tokens" if "max_tokens" in fields else "available_tokens",
         "label": "block" if "block" in fields else "label",
     }
     for pattern, said in _FIELD_NAMES:

@@ -13,6 +13,7 @@ from grpc_reflection.v1alpha import reflection
 from germane.api.germane import Germane
 from germane.clock import Clock
 from germane.errors import InvalidInput
+from germane.grpc.activity_servicer import ActivityServicer
 from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.assemble_response import GermaneResponses, IbexResponses
 from germane.grpc.assembly_servicer import AssemblyServicer
@@ -21,8 +22,11 @@ from germane.grpc.block_servicer import BlockServicer
 from germane.grpc.build_servicer import BuildServicer
 from germane.grpc.call import RpcObserver
 from germane.grpc.call_admission import Admission
+from germane.grpc.compose_servicer import ComposeServicer
 from germane.grpc.directive_servicer import DirectiveServicer
+from germane.grpc.document_servicer import DocumentServicer
 from germane.grpc.event_servicer import EventServicer
+from germane.grpc.graph_servicer import GraphServicer
 from germane.grpc.handover.hand_over import HandOver
 from germane.grpc.handover.siblings import Siblings
 from germane.grpc.handover.worker_loads import WorkerPlace
@@ -32,7 +36,19 @@ from germane.grpc.methods import Registry
 from germane.grpc.org_slots import Limits, OrgSlots
 from germane.grpc.port import bind, options
 from germane.grpc.server_interceptor import ServerInterceptor
-from germane.grpc.stubs import block_pb2, build_pb2, context_pb2, ibex_pb2, memory_pb2
+from germane.grpc.stubs import (
+    activity_pb2,
+    block_pb2,
+    build_pb2,
+    compose_pb2,
+    context_pb2,
+    document_pb2,
+    graph_pb2,
+    ibex_pb2,
+    memory_pb2,
+    task_pb2,
+)
+from germane.grpc.task_servicer import TaskServicer
 from germane.observe.traffic import Traffic
 from germane.settings.serving import ServiceSettings
 
@@ -56,6 +72,11 @@ def registry(germane: Germane, bridge: LoopBridge, clock: Clock, seconds: float,
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["DirectiveService"], DirectiveServicer(resolver), bridge)
     methods.add(block_pb2.DESCRIPTOR.services_by_name["BlockService"], BlockServicer(resolver), bridge)
     methods.add(build_pb2.DESCRIPTOR.services_by_name["BuildService"], BuildServicer(resolver), bridge)
+    methods.add(activity_pb2.DESCRIPTOR.services_by_name["ActivityService"], ActivityServicer(resolver), bridge)
+    methods.add(document_pb2.DESCRIPTOR.services_by_name["DocumentService"], DocumentServicer(resolver), bridge)
+    methods.add(compose_pb2.DESCRIPTOR.services_by_name["ComposeService"], ComposeServicer(resolver), bridge)
+    methods.add(task_pb2.DESCRIPTOR.services_by_name["TaskService"], TaskServicer(resolver), bridge)
+    methods.add(graph_pb2.DESCRIPTOR.services_by_name["GraphService"], GraphServicer(resolver), bridge)
     return methods
 
 

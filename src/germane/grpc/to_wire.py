@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
+from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from germane.events.event import Event, Session
 from germane.grpc.stubs import context_pb2, ibex_pb2, memory_pb2
 from germane.memories.memory import Memory
+from germane.memories.receipt import Receipt
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Metadata
 from germane.types.inventory import AgentSummary, Stats, UserSummary
@@ -22,7 +25,10 @@ __all__ = [
     "memory",
     "message",
     "metadata",
+    "object_struct",
     "plain",
+    "provenance",
+    "receipt",
     "search_result",
     "session",
     "stamp",
@@ -53,7 +59,7 @@ def memory(stored: Memory) -> memory_pb2.Memory:
         helpful=stored.helpful,
         harmful=stored.harmful,
         retrieval_count=stored.retrieval_count,
-        provenance=_provenance(stored.provenance),
+        provenance=provenance(stored.provenance),
         derived_from=stored.derived_from,
         stale_since=stamp(stored.stale_since),
         near_duplicates=stored.near_duplicates,
@@ -79,7 +85,7 @@ def message(stored: Event) -> memory_pb2.StoredMessage:
         created_at=stamp(stored.created_at),
         recorded_at=stamp(stored.recorded_at),
         whole_size=0 if stored.passage is None else stored.passage.size,
-        provenance=_provenance(stored.provenance),
+        provenance=provenance(stored.provenance),
     )
 
 
@@ -204,7 +210,7 @@ def text(value: str) -> str:
     return value
 
 
-def _provenance(origin: Provenance) -> memory_pb2.Provenance:
+def provenance(origin: Provenance) -> memory_pb2.Provenance:
     wire = memory_pb2.Provenance(
         source_kind=origin.source_kind,
         channel=text(origin.channel or ""),
@@ -216,6 +222,27 @@ def _provenance(origin: Provenance) -> memory_pb2.Provenance:
     if origin.metadata:
         wire.metadata.update(plain(dict(origin.metadata)))
     return wire
+
+
+def receipt(forgotten: Receipt) -> memory_pb2.ForgetReceipt:
+    return memory_pb2.ForgetReceipt(
+        memory_ids=forgotten.memory_ids,
+        event_ids=forgotten.event_ids,
+        block_ids=forgotten.block_ids,
+        graph_ids=forgotten.graph_ids,
+        task_ids=forgotten.task_ids,
+        dry_run=forgotten.dry_run,
+        scrubbed=forgotten.scrubbed,
+        waiting_for=forgotten.waiting_for,
+        checked=forgotten.checked,
+    )
+
+
+def object_struct(value: Mapping[str, Any]) -> Struct:
+    """Returns a JSON object as a struct."""
+    made = Struct()
+    made.update(plain(dict(value)))
+    return made
 
 
 def stamp(value: datetime | None) -> Timestamp | None:

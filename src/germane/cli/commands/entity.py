@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from germane.api.agent import Agent
     from germane.graph.entity import Entity, EntityPage
     from germane.graph.relation import Neighbourhood, Relation, Step
-    from germane.memories.forget import Receipt
+    from germane.memories.receipt import Receipt
 
 __all__ = ["app"]
 

@@ -15,7 +15,7 @@ from germane.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from germane.api.agent import Agent
-    from germane.memories.forget import Receipt
+    from germane.memories.receipt import Receipt
 
 __all__ = ["forget"]
 

@@ -13,6 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from germane.events.event import Event, Recorded, Session
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.memories.memory import KINDS, Content, Memory, Note
+from germane.memories.receipt import Receipt
 from germane.types.candidate import PassageRange, Provenance, Sensitivity, SourceKind
 from germane.types.inventory import AgentSummary, Stats, UserSummary
 from germane.types.why import Outcome, Why
@@ -21,8 +22,11 @@ __all__ = [
     "agent_of_wire",
     "memory_of_wire",
     "message_of_wire",
+    "provenance_of_wire",
+    "receipt_of_wire",
     "recorded_of_wire",
     "session_of_wire",
+    "set_time",
     "stats_of_wire",
     "struct_of_wire",
     "thing_of_wire",
@@ -55,7 +59,7 @@ def memory_of_wire(wire: pb.Memory) -> Memory:
         helpful=wire.helpful,
         harmful=wire.harmful,
         retrieval_count=wire.retrieval_count,
-        provenance=_provenance(wire.provenance),
+        provenance=provenance_of_wire(wire.provenance),
         derived_from=tuple(wire.derived_from),
         stale_since=time_of_wire(wire.stale_since) if wire.HasField("stale_since") else None,
         near_duplicates=tuple(wire.near_duplicates),
@@ -79,7 +83,7 @@ def message_of_wire(wire: pb.StoredMessage) -> Event:
         name=wire.name,
         message_id=wire.message_id or None,
         sensitivity=cast("Sensitivity", wire.sensitivity),
-        provenance=_provenance(wire.provenance),
+        provenance=provenance_of_wire(wire.provenance),
         passage=PassageRange(0, min(shown, wire.whole_size), wire.whole_size) if wire.whole_size else None,
     )
 
@@ -165,7 +169,7 @@ def _content(wire: pb.Memory) -> Content:
     return kind(**known | {name: datetime.fromisoformat(known[name]) for name in _TIMES & known.keys()})
 
 
-def _provenance(wire: pb.Provenance) -> Provenance:
+def provenance_of_wire(wire: pb.Provenance) -> Provenance:
     return Provenance(
         source_kind=cast("SourceKind", wire.source_kind or "user"),
         channel=wire.channel or None,
@@ -174,6 +178,20 @@ def _provenance(wire: pb.Provenance) -> Provenance:
         tool_call_id=wire.tool_call_id or None,
         refs=tuple(wire.refs),
         metadata=struct_of_wire(wire.metadata),
+    )
+
+
+def receipt_of_wire(wire: pb.ForgetReceipt) -> Receipt:
+    return Receipt(
+        memory_ids=tuple(wire.memory_ids),
+        event_ids=tuple(wire.event_ids),
+        block_ids=tuple(wire.block_ids),
+        graph_ids=tuple(wire.graph_ids),
+        task_ids=tuple(wire.task_ids),
+        dry_run=wire.dry_run,
+        scrubbed=wire.scrubbed,
+        waiting_for=wire.waiting_for,
+        checked=tuple(wire.checked),
     )
 
 
@@ -198,3 +216,8 @@ def _whole(value: Any) -> Any:
 def time_of_wire(wire: Timestamp) -> datetime:
     """The time in UTC."""
     return wire.ToDatetime(UTC)
+
+
+def set_time(wire: Any, field: str) -> datetime | None:
+    """The time in a field of a message; None where it isn't set."""
+    return time_of_wire(getattr(wire, field)) if wire.HasField(field) else None

@@ -894,6 +894,8 @@ class ForgetResponse(_message.Message):
     WAITING_FOR_FIELD_NUMBER: _builtins.int
     CHECKED_FIELD_NUMBER: _builtins.int
     BLOCK_IDS_FIELD_NUMBER: _builtins.int
+    GRAPH_IDS_FIELD_NUMBER: _builtins.int
+    TASK_IDS_FIELD_NUMBER: _builtins.int
     dry_run: _builtins.bool
     """Whether this was a dry run, so that nothing is forgotten yet."""
     scrubbed: _builtins.bool
@@ -920,6 +922,14 @@ class ForgetResponse(_message.Message):
     def block_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The ids of blocks and of archival entries."""
 
+    @_builtins.property
+    def graph_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids of entities, relations and patterns."""
+
+    @_builtins.property
+    def task_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids of tasks."""
+
     def __init__(
         self,
         *,
@@ -930,14 +940,82 @@ class ForgetResponse(_message.Message):
         waiting_for: _builtins.str = ...,
         checked: _abc.Iterable[_builtins.str] | None = ...,
         block_ids: _abc.Iterable[_builtins.str] | None = ...,
+        graph_ids: _abc.Iterable[_builtins.str] | None = ...,
+        task_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["block_ids", b"block_ids", "checked", b"checked", "dry_run", b"dry_run", "event_ids", b"event_ids", "memory_ids", b"memory_ids", "scrubbed", b"scrubbed", "waiting_for", b"waiting_for"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block_ids", b"block_ids", "checked", b"checked", "dry_run", b"dry_run", "event_ids", b"event_ids", "graph_ids", b"graph_ids", "memory_ids", b"memory_ids", "scrubbed", b"scrubbed", "task_ids", b"task_ids", "waiting_for", b"waiting_for"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ForgetResponse: _TypeAlias = ForgetResponse  # noqa: Y015
+
+@_typing.final
+class ForgetReceipt(_message.Message):
+    """What was forgotten, or would be; as ForgetResponse."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_IDS_FIELD_NUMBER: _builtins.int
+    EVENT_IDS_FIELD_NUMBER: _builtins.int
+    BLOCK_IDS_FIELD_NUMBER: _builtins.int
+    GRAPH_IDS_FIELD_NUMBER: _builtins.int
+    TASK_IDS_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
+    SCRUBBED_FIELD_NUMBER: _builtins.int
+    WAITING_FOR_FIELD_NUMBER: _builtins.int
+    CHECKED_FIELD_NUMBER: _builtins.int
+    dry_run: _builtins.bool
+    """Whether this was a dry run, so that nothing is forgotten yet."""
+    scrubbed: _builtins.bool
+    """Whether no file of the store holds any of the forgotten text."""
+    waiting_for: _builtins.str
+    """What delays the removal, in words; empty when scrubbed."""
+    @_builtins.property
+    def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids of memories."""
+
+    @_builtins.property
+    def event_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids of messages, events and passages."""
+
+    @_builtins.property
+    def block_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids of blocks and of archival entries."""
+
+    @_builtins.property
+    def graph_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids of entities, relations and patterns."""
+
+    @_builtins.property
+    def task_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids of tasks."""
+
+    @_builtins.property
+    def checked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The places of the store that were searched afterwards, and hold nothing of it."""
+
+    def __init__(
+        self,
+        *,
+        memory_ids: _abc.Iterable[_builtins.str] | None = ...,
+        event_ids: _abc.Iterable[_builtins.str] | None = ...,
+        block_ids: _abc.Iterable[_builtins.str] | None = ...,
+        graph_ids: _abc.Iterable[_builtins.str] | None = ...,
+        task_ids: _abc.Iterable[_builtins.str] | None = ...,
+        dry_run: _builtins.bool = ...,
+        scrubbed: _builtins.bool = ...,
+        waiting_for: _builtins.str = ...,
+        checked: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block_ids", b"block_ids", "checked", b"checked", "dry_run", b"dry_run", "event_ids", b"event_ids", "graph_ids", b"graph_ids", "memory_ids", b"memory_ids", "scrubbed", b"scrubbed", "task_ids", b"task_ids", "waiting_for", b"waiting_for"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetReceipt: _TypeAlias = ForgetReceipt  # noqa: Y015
 
 @_typing.final
 class GiveFeedbackRequest(_message.Message):

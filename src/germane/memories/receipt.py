@@ -1,0 +1,36 @@
+"""Receipt: what was forgotten, and whether it is gone from every file (MEM-3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Receipt"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """The ids that were forgotten or, after a dry run, that would be. Forgetting the same again returns a receipt without ids.
+
+    After forgetting, the store is searched for what is left: `checked` are the places in which nothing of it was found.
+
+    Forgotten text is never found again, whatever `scrubbed` says. `scrubbed` is True where nothing of it, nor of anything that
+    was forgotten before, is left in any file of the store (the database and its log). It is False while something delays
+    that, which `waiting_for` names in words; the scrubbing is completed as soon as that ends, by this process, by another one
+    or after a restart. Forgetting the same again retries and reports the state then. After a dry run the two are False and ''.
+    """
+
+    memory_ids: tuple[str, ...] = ()
+    event_ids: tuple[str, ...] = ()
+    block_ids: tuple[str, ...] = ()
+    """Ids of blocks and of archival entries."""
+    graph_ids: tuple[str, ...] = ()
+    """Ids of entities, relations and patterns: also of those that nothing but the other things mentioned."""
+    task_ids: tuple[str, ...] = ()
+    dry_run: bool = False
+    scrubbed: bool = False
+    waiting_for: str = ""
+    checked: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        kept = len(self.memory_ids) + len(self.event_ids) + len(self.block_ids)
+        return kept + len(self.graph_ids) + len(self.task_ids)
