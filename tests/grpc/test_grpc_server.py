@@ -29,12 +29,17 @@ from support.listening import SCOPE, Wire, asked, listening, opened, refused
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 SERVICES = {
+    "germane.context.v1.ActivityService",
     "germane.context.v1.BlockService",
     "germane.context.v1.BuildService",
+    "germane.context.v1.ComposeService",
     "germane.context.v1.ContextAssemblyService",
     "germane.context.v1.DirectiveService",
+    "germane.context.v1.DocumentService",
     "germane.context.v1.EventService",
+    "germane.context.v1.GraphService",
     "germane.context.v1.MemoryService",
+    "germane.context.v1.TaskService",
     "grpc.health.v1.Health",
     "grpc.reflection.v1alpha.ServerReflection",
     "ibex.context.v1.ContextAssemblyService",

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from germane.events.event import Event
 from germane.memories.memory import Fact, Memory
-from germane.pipeline.gather.about_graph import NamedEntities, mentions_of, relations_of
+from germane.pipeline.gather.about_graph import EntitiesOfName, mentions_of, relations_of
 from germane.pipeline.gather.candidates import from_event, from_memory
 from germane.pipeline.gather.source import Skipped
 from germane.search.hit import Found
@@ -37,7 +37,7 @@ class AboutSource:
     entities' own; those that ended, with their dates, in the category `earlier`; and the messages that name or mention one,
     or were said by one."""
 
-    def __init__(self, store: ScopedStore, named: NamedEntities) -> None:
+    def __init__(self, store: ScopedStore, named: EntitiesOfName) -> None:
         self._store, self._named, self._names = store, named, named.folded
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:

@@ -16,7 +16,7 @@ from germane.text.normal import fold
 from germane.types.candidate import Candidate
 from germane.types.query import Filters, Query
 
-__all__ = ["NamedEntities", "entities_named", "like_names", "mentions_of", "relations_of"]
+__all__ = ["EntitiesOfName", "entities_named", "like_names", "mentions_of", "relations_of"]
 
 _MAX_ENTITIES, _MAX_NAMES, _MAX_RELATIONS = 8, 16, 100
 """Entities of one name, names of all of them that are looked for, and relations of one entity, the heaviest."""
@@ -27,7 +27,7 @@ _MAX_LIKE, _BEGINNING = 100, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamedEntities:
+class EntitiesOfName:
     """The entities that one name stands for, and all their names as they are written, the one asked about first."""
 
     entities: tuple[Entity, ...] = ()
@@ -38,7 +38,7 @@ class NamedEntities:
         return tuple(dict.fromkeys(" ".join(fold(name).split()) for name in self.names))
 
 
-async def entities_named(store: ScopedStore, name: str, filters: Filters) -> NamedEntities:
+async def entities_named(store: ScopedStore, name: str, filters: Filters) -> EntitiesOfName:
     """Returns the entities that have this name or alias; where there are none, the one entity that it is the short form of. A
     short form of several stands for none of them."""
     key = name_key(name)
@@ -47,7 +47,7 @@ async def entities_named(store: ScopedStore, name: str, filters: Filters) -> Nam
         found = await store.graph.named([f"{SHORT}{key}"], filters=filters, limit=2)
         found = found if len(found) == 1 else ()
     names = dict.fromkeys([name, *(one for entity in found for one in (entity.name, *entity.aliases))])
-    return NamedEntities(entities=tuple(found), names=tuple(names)[:_MAX_NAMES])
+    return EntitiesOfName(entities=tuple(found), names=tuple(names)[:_MAX_NAMES])
 
 
 async def relations_of(store: ScopedStore, entities: Sequence[Entity], query: Query, ended: str) -> list[Candidate]:
