@@ -180,5 +180,5 @@ async def test_tasks_relations_patterns_and_documents_are_answered_for(agent: Ag
     assert (await agent.why(relation.id, full)).outcome == "injected"
     assert (await agent.why(pattern.id, full)).outcome == "not_reached"
     coding = await agent.assemble(ask, model="gpt-4o", session="s", strategy="coding", deadline=None)
-    assert (await agent.why(task.id, coding)).reason == "tasks"
+    assert (await agent.why(task.id, coding)).outcome == "injected"
     assert (await agent.why("nothing", full)).outcome == "absent"

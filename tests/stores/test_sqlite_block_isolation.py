@@ -31,6 +31,7 @@ class BlockIsolation(RuleBasedStateMachine):
         super().__init__()
         self.runner = asyncio.Runner()
         self.store = self.run(self.opened())
+        self.made = 0
         self.blocks: dict[str, tuple[Scope, Permission]] = {}
         self.entries: dict[str, Scope] = {}
         self.shares: dict[tuple[str, str], Permission] = {}
@@ -51,7 +52,8 @@ class BlockIsolation(RuleBasedStateMachine):
 
     @rule(scope=scopes, permission=st.sampled_from(PERMISSIONS))
     def create(self, scope: Scope, permission: Permission) -> None:
-        label = f"canary {len(self.blocks)}"
+        self.made += 1  # a label stands once, also after others were forgotten
+        label = f"canary {self.made}"
         block = a_block(label, "canary", type="archival", user=scope.user, agent=scope.agent, permission=permission)
         self.commit(scope, PutBlock(block))
         self.blocks[block.id] = (scope, permission)
