@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from google.protobuf.struct_pb2 import Value
 
@@ -16,11 +16,11 @@ from germane.events.new_event import NewEvent
 from germane.grpc.calling.assemble_call import ClientScope, checked_text, time_to_wire
 from germane.grpc.calling.block_values import number_given, wire_struct
 from germane.grpc.calling.graph_values import entity_of_wire, relation_of_wire
-from germane.grpc.calling.plain_values import provenance_of_wire, time_of_wire
+from germane.grpc.calling.plain_values import event_of_wire
 from germane.grpc.calling.rpcs import ClientRpc, scope_to_wire
 from germane.grpc.stubs import activity_pb2 as pb
 from germane.grpc.stubs.activity_pb2_grpc import ActivityServiceStub
-from germane.types.candidate import PassageRange, Sensitivity
+from germane.types.candidate import Sensitivity
 from germane.types.limits import EVENTS, PAGE, within
 
 __all__ = ["highlights", "list_events", "record", "record_many"]
@@ -168,22 +168,4 @@ def _recorded(response: pb.RecordEventsResponse) -> tuple[RecordedEvent, ...]:
 
 def _event(wire: pb.StoredEvent) -> Event:
     """An event as `germane.Agent.events` returns it, without its content hash and the caller's own content."""
-    shown = len(wire.text.encode())
-    return Event(
-        id=wire.id,
-        type=wire.type,
-        user=wire.user_id or None,
-        session=wire.session_id,
-        position=wire.position,
-        text=wire.text,
-        created_at=time_of_wire(wire.created_at),
-        recorded_at=time_of_wire(wire.recorded_at),
-        role=wire.role,
-        name=wire.name,
-        message_id=wire.event_id or None,
-        sensitivity=cast("Sensitivity", wire.sensitivity),
-        outcome=wire.outcome,
-        task=wire.task_id or None,
-        provenance=provenance_of_wire(wire.provenance),
-        passage=PassageRange(0, min(shown, wire.whole_size), wire.whole_size) if wire.whole_size else None,
-    )
+    return event_of_wire(wire, type=wire.type, message_id=wire.event_id, outcome=wire.outcome, task=wire.task_id)

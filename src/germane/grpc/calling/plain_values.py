@@ -11,6 +11,7 @@ from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from germane.events.event import Event, Recorded, Session
+from germane.grpc.stubs import activity_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.memories.memory import KINDS, Content, Memory, Note
 from germane.memories.receipt import Receipt
@@ -20,6 +21,7 @@ from germane.types.why import Outcome, Why
 
 __all__ = [
     "agent_of_wire",
+    "event_of_wire",
     "memory_of_wire",
     "message_of_wire",
     "provenance_of_wire",
@@ -69,10 +71,17 @@ def memory_of_wire(wire: pb.Memory) -> Memory:
 
 def message_of_wire(wire: pb.StoredMessage) -> Event:
     """A recorded message as `germane.Agent.messages` returns it, without the caller's own dict."""
+    return event_of_wire(wire, type=f"{wire.role}_message", message_id=wire.message_id)
+
+
+def event_of_wire(
+    wire: pb.StoredMessage | activity_pb2.StoredEvent, *, type: str, message_id: str, outcome: str = "", task: str = ""
+) -> Event:
+    """A stored event, without its content hash and the caller's own content. A text that was cut says how long the whole is."""
     shown = len(wire.text.encode())
     return Event(
         id=wire.id,
-        type=f"{wire.role}_message",
+        type=type,
         user=wire.user_id or None,
         session=wire.session_id,
         position=wire.position,
@@ -81,8 +90,10 @@ def message_of_wire(wire: pb.StoredMessage) -> Event:
         recorded_at=time_of_wire(wire.recorded_at),
         role=wire.role,
         name=wire.name,
-        message_id=wire.message_id or None,
+        message_id=message_id or None,
         sensitivity=cast("Sensitivity", wire.sensitivity),
+        outcome=outcome,
+        task=task or None,
         provenance=provenance_of_wire(wire.provenance),
         passage=PassageRange(0, min(shown, wire.whole_size), wire.whole_size) if wire.whole_size else None,
     )

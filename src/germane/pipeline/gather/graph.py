@@ -15,6 +15,7 @@ from germane.graph.entity import Entity
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Relation
 from germane.graph.shown import entity_hash, pattern_hash, relation_hash
+from germane.graph.traverse import decayed
 from germane.pipeline.gather.mentioned import EntityLookup, known_by, lacks_what_is_filtered
 from germane.store import ScopedStore
 from germane.types.candidate import Candidate, Provenance, Sensitivity
@@ -28,8 +29,6 @@ _MENTIONED, _SALIENT = 0.3, 0.01
 """P(relevant) of an entity that the query names, and of the most salient one that it doesn't."""
 _RELATED, _APPLIES = 0.3, 0.3
 """P(relevant) of a certain relation of a mentioned entity, and of a pattern that applies and never failed."""
-_DECAY = 0.5
-"""Of a relation's score, for each step from the nearest entity that the walk began at (SCORE-4)."""
 _MENTION = 2.0
 """By what the salience of a mentioned entity is multiplied, up to 1."""
 _MAX_PROPERTIES, _MAX_VALUE = 8, 200
@@ -131,7 +130,7 @@ def from_entity(entity: Entity, query: Query, *, mentioned: bool) -> Candidate:
 def from_relation(relation: Relation, source: Entity, target: Entity, *, depth: int, likely: float) -> Candidate:
     """A candidate of a relation between these entities, `depth` steps from where the walk began. Its usefulness is weight ×
     confidence × 0.5^depth, and its prior that times `likely`."""
-    score = _part(relation.weight) * _part(relation.confidence) * _DECAY**depth
+    score = decayed(_part(relation.weight) * _part(relation.confidence), depth)
     shown = RelationText(
         source=source.name,
         type=relation.type,

@@ -24,7 +24,6 @@ from germane.types.query import Filters
 __all__ = ["forget_sessions", "injections_of", "put_injection", "withdraw"]
 
 _ALL = Filters(sensitivities=("public", "private", "sensitive"))
-_LEVELS = ("public", "private", "sensitive")
 _COLUMNS = "turn, said, occurrence, text, tokens, tokenizer, last_handle, items, created_at, withdrawn, relies_on"
 _READ = f"SELECT {_COLUMNS} FROM injections WHERE partition = ? AND session = ? ORDER BY key"
 _INSERT = (
@@ -99,7 +98,8 @@ def _as_stored(
     rest = {item.id: item for item in items if item.stored and not first(connection, sql, (stored(item.id), item.content_hash))}
     if not rest:
         return True
-    shown = archived_now(connection, visible, user, list(rest)) | tasks_now(connection, visible, user, list(rest), _LEVELS)
+    shown = archived_now(connection, visible, user, list(rest))
+    shown |= tasks_now(connection, visible, user, list(rest), _ALL.sensitivities)
     if len(shown) < len(rest):
         shown |= graph_now(connection, visible, [id for id in rest if id not in shown], at=None, filters=_ALL)
     return all(shown.get(id) == item.content_hash for id, item in rest.items())
