@@ -3,8 +3,9 @@ still until it is moved. No property has a deadline: how long an example takes d
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest_asyncio
 from hypothesis import settings
 
 from germane import Agent, Germane
+from germane.cli import main
 from germane.embedders.distilled import Distilled
 from support.calendar import Calendar, Opening
 
@@ -61,3 +63,21 @@ async def shared(embedder: Distilled) -> AsyncIterator[Germane]:
     `@pytest.mark.asyncio(loop_scope="module")`."""
     async with Germane.open(":memory:", embedder=embedder, clock=Calendar().clock, freeze=False) as opened:
         yield opened
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run the command in an empty folder; `expect` is the exit code. Returns stdout, or stderr of a failure."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_SETTINGS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def command(*arguments: str, expect: int = 0, stdin: str = "", columns: int = 100) -> str:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+        code = main(list(arguments))
+        out, err = capsys.readouterr()
+        assert code == expect, err
+        return out if expect == 0 else err
+
+    return command

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from germane.cli import main
 
 pytestmark = pytest.mark.requirement("GRAPH-1")
 
@@ -19,24 +16,12 @@ GUIDE = "# Oven guide\n\n## Heating\n\nThe oven heats to 250 degrees.\n\n## Clea
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command in a folder with documents; `expect` is the exit code. Returns stdout, or stderr of a failure."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_SETTINGS"):
-        monkeypatch.delenv(name, raising=False)
+def run(run: Run, tmp_path: Path) -> Run:
+    """As `run`, in a folder with documents."""
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers" / "guide.md").write_text(GUIDE)
     (tmp_path / "papers" / "notes.txt").write_text("The lamp is a G9.")
-
-    def command(*arguments: str, expect: int = 0, stdin: str = "", columns: int = 100) -> str:
-        monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
-        code = main(list(arguments))
-        out, err = capsys.readouterr()
-        assert code == expect, err
-        return out if expect == 0 else err
-
-    return command
+    return run
 
 
 def parsed(text: str) -> Any:

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
-
-from germane.cli import main
 
 Run = Callable[..., str]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `germane entity` in an empty folder; `expect` is the exit code. Returns stdout, or stderr of a failure."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_SETTINGS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def command(*arguments: str, expect: int = 0, columns: int = 100) -> str:
-        monkeypatch.setenv("COLUMNS", str(columns))
-        code = main(["entity", *arguments])
-        out, err = capsys.readouterr()
-        assert code == expect, err
-        return out if expect == 0 else err
-
-    return command
+def run(run: Run) -> Run:
+    """As `run`, for `germane entity`."""
+    return partial(run, "entity")
 
 
 def test_a_graph_is_kept_from_a_shell(run: Run) -> None:

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from germane.cli import main
-
 pytestmark = pytest.mark.requirement("GRAPH-1")
 Run = Callable[..., str]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command in an empty folder; `expect` is the exit code. Returns stdout, or stderr of a failure."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_SETTINGS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def command(*arguments: str, expect: int = 0, stdin: str = "", columns: int = 100) -> str:
-        monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
-        code = main(list(arguments))
-        out, err = capsys.readouterr()
-        assert code == expect, err
-        return out if expect == 0 else err
-
-    return command
 
 
 def test_an_event_is_recorded_read_and_listed(run: Run) -> None:

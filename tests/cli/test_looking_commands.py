@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from germane.cli import main
 
 pytestmark = pytest.mark.requirement("CLI-2")
 
@@ -20,24 +17,6 @@ TALK = [
     {"role": "assistant", "content": "Have a good trip", "id": "m2", "created_at": "2025-05-01T09:01:00Z"},
 ]
 LOOKING = ("list", "messages", "sessions", "users", "agents", "stats")
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command in an empty folder; `expect` is the exit code. Returns stdout, or stderr of a failure."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_SETTINGS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def command(*arguments: str, expect: int = 0, stdin: str = "", columns: int = 100) -> str:
-        monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
-        code = main(list(arguments))
-        out, err = capsys.readouterr()
-        assert code == expect, err
-        return out if expect == 0 else err
-
-    return command
 
 
 @pytest.fixture
