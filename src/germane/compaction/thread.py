@@ -1,0 +1,55 @@
+"""Thread: a conversation to compact, as parts: the caller's own values, their parsed messages, and what each one costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from germane.types.message import Message
+
+__all__ = ["Exchange", "MessageGroup", "Thread"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    """`raws` are the caller's messages as given, `messages` the same parsed, `costs` the tokens of each. `fixed` are the tokens
+    of the request whatever is left out: its overhead, the tools, a system prompt that stands apart. `provider` is the dialect
+    that the messages are in and go back in."""
+
+    raws: tuple[Mapping[str, Any] | Message, ...]
+    messages: tuple[Message, ...]
+    costs: tuple[int, ...]
+    fixed: int
+    provider: str
+
+    @property
+    def tokens(self) -> int:
+        return self.fixed + sum(self.costs)
+
+
+class MessageGroup(NamedTuple):
+    """The messages from `start` to `end` (exclusive), which are kept or taken away as a whole: one message, or calls with all
+    their results and whatever stands between, or a provider's opaque item with what must follow it.
+
+    `state` is `open` where a call waits for its final result or a confirmation for its answer: such a group is never taken
+    away. `opaque` says that it holds an item that the provider signed or encrypted: it is moved unchanged, or not at all."""
+
+    start: int
+    end: int
+    state: str = "closed"
+    opaque: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A user's words and everything up to the next user's words: a batch (HIST-1). The first one may begin without a user's
+    words. `groups` cover the messages from `start` to `end` without a gap."""
+
+    start: int
+    end: int
+    groups: tuple[MessageGroup, ...]
+
+    @property
+    def open(self) -> bool:
+        return any(group.state == "open" for group in self.groups)
