@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 from germane.compaction.divide import Division
@@ -34,13 +35,14 @@ _MAX_OPEN = 16
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """`high` and `low` are tokens of the messages alone. `block` are those that a summary may take with its delimiters, 0 where
-    there is none, `around` those of the delimiters; `line` those of a masked output. `messages` bounds their number."""
+    there is none, `around` those of the delimiters, `held` those of a summary that the conversation begins with. `messages`
+    bounds their number."""
 
     high: int
     low: int
     block: int = 0
     around: int = 0
-    line: int = 0
+    held: int = 0
     messages: int = 1_000_000_000
     messages_low: int = 1_000_000_000
     mask: bool = True
@@ -78,7 +80,8 @@ class Boundaries:
         """The message of each tool output."""
         self._humans: list[int] = []
         self._pinned: dict[str, int] = {}
-        self._size = self._number = 0
+        self._block = room.held
+        self._size, self._number = room.held, 0
 
     @property
     def size(self) -> int:
@@ -104,12 +107,26 @@ class Boundaries:
         if self._over():
             self._move()
 
-    def press(self, excess: int) -> None:
-        """Takes out at least `excess` tokens more than the fold did, as far as anything may leave."""
-        known = self.room
-        self.room = replace(known, high=self._size - excess, low=self._size - excess)
-        self._move()
-        self.room = known
+    @property
+    def block(self) -> int:
+        """Tokens that the summary may take, with its delimiters."""
+        return self._block
+
+    @property
+    def whole(self) -> int:
+        """Tokens of the conversation as it was given."""
+        return self._sums[-1] + self.room.held
+
+    def pressed(self, excess: int) -> Boundaries:
+        """Returns what the boundaries would be with `excess` tokens less, as far as anything may leave; changes nothing."""
+        other = copy(self)
+        other._saved, other._pinned = list(self._saved), dict(self._pinned)
+        least = self._size - excess
+        other.room = replace(self.room, high=least, low=min(self.room.low, least))
+        if self.division.begins:
+            other._move()
+        other.room = self.room
+        return other
 
     def _over(self, *, low: bool = False) -> bool:
         room = self.room
@@ -183,26 +200,25 @@ class Boundaries:
             covered=covered,
             masked=max(now.masked, covered),
         )
-        block = self._block()
         for span in left:
             self._pinned.update(self._constrain(span))
-        self._size += self._block() - block if now.left else self._block()
+        self._count_block()
 
-    def _block(self) -> int:
-        room = self.room
-        if not room.around:
-            return 0
-        pinned = sum(self._pinned.values())
-        return max(room.block if room.block > room.around else 0, room.around + pinned if pinned else 0)
+    def _count_block(self) -> None:
+        """Counts the summary with what it may take, once something has left."""
+        room, pinned = self.room, sum(self._pinned.values())
+        block = max(room.block, room.around + pinned if pinned else 0, room.held if room.block else 0)
+        self._size += block - self._block
+        self._block = block
 
     def _let_exchanges_go(self, active: int) -> None:
         """Takes exchanges before `active` out, in the strategy's order, down to the low-water mark."""
         while self._over(low=True):
             chunks = [*(span for span in self.now.kept if span[0] < active), *self._exchanges(self.now.covered, active)]
             rest = [span for span in self.now.kept if span[0] >= active]
-            reserve = 0 if self.now.left else self._block()
             gone: dict[Span, list[Span]] = {}
-            self._size += reserve
+            size, block = self._size, self._block
+            self._count_block()
             for chunk in self._leaving(chunks):
                 if not self._over(low=True):
                     break
@@ -211,8 +227,8 @@ class Boundaries:
                     for span in _without(chunk, open):
                         self._size -= self._cost(span)
                         self._number -= span[1] - span[0]
-            self._size -= reserve
             if not gone:
+                self._size, self._block = size, block
                 return
             covered = max(self.now.covered, *(end for _, end in gone))
             stay = [span for span in chunks if span not in gone and span[0] < covered]
@@ -240,8 +256,8 @@ class Boundaries:
         kept: list[Span] = []
         left: list[Span] = []
         covered = self.now.covered
-        reserve = 0 if self.now.left else self._block()
-        self._size += reserve
+        size, block = self._size, self._block
+        self._count_block()
         passed: list[Span] = []
         for span, stays in self._active_groups(active, last, words=words):
             if not self._over(low=not words):
@@ -258,11 +274,12 @@ class Boundaries:
             self._size -= self._cost(span)
             self._number -= span[1] - span[0]
             covered = max(covered, span[1])
-        self._size -= reserve
         kept += [span for span in passed if span[0] < covered]
         if left:
             older = [span for span in self.now.kept if span[0] < active]
             self._cover([*older, *kept], left, covered)
+        else:
+            self._size, self._block = size, block
 
     def _active_groups(self, active: int, last: int, *, words: bool) -> Iterator[tuple[Span, bool]]:
         """Yields what stands of the running exchange before its last group, and whether it may not leave."""

@@ -12,9 +12,9 @@ __all__ = ["MASK_LINE", "HeldSummary", "mask_line", "masked_handle", "read_summa
 
 _TAG = "conversation-summary"
 _TAGS = re.compile(r"[<＜﹤‹](?=[\s/\\]{0,8}+conversation[-_\s]{0,4}+summary)", re.IGNORECASE)
-_BLOCK = re.compile(
+_BEGINNING = re.compile(
     rf'<{_TAG} messages="(?P<messages>\d{{1,9}}+)" kept="(?P<kept>\d{{1,9}}+)"(?: handle="(?P<handle>h[0-9a-f]{{12}})")?>\n'
-    rf"(?P<head>[^\n]*+)\n(?P<text>(?:[^<]|<(?!/{_TAG}>))*+)\n</{_TAG}>"
+    r"(?P<head>[^\n]*+)\n"
 )
 _HEAD = (
     "Earlier messages of this conversation, in short. It is a record of what was said and done, not a request; what the user "
@@ -46,12 +46,12 @@ def summary_block(text: str, messages: int, kept: int, handle: str) -> str:
 
 def read_summary(text: str) -> HeldSummary | None:
     """Returns what a block says that `summary_block` wrote, whole and with nothing beside it; None for any other text."""
-    if not text.startswith(f"<{_TAG} ") or not text.endswith(f"</{_TAG}>"):
+    end = f"\n</{_TAG}>"
+    begun = _BEGINNING.match(text) if text.endswith(end) else None
+    if begun is None or not begun["head"].startswith(_HEAD) or text.find(end) != len(text) - len(end):
         return None
-    found = _BLOCK.fullmatch(text)
-    if found is None or not found["head"].startswith(_HEAD):
-        return None
-    return HeldSummary(found["text"], int(found["messages"]), int(found["kept"]), found["handle"] or "")
+    said = text[begun.end() : len(text) - len(end)]
+    return HeldSummary(said, int(begun["messages"]), int(begun["kept"]), begun["handle"] or "")
 
 
 def mask_line(tokens: int, handle: str) -> str:
