@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from germane.pipeline.format import templates
+from germane.text import templates
 from germane.pipeline.format.escape import clean
 from germane.pipeline.format.named import FORMATS
 from germane.text.normal import normalised
