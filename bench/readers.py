@@ -18,6 +18,7 @@ import numpy as np
 from bench.document_readers import DOCUMENT_READERS
 from bench.event_readers import EVENT_READERS
 from bench.graph_readers import GRAPH_READERS
+from bench.message_readers import MESSAGE_READERS
 from bench.request_readers import REQUEST_READERS, taken
 from germane.access.pseudonym import pseudonym
 from germane.catalog import unknown_model
@@ -475,6 +476,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         **_tokenizers(),
         **REQUEST_READERS,
         **EVENT_READERS,
+        **MESSAGE_READERS,
         **GRAPH_READERS,
     }
 )

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from germane.text import templates
 from germane.pipeline.format.escape import clean
 from germane.pipeline.format.named import FORMATS
+from germane.text import templates
 from germane.text.normal import normalised
 from germane.text.templates import families, neutralise
 from support.rendering import NONCE, chosen, opened
