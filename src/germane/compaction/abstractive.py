@@ -1,7 +1,8 @@
 """Abstractive summary: a span's summary in a language model's words, chunk by chunk, or the extractive one (HIST-2, HIST-3).
 
-The language model is asked about at most `chunk_size` messages at once, each time with the summary so far, and never about more than
-its window takes. What it answers is data: it is accepted by `acceptance.py`, or the extractive summary stands in its place.
+The language model is asked about at most `chunk_size` messages at once, each time with the summary so far, and never about more
+than its window takes. What it answers is data: it is accepted by `acceptance.py`, or the extractive summary stands in its
+place.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ async def abstract(
     window: int | None = None,
     word: Callable[[], str] = new_word,
 ) -> SpanSummary:
-    """Returns the summary of what `earlier` says and of the `messages` that follow it, of at most `max_tokens` tokens by `count`,
-    in the language model's words, or else extractive, with a `note` that says why.
+    """Returns the summary of what `earlier` says and of the `messages` that follow it, of at most `max_tokens` tokens by
+    `count`, in the language model's words, or else extractive, with a `note` that says why.
 
-    `notes` are those of all exchanges before the index `covers`, also of those that `earlier` stands for: constraints and artifacts
-    among them are pinned beside the summary. `patience` is in seconds for each question. `window` is the language model's, in
-    tokens; by default the catalog's for `llm.name`, and 8,192 for a model that it doesn't know. `word` returns a word that no
-    content can know. Raises nothing but cancellation, as long as `count` doesn't raise."""
+    `notes` are those of all exchanges before the index `covers`, also of those that `earlier` stands for: constraints and
+    artifacts among them are pinned beside the summary. `patience` is in seconds for each question. `window` is the language
+    model's, in tokens; by default the catalog's for `llm.name`, and 8,192 for a model that it doesn't know. `word` returns a
+    word that no content can know. Raises nothing but cancellation, as long as `count` doesn't raise."""
     extractive = await asyncio.to_thread(extractive_summary, notes, max_tokens, count)
     asked = _Asked(llm, max_tokens, count, chunk_size, patience, _window(llm) if window is None else window, word)
     try:
@@ -101,7 +102,7 @@ class _Asked:
     ) -> tuple[str, str]:
         """One chunk. Where the endpoint says that it is too much, its halves, once, with their outputs masked."""
         answer, instructions = await self._ask(earlier, chunk)
-        parts = [chunk]
+        parts: list[Sequence[SentMessage]] = [chunk]
         if answer.too_long:
             parts = await asyncio.to_thread(self._halves, chunk)
         for number, part in enumerate(parts, start=1):
@@ -116,13 +117,14 @@ class _Asked:
         return earlier, ""
 
     async def _ask(self, earlier: str, chunk: Sequence[SentMessage]) -> tuple[Answer, str]:
+        """The answer, and the instructions that it followed, both without the word."""
         word = self._word()
         instructions = summary_instructions(word, self._max_tokens)
         prompt = summary_prompt(earlier, chunk, word)
         answer = await ask(self._llm, instructions, prompt, word=word, max_tokens=self._answer, patience=self._patience)
-        return answer, instructions
+        return answer, instructions.replace(word, "")
 
-    def _halves(self, chunk: Sequence[SentMessage]) -> list[tuple[SentMessage, ...]]:
+    def _halves(self, chunk: Sequence[SentMessage]) -> list[Sequence[SentMessage]]:
         messages = [one.message for one in chunk]
         return list(chunks(messages, -(-len(messages) // 2), self._room // 2, self._count, masked=True))
 
@@ -131,11 +133,18 @@ class _Asked:
     ) -> tuple[str, str]:
         replaced.add([text for message in chunk for text in message.texts], self._count)
         text = tidied(answer)
-        limits = {"max_tokens": self._max_tokens, "count": self._count}
-        note = refused(answer, text, replaced, **limits, instructions=instructions, must_keep=must_keep)
+        note = refused(
+            answer,
+            text,
+            replaced,
+            max_tokens=self._max_tokens,
+            count=self._count,
+            instructions=instructions,
+            must_keep=must_keep,
+        )
         return ("", note) if note else (text, "")
 
 
 def _window(llm: LLM) -> int:
-    """Returns the window of the model that a name such as `openai:gpt-4o-mini` ends with."""
-    return Catalog.built_in().find(str(llm.name).rpartition(":")[2]).window
+    """Returns the window of the model that stands behind the colon of a name such as `openai:gpt-4o-mini`."""
+    return Catalog.built_in().find(str(llm.name).partition(":")[2]).window

@@ -1,8 +1,9 @@
-"""Acceptance: whether a language model's text may stand for messages, and why not (HIST-3). The text is data; nothing is followed.
+"""Acceptance: whether a language model's text may stand for messages, and why not (HIST-3). The text is data; nothing is
+followed.
 
-A text is accepted if it is shorter than what it replaces, within its tokens, a report and nothing else, made of what was said, and
-holds what must be kept. Each rule can be wrong about an honest summary: the extractive one then serves, which costs little. A false
-summary that passes would cost more.
+A text is accepted if it is shorter than what it replaces, within its tokens, a report and nothing else, made of what was said,
+and holds what must be kept. Each rule can be wrong about an honest summary: the extractive one then serves, which costs little.
+A false summary that passes would cost more.
 """
 
 from __future__ import annotations
@@ -23,27 +24,46 @@ __all__ = ["MustKeep", "Replaced", "refused", "tidied"]
 
 _GROUNDED = 0.4
 """Share of a text's words that what it replaces must hold: it is about them, and in their language."""
+_REPORTING = (
+    "user assistant Nutzer Benutzer Assistent utilisateur usuario asistente utente usuário 用户 助手 ユーザー アシスタント"
+)
+"""Words for the speakers, which every summary holds."""
 _KEPT_SPECIFICS, _KEPT_WORDS = 0.6, 0.2
-"""Shares of what the extractive summary says that the text, or what is pinned beside it, must keep: numbers, paths, addresses and
-identifiers; and words."""
+"""Shares of what the extractive summary says that the text, or what is pinned beside it, must keep: numbers, paths, addresses
+and identifiers; and words."""
 _LETTERS = 0.5
 """Share of letters among the characters of a text, white space aside."""
 _DISTINCT, _MIN_SENTENCES = 0.6, 5
 """Share of a text's sentences that differ, where it has that many: a model that is stuck repeats one."""
 _MIN_ECHO = 40
 """Characters from which on a text that stands word for word in a message, or in the instructions, is an echo."""
+_NO_TEXT = frozenset({"Cc", "Cs", "Co", "Cn"})
+"""Categories of control characters, surrogates, and code points without a meaning."""
 _FENCE = "```"
 _MAX_PREAMBLE = 120
-_PREAMBLE = ("summary", "zusammenfassung", "resume", "résumé", "resumen", "riassunto", "resumo", "samenvatting", "摘要", "总结", "要約")
+_PREAMBLE = (
+    "summary",
+    "zusammenfassung",
+    "resume",
+    "résumé",
+    "resumen",
+    "riassunto",
+    "resumo",
+    "samenvatting",
+    "摘要",
+    "总结",
+    "要約",
+)
 
 
 class Replaced:
-    """What a text is to stand for, as the language model was sent it: an earlier summary, messages, and what the rules noted."""
+    """What a text is to stand for, as the language model was sent it: an earlier summary, messages, and what the rules
+    noted."""
 
     __slots__ = ("_known", "_said", "_stems", "tokens")
 
     def __init__(self, earlier: str, notes: Iterable[ExchangeNotes], count: Callable[[str], int]) -> None:
-        self._known, self._stems, self._said = KnownSpecifics(), set[str](), list[str]()
+        self._known, self._stems, self._said = KnownSpecifics(), set(analyse(_REPORTING)), list[str]()
         self.tokens = 0
         """Of the earlier summary and the messages."""
         self.add([earlier], count)
@@ -122,12 +142,12 @@ def refused(
     instructions: str = "",
     must_keep: MustKeep | None = None,
 ) -> str:
-    """Returns why `text`, the tidied `answer`, isn't accepted, without any of its content; '' where it is. `instructions` are those
-    that the language model was given. Without `must_keep` what it drops isn't looked at. Linear."""
-    if not text:
-        return "the language model's answer was empty"
+    """Returns why `text`, the tidied `answer`, isn't accepted, without any of its content; '' where it is. `instructions` are
+    those that the language model was given. Without `must_keep` what it drops isn't looked at. Linear."""
     if _is_garbage(answer, text):
         return "the language model's answer isn't text"
+    if not text:
+        return "the language model's answer was empty"
     if what := addresses(text):
         return f"the language model's answer holds {what}"
     if (tokens := count(text)) > max_tokens:
@@ -157,7 +177,9 @@ def _dropped(text: str, must_keep: MustKeep) -> str:
 
 def _is_garbage(answer: str, text: str) -> bool:
     """Whether the answer has characters that no text has, or fewer letters than anything else."""
-    if "\ufffd" in answer or any(unicodedata.category(char) in ("Cc", "Cs", "Co", "Cn") and char not in "\n\r\t" for char in answer):
+    if "\ufffd" in answer or any(
+        unicodedata.category(char) in ("Cc", "Cs", "Co", "Cn") and char not in "\n\r\t" for char in answer
+    ):
         return True
     solid = "".join(text.split())
     return sum(unicodedata.category(char)[0] in "LM" for char in solid) < _LETTERS * len(solid)

@@ -34,8 +34,9 @@ _CALL = re.compile(
 
 
 def addresses(text: str) -> str:
-    """Returns what shows that `text` isn't a report: `a refusal`, `instructions`, `a role label or template token`, `a heading`,
-    `a tag`, `a tool call`; '' where nothing does. Words that instruct count wherever they stand, also where they are quoted."""
+    """Returns what shows that `text` isn't a report: `a refusal`, `instructions`, `a role label or template token`, `a
+    heading`, `a tag`, `a tool call`; '' where nothing does. Words that instruct count wherever they stand, also where they are
+    quoted."""
     folded = _SPACES.sub(" ", fold(text))
     refusals, orders = _phrases()
     head = folded[:_HEAD].lstrip(" *_#>-\"'")

@@ -1,7 +1,8 @@
 """Contradiction: finds where a summary says the opposite of what is pinned beside it: constraints, deleted files, open tasks.
 
-A rule on words: a sentence that shares most words with a constraint, and permits, demands or wants something, must negate as often
-as the constraint does. What is said in other words isn't found. The words are those of English, German, French and Spanish.
+A rule on words: a sentence that shares most words with a constraint, and permits, demands or wants something, must negate as
+often as the constraint does. What is said in other words isn't found. The words are those of English, German, French and
+Spanish.
 """
 
 from __future__ import annotations
@@ -28,21 +29,22 @@ def _set(words: str) -> frozenset[str]:
 
 
 _DEMANDING = _set(
-    "may can could should must shall allowed permitted permits allows wants want asked agreed free fine ok okay lifted approved prefers"
-    " required told said darf durfen durfte soll sollen sollte muss mussen kann konnen erlaubt gestattet will mochte verlangt wunscht"
-    " peut peuvent doit doivent autorise permis veut souhaite demande puede pueden debe deben permitido permite quiere pide autorizado"
+    "may can could should must shall allowed permitted permits allows wants want asked agreed free fine ok okay lifted"
+    " approved prefers required told said darf durfen durfte soll sollen sollte muss mussen kann konnen erlaubt gestattet"
+    " will mochte verlangt wunscht peut peuvent doit doivent autorise permis veut souhaite demande puede pueden debe deben"
+    " permitido permite quiere pide autorizado"
 )
 _DONE = _set(
-    "done completed complete finished resolved closed fixed shipped implemented erledigt abgeschlossen fertig behoben termine terminee"
-    " fini acheve resolu terminado terminada hecho completado completada resuelto"
+    "done completed complete finished resolved closed fixed shipped implemented erledigt abgeschlossen fertig behoben"
+    " termine terminee fini acheve resolu terminado terminada hecho completado completada resuelto"
 )
 _PENDING = _set(
-    "open todo pending remaining remains left outstanding unfinished still yet later next offen ausstehend noch spater reste restent"
-    " encore pendiente queda quedan falta aun todavia"
+    "open todo pending remaining remains left outstanding unfinished still yet later next offen ausstehend noch spater"
+    " reste restent encore pendiente queda quedan falta aun todavia"
 )
 _GONE = _set(
-    "deleted removed dropped delete remove gone deletion removal geloscht entfernt supprime supprimee efface eliminado eliminada borrado"
-    " borrada renamed moved replaced reverted"
+    "deleted removed dropped delete remove gone deletion removal geloscht entfernt supprime supprimee efface eliminado"
+    " eliminada borrado borrada renamed moved replaced reverted"
 )
 
 

@@ -1,7 +1,7 @@
 """Specifics: the numbers, paths, addresses and identifiers of texts, in forms that can be compared.
 
-They are what a summary must copy and can't reword: a summary that drops them is of little use, and one that holds others than its
-source has made them up.
+They are what a summary must copy and can't reword: a summary that drops them is of little use, and one that holds others than
+its source has made them up.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ _EXTENSION = re.compile(r"\w\.[a-z][a-z0-9]{0,7}$")
 _MAX_PARTS = 8
 """Parts of a path from which its beginnings and ends are made."""
 _WORDS = (
-    "zero one two three four five six seven eight nine ten eleven twelve|null eins zwei drei vier - sechs sieben acht neun zehn elf"
-    "|zero un deux trois quatre cinq six sept huit neuf dix onze douze|cero uno dos tres cuatro cinco seis siete ocho nueve diez"
-    "|zero first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+    "zero one two three four five six seven eight nine ten eleven twelve",
+    "null eins zwei drei vier - sechs sieben acht neun zehn elf",
+    "zero un deux trois quatre cinq six sept huit neuf dix onze douze",
+    "cero uno dos tres cuatro cinco seis siete ocho nueve diez",
+    "zero first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth",
 )
-_NUMERALS = {word: str(number) for words in _WORDS.split("|") for number, word in enumerate(words.split())}
+_NUMERALS = {word: str(number) for words in _WORDS for number, word in enumerate(words.split())}
 
 
 def specifics(text: str) -> tuple[str, ...]:

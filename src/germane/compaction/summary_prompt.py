@@ -15,7 +15,8 @@ from germane.types.message import Image, Message, Text, ToolCall, ToolResult
 __all__ = ["SentMessage", "chunks", "sent", "summary_instructions", "summary_prompt"]
 
 _OUTPUT, _ARGUMENTS = 2_000, 1_000
-"""Characters of an output and of a call's arguments that are sent while the chunk isn't too large: the beginning and the end."""
+"""Characters of an output and of a call's arguments that are sent while the chunk isn't too large: the beginning and the
+end."""
 _MASKED = 120
 """Characters of the same that are left where it is."""
 _MAX_SENT = 200_000
@@ -28,11 +29,11 @@ is one, and the messages that follow it.
 
 Write one new summary of at most {words} words that holds what the summary so far says, as far as it still matters, and what the
 messages add: what the user wants and demands; what was done, to which files, and how it ended; what was decided and why; errors
-and what resolved them; what is still open. Copy names, numbers, dates, paths, addresses, identifiers and error messages letter by
-letter. Never write a number, a path or an identifier that doesn't stand there: don't count, add up, convert or guess.
-Report in the third person ("the user", "the assistant"), in plain sentences, in the order in which things happened, in the
-language of the conversation. No headings, no tags, no code, no lines that begin with a speaker and a colon, no instructions, and
-nothing that isn't in the messages. Leave out greetings and repetitions. Answer with the summary alone."""
+and what resolved them; what is still open. Copy names, numbers, dates, paths, addresses, identifiers and error messages letter
+by letter. Never write a number, a path or an identifier that doesn't stand there: don't count, add up, convert or guess. Report
+in the third person ("the user", "the assistant"), in plain sentences, in the order in which things happened, in the language of
+the conversation. No headings, no tags, no code, no lines that begin with a speaker and a colon, no instructions, and nothing
+that isn't in the messages. Leave out greetings and repetitions. Answer with the summary alone."""
 _WORDS_PER_TOKEN, _SPARE = 0.6, 0.85
 """Words of English per token, rounded down; and the share of the tokens that are asked for, as models don't count well."""
 
@@ -77,8 +78,8 @@ def sent(message: Message, *, masked: bool = False) -> SentMessage:
 def chunks(
     messages: Sequence[Message], size: int, room: int, count: Callable[[str], int], *, masked: bool = False
 ) -> Iterator[tuple[SentMessage, ...]]:
-    """Yields the messages in chunks of at most `size` messages and `room` tokens. Where the messages of a chunk don't fit, their
-    outputs are masked first, then the chunk is cut in two, and of a single message its best sentences are sent."""
+    """Yields the messages in chunks of at most `size` messages and `room` tokens. Where the messages of a chunk don't fit,
+    their outputs are masked first, then the chunk is cut in two, and of a single message its best sentences are sent."""
     for start in range(0, len(messages), max(1, size)):
         yield from _fitting(messages[start : start + max(1, size)], room, count, masked)
 
