@@ -1,4 +1,4 @@
-"""Covered span: what a boundary covers and a language model may be asked to sum up, and who answers without waiting."""
+"""Covered span: what a move of the boundary put behind it and a language model may be asked to sum up, and who answers."""
 
 from __future__ import annotations
 
@@ -10,39 +10,52 @@ from germane.compaction.notes import ExchangeNotes
 from germane.compaction.summary import SpanSummary
 from germane.types.message import Message
 
-__all__ = ["CoveredSpan", "SummarySource"]
+__all__ = ["CoveredExchange", "CoveredSpan", "SummarySource"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoveredExchange:
+    """The messages from `start` to `end` (exclusive), which have left the prompt, and what the rules noted of them."""
+
+    start: int
+    end: int
+    messages: tuple[Message, ...]
+    notes: ExchangeNotes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoveredSpan:
-    """The messages before one boundary of a conversation, from its beginning.
+    """Everything that a conversation's summary stands for after one move of the boundary.
 
-    `conversation` is any name that stays the same while the conversation goes on. `fingerprint` is a hash of what is covered,
-    such as the handle of the span: another one where any of the messages was edited. `messages` are those covered, `exchanges`
-    the notes of each exchange among them with the index where it ends. `earlier` are the boundaries before this one, oldest
-    first: what each covers, and its fingerprint. `count` returns the tokens of a text for the model that reads the summary."""
+    `fingerprint` is a hash of all that stands before the boundary, such as the handle of its newest span: another one where any
+    of the messages was edited. `earlier` are the fingerprints of the moves before, oldest first. `exchanges` are those that
+    have left, oldest first, `covers` the index of the boundary, and `ids` those of the messages. `begins` is the summary that
+    the conversation itself began with, and `begins_notes` its notes. `count` returns the tokens of a text, `max_tokens` are
+    those of the summary."""
 
-    conversation: str
     fingerprint: str
-    messages: tuple[Message, ...]
-    exchanges: tuple[tuple[int, ExchangeNotes], ...]
+    exchanges: tuple[CoveredExchange, ...]
+    covers: int
     max_tokens: int
     count: Callable[[str], int]
+    earlier: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
-    earlier: tuple[tuple[int, str], ...] = ()
+    begins: str = ""
+    begins_notes: tuple[ExchangeNotes, ...] = ()
 
     @property
-    def covers(self) -> int:
-        return len(self.messages)
+    def conversation(self) -> str:
+        """The fingerprint of its first move: it stays while nothing before it is edited."""
+        return self.earlier[0] if self.earlier else self.fingerprint
 
     @property
     def notes(self) -> tuple[ExchangeNotes, ...]:
-        return tuple(notes for _, notes in self.exchanges)
+        return (*self.begins_notes, *(exchange.notes for exchange in self.exchanges))
 
 
 class SummarySource(Protocol):
     """Has summaries of spans that a language model wrote, or none."""
 
     def summary(self, span: CoveredSpan) -> SpanSummary | None:
-        """Returns a summary that stands for the whole span; None where the extractive one serves. Returns at once, and for the
-        same fingerprint always the same, unless it says otherwise."""
+        """Returns a summary that stands for the whole span; None where the extractive one serves. Returns at once. A caller
+        that asks again for the same fingerprint gets the same answer, unless the source says otherwise."""
