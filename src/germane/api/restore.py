@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from germane.api.wiring import Parts
 from germane.blocks.entry import ArchivalEntry
-from germane.compaction.archived import Archived, KeptSummary
+from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.errors import Conflict, GermaneError, InvalidInput
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
@@ -267,7 +267,7 @@ class _Restoring:
                 return "tasks", restore_tasks(things, strict=self._strict)
             case StoredStack():
                 return "task_stacks", restore_stacks(things)
-            case Archived():
+            case KeptEntry():
                 return "archived", restore_archived(things, strict=self._strict)
             case KeptSummary():
                 return "summaries", restore_summaries(things, strict=self._strict)
@@ -312,7 +312,7 @@ def _size(thing: Thing) -> int:
         return 500 * len(thing.refs)
     if isinstance(thing, TaskFrame):
         return len(thing.result or "")
-    if isinstance(thing, Archived):
+    if isinstance(thing, KeptEntry):
         return bounded("messages", thing.entry.messages, VALUES_IN_ALL)[1]
     if isinstance(thing, KeptSummary):
         return len(thing.summary.text)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from germane.compaction.archive import ArchiveEntry, EntryKind
-from germane.compaction.archived import Archived, KeptSummary
+from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.compaction.summary import SpanSummary, SummaryMethod
 from germane.errors import InvalidInput
 from germane.transfer.line_fields import LineFields
@@ -18,7 +18,7 @@ __all__ = ["archived_line", "parsed_archived", "parsed_summary", "summary_line"]
 _COUNTS = 1 << 53
 
 
-def archived_line(archived: Archived) -> dict[str, Any]:
+def archived_line(archived: KeptEntry) -> dict[str, Any]:
     """Returns the fields of an archived entry's line, without its type and owner."""
     entry = archived.entry
     return {
@@ -35,7 +35,7 @@ def archived_line(archived: Archived) -> dict[str, Any]:
     }
 
 
-def parsed_archived(line: Mapping[str, Any]) -> Archived:
+def parsed_archived(line: Mapping[str, Any]) -> KeptEntry:
     """Returns the archived entry in a line. Raises `InvalidInput`."""
     given = LineFields(line, "an archived entry")
     entry = ArchiveEntry(
@@ -47,7 +47,7 @@ def parsed_archived(line: Mapping[str, Any]) -> Archived:
         part=given.count("part", _COUNTS, 0),
         messages=_messages(given.entries("messages", MESSAGES.maximum)),
     )
-    archived = Archived(
+    archived = KeptEntry(
         id=given.text("id", ID.maximum), session=given.session(), entry=entry, created_at=given.time("created_at")
     )
     given.end()

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from germane.blocks.entry import ArchivalEntry
-from germane.compaction.archived import Archived, KeptSummary
+from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
@@ -95,7 +95,7 @@ def _parts(thing: Thing) -> tuple[str, dict[str, Any]]:
             return "task", task_line(thing)
         case StoredStack():
             return "task_stack", stack_line(thing)
-        case Archived():
+        case KeptEntry():
             return "archived", archived_line(thing)
         case KeptSummary():
             return "summary", summary_line(thing)

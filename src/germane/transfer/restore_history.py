@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from germane.compaction.archived import Archived, KeptSummary
+from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.compaction.operations import HandlesKept, HistoryIdsInUse, PutArchived, PutSummary, SummariesKept
 from germane.transfer.placed import OTHER, TAKEN, Placed, decided
 from germane.types.plan import Change, Plan, read
@@ -12,7 +12,7 @@ from germane.types.plan import Change, Plan, read
 __all__ = ["restore_archived", "restore_summaries"]
 
 
-def restore_archived(entries: Sequence[Archived], *, strict: bool) -> Plan[Placed]:
+def restore_archived(entries: Sequence[KeptEntry], *, strict: bool) -> Plan[Placed]:
     """Stores the entries whose handle their session's archive doesn't have. `strict`: where any of them clashes, none is
     stored."""
     use = yield from read(HistoryIdsInUse(tuple(one.id for one in entries)))

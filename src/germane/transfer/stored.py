@@ -10,7 +10,7 @@ from germane.blocks.block import Block
 from germane.blocks.entry import ArchivalEntry
 from germane.blocks.share import Share
 from germane.blocks.version import KeptVersion
-from germane.compaction.archived import Archived, KeptSummary
+from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.errors import InvalidInput
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
@@ -151,7 +151,7 @@ Thing = (
     | Event
     | TaskFrame
     | StoredStack
-    | Archived
+    | KeptEntry
     | KeptSummary
     | Tombstone
     | GraphThing

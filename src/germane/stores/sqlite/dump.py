@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 import apsw
 
 from germane.blocks.entry import ArchivalEntry
-from germane.compaction.archived import Archived
+from germane.compaction.kept_history import KeptEntry
 from germane.errors import StoreUnavailable
 from germane.events.event import Event
 from germane.stores.sqlite.archive import ENTRY, entry_of
@@ -135,7 +135,7 @@ def _size(thing: Contents | Owned) -> int:
             return len(text)
         case TaskFrame() as frame:
             return len(frame.result or "")
-        case Archived() as archived:
+        case KeptEntry() as archived:
             return sum(len(str(message)) for message in archived.entry.messages)
         case StoredBlock() as stored:
             return len(stored.block.text) + sum(len(delta or b"") for _, delta in stored.versions)

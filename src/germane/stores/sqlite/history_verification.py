@@ -6,7 +6,7 @@ import json
 
 import apsw
 
-from germane.compaction.archived import checksum_of
+from germane.compaction.kept_history import checksum_of
 from germane.stores.sqlite.rows import rows
 
 __all__ = ["HISTORY_ORPHANS", "verify_archive"]
