@@ -53,6 +53,61 @@ class AgentHistory:
         self._parts, self._scope = parts, scope
         self._store = parts.store.within(scope)
 
+    async def compact(
+        self,
+        messages: Sequence[Raw],
+        *,
+        session: str | None = None,
+        model: str,
+        max_tokens: int | None = None,
+        strategy: CompactionStrategy = _SUMMARISE,
+        system: Any = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        provider: str | None = None,
+        low_water: float = 0.5,
+        max_messages: int | None = None,
+        deadline: float | None = 5.0,
+    ) -> Compaction:
+        """Returns the messages as they fit `max_tokens`, as `germane.history.compact` does, and keeps what left in the store:
+        what was taken out and masked under handles that bring it back, and the summary. A handle is named only after its
+        content was read back. What is kept of a conversation doesn't depend on whether its messages are recorded; secrets are
+        treated as in recorded messages.
+
+        Where the store can't be used within `deadline` seconds, the messages fit without handles, and `trace.reasons` says why.
+        Raises `InvalidInput` for arguments that can't be used, and nothing else."""
+        named = self._named(session)
+        number_or_none(deadline)
+        given = await asyncio.to_thread(
+            partial(
+                compactable,
+                messages,
+                model=model,
+                max_tokens=max_tokens,
+                provider=provider,
+                system=system,
+                tools=tools,
+                strategy=strategy,
+                low_water=low_water,
+                max_messages=max_messages,
+                catalog=self._parts.catalog,
+            )
+        )
+        parts = self._parts
+        work = Compacting(self._store, named, secrets=parts.secrets, now=parts.clock.now, deadline=deadline)
+        return await work.run(given)
+
+    async def rebuild(
+        self, messages: Sequence[Raw], *, session: str | None = None, provider: str = "openai"
+    ) -> list[Raw]:
+        """Returns the conversation with each summary replaced by the messages that it stands for, and each masked output by the
+        output. What isn't kept any more stays as it is in `messages`; secrets that were redacted stay redacted."""
+        found = FetchedEntries(self._store.history, self._named(session))
+        given = conversation(messages, MESSAGES)
+        while True:
+            made = await asyncio.to_thread(rebuild, given, found, provider=provider)
+            if not await found.fetch():
+                return made
+
     async def show(self, handle: str, *, session: str | None = None) -> EarlierMessages:
         """Returns what a handle stands for: of the session, or of the latest session in which it was written. Raises
         `NotFound`, also for what is another scope's."""
