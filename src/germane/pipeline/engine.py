@@ -1,8 +1,8 @@
 """Engine: the stages in order. The file to read first.
 
-    request ─▶ read ─▶ gather ─▶ score ─▶ pack ─▶ gate ─▶ write ─▶ inject ─▶ context
+    request ─▶ compact ─▶ read ─▶ gather ─▶ score ─▶ pack ─▶ gate ─▶ write ─▶ inject ─▶ context
 
-Only `gather` and the gate do I/O; every other stage is a plain function over immutable values. The engine looks at the deadline
+Only `compact`, `gather` and the gate do I/O; every other stage is a plain function over immutable values. The engine looks at the deadline
 after each stage. Whatever fails, the caller gets messages: with the directive alone where there is one, else as they came
 (ENGINE-2). A fault takes memories away and never adds any (ENGINE-3).
 """
@@ -38,6 +38,7 @@ from germane.pipeline.gather.gather import Gathered, gather
 from germane.pipeline.gather.merge import RequestContents, fresh, merge
 from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.inject.returned import without_returned
+from germane.pipeline.history_stage import HistoryCompactor, HistoryTerms, compact_history
 from germane.pipeline.injection_log import InjectionLog
 from germane.pipeline.measure_request import measure_request
 from germane.pipeline.pack.hasty import pack_hastily
@@ -59,6 +60,7 @@ from germane.store import ScopedStore
 from germane.types.amount import Need
 from germane.types.candidate import Candidate, Scored
 from germane.types.context import Context
+from germane.types.history_report import HistoryReport
 from germane.types.query import Query
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -76,6 +78,8 @@ _WRITING = 0.004
 """Seconds before the answer is due at which an exact packing stops searching: the gate and the writing come after it."""
 _CLOSING_SHARE = 0.35
 """The share of the time after gathering at which hasty packing ends: the gate needs the rest."""
+_COMPACTING = 0.6
+"""The share of the time for gathering that compacting a conversation may take."""
 _NEVER = Deadline(None, None)
 """The deadline of the last stage: what is written is given back, as nothing else would be quicker."""
 
@@ -104,17 +108,28 @@ class Engine:
     result_cache: ResultCache = field(default_factory=ResultCache)
     abandoned: Abandoned = field(default_factory=Abandoned)
     injections: InjectionLog = field(default_factory=InjectionLog)
+    history: HistoryCompactor | None = None
     admission: AdmissionQueue = field(default_factory=AdmissionQueue)
     breakers: Breakers = field(default_factory=Breakers)
 
-    async def assemble(self, request: Request, store: ScopedStore, strategy: Strategy, began: float | None = None) -> Context:
+    async def assemble(
+        self,
+        request: Request,
+        store: ScopedStore,
+        strategy: Strategy,
+        began: float | None = None,
+        history: HistoryTerms | None = None,
+    ) -> Context:
         """Raises nothing but cancellation and interpreter exit. `began` is when the call came, on the steady clock (seconds);
-        the deadline counts from there."""
+        the deadline counts from there. With `history` the conversation is compacted first."""
         deadline = Deadline.of(self.clock.steady() if began is None else began, request.deadline)
         assembly = Assembly(self._own(request, strategy), strategy, self.clock)
         slot: Slot | None = None
         try:
             slot = await self.admission.acquire(deadline, self.clock, request.scope.org)
+            if history is not None:
+                with assembly.stage("compact", deadline):
+                    await self._compact(assembly, history, store, deadline)
             await self._assemble(assembly, store, deadline, slot)
         except PROPAGATED:
             raise
@@ -168,6 +183,25 @@ class Engine:
             cache_misses=self.result_cache.misses,
             read_only=read_only,
         )
+
+    async def _compact(self, assembly: Assembly, asked: HistoryTerms, store: ScopedStore, deadline: Deadline) -> None:
+        """Makes the conversation fit; where that fails or takes too long, it stays as it is."""
+        request = assembly.request
+        if self.history is None:
+            return
+        profile = self.catalog.find(request.model, like=request.like, window=request.window)
+        tokenizer = self.tokenizer(profile.tokenizer)
+        left = None if deadline.gathered is None else (deadline.gathered - self.clock.steady()) * _COMPACTING
+        try:
+            async with asyncio.timeout(left):
+                assembly.request, assembly.history = await compact_history(
+                    self.history, request, asked, store, profile=profile, tokenizer=tokenizer, cap=assembly.cap
+                )
+        except PROPAGATED:
+            raise
+        except BaseException as error:
+            why = "it couldn't be compacted in time" if isinstance(error, TimeoutError) else type(error).__name__
+            assembly.history = HistoryReport(tokens_before=0, tokens=0, max_tokens=0, fits=False, reasons=(why,))
 
     async def _assemble(self, assembly: Assembly, store: ScopedStore, deadline: Deadline, slot: Slot | None) -> None:
         """The stages. Raises `Late`, and whatever a stage raises."""
