@@ -1,4 +1,4 @@
-"""Compacting: one compaction with a store: what leaves is written and read back before the prompt names its handle (HIST-5).
+"""Stored compaction: what leaves a prompt is written to the store and read back before the prompt names its handle (HIST-5).
 
 Nothing that the store does can fail a compaction: where it is down, slow, full or read-only, the messages fit without handles,
 and the trace has the reason.
@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import TypeVar
 
 from germane.compaction.archive import ArchiveEntry
@@ -33,14 +32,14 @@ from germane.types.ids import uuid7
 from germane.types.limits import ARCHIVED, SUMMARY_TEXT, VALUES_IN_ALL
 from germane.types.plan import Change, Decision, Plan
 
-__all__ = ["Compacting", "fingerprint_of"]
+__all__ = ["StoredCompaction", "fingerprint_of"]
 
 T = TypeVar("T")
 _TOGETHER = 1_000_000
 """Characters that are written in one transaction: about 10 ms of the writer. A larger entry is written alone."""
 
 
-class Compacting:
+class StoredCompaction:
     """One call of `compact` in a session. `deadline` are the seconds that the store may take; None waits for it."""
 
     def __init__(
@@ -53,18 +52,18 @@ class Compacting:
 
     async def run(self, given: Compactable) -> Compaction:
         """Returns the messages that fit. Raises nothing of the store's."""
-        plan = await asyncio.to_thread(_planned, given)
+        plan = await asyncio.to_thread(plan_compaction, given.raws, given.messages, given.terms)
         if not plan.entries and plan.summary is None:
             return await asyncio.to_thread(render, plan)
         loop = asyncio.get_running_loop()
         until = None if self._deadline is None else loop.time() + self._deadline
         handles = await self._within(until, self._archived(plan.entries), "the archive", frozenset[str]())
         made = await asyncio.to_thread(render, plan, handles, self._reasons)
-        if plan.summary is None or not plan.standing.left:
+        if plan.summary is None or not plan.state.left:
             return made
         summary = await self._within(until, self._summarised(plan, plan.summary), "the summaries", plan.summary)
         if summary != plan.summary or len(made.trace.reasons) < len(self._reasons):
-            other = await asyncio.to_thread(render, replace(plan, summary=summary), handles, self._reasons)
+            other = await asyncio.to_thread(render, replace(plan, summary=summary, draft=None), handles, self._reasons)
             made = other if other.fits or not made.fits else made
         return made
 
@@ -135,31 +134,19 @@ class Compacting:
             )
             await self._journal.commit(_writing([PutSummary(new)]))
             kept = await self._history.summaries_of(self._session, fingerprint)
-        best = next((one.summary for one in reversed(kept) if one.summary.method == "llm"), kept[0].summary if kept else summary)
-        return replace(best, covers=summary.covers, ids=summary.ids, tokens=plan.measure.count(best.text))
+        best = next(
+            (one.summary for one in reversed(kept) if one.summary.method == "llm"), kept[0].summary if kept else summary
+        )
+        return replace(best, covers=summary.covers, ids=summary.ids, tokens=plan.terms.measure.count(best.text))
 
 
 def fingerprint_of(plan: CompactionPlan) -> str:
     """Returns what names all that the plan's summary stands for: the handle of its newest span, which depends on every span
     before it, and what stays of them."""
-    if not plan.standing.kept:
+    if not plan.state.kept:
         return plan.handle
-    kept = json.dumps([list(span) for span in plan.standing.kept])
+    kept = json.dumps([list(span) for span in plan.state.kept])
     return f"{plan.handle}-{hashlib.sha256(kept.encode()).hexdigest()[:12]}"
-
-
-def _planned(given: Compactable) -> CompactionPlan:
-    return plan_compaction(
-        given.raws,
-        given.messages,
-        measure=given.measure,
-        max_tokens=given.max_tokens,
-        strategy=given.strategy,
-        low_water=given.low_water,
-        max_messages=given.max_messages,
-        system=given.system,
-        tools=given.tools,
-    )
 
 
 def _same(one: ArchiveEntry, other: ArchiveEntry) -> bool:
