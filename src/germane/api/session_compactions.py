@@ -49,16 +49,24 @@ class SessionCompactions:
         self._followed: LruCache[_Key, tuple[FollowedConversation, int]] = LruCache(_MAX_SESSIONS)
 
     async def compact(
-        self, request: Request, raws: Sequence[Raw], messages: Sequence[Message], terms: CompactionTerms, store: ScopedStore
+        self,
+        request: Request,
+        raws: Sequence[Raw],
+        messages: Sequence[Message],
+        terms: CompactionTerms,
+        store: ScopedStore,
+        patience: float | None,
     ) -> Compaction:
         """See `HistoryCompactor`."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         followed = self._known(request, terms, len(messages))
         plan = await asyncio.to_thread(_planned, followed, raws, messages)
         session = request.scope.session
         if session is None or (not plan.entries and plan.summary is None):
             return await asyncio.to_thread(render, plan)
-        work = StoredCompaction(store, session, secrets=self._secrets, now=self._now, deadline=None)
-        return await work.keep(plan)
+        left = None if patience is None else max(0.001, patience - (loop.time() - began))
+        return await StoredCompaction(store, session, secrets=self._secrets, now=self._now, deadline=left).keep(plan)
 
     def forget(self, scope: Scope) -> None:
         """Drops what is kept of this scope, after something in it was forgotten."""

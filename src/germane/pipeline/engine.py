@@ -37,8 +37,8 @@ from germane.pipeline.gather.depth import SearchDepth, search_depth
 from germane.pipeline.gather.gather import Gathered, gather
 from germane.pipeline.gather.merge import RequestContents, fresh, merge
 from germane.pipeline.gather.source import SourceFactory
-from germane.pipeline.inject.returned import without_returned
 from germane.pipeline.history_stage import HistoryCompactor, HistoryTerms, compact_history
+from germane.pipeline.inject.returned import without_returned
 from germane.pipeline.injection_log import InjectionLog
 from germane.pipeline.measure_request import measure_request
 from germane.pipeline.pack.hasty import pack_hastily
@@ -60,7 +60,6 @@ from germane.store import ScopedStore
 from germane.types.amount import Need
 from germane.types.candidate import Candidate, Scored
 from germane.types.context import Context
-from germane.types.history_report import HistoryReport
 from germane.types.query import Query
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -158,6 +157,8 @@ class Engine:
         self.result_cache.forget(scope)
         self.directive_cache.forget(scope)
         self.injections.forget(scope)
+        if self.history is not None:
+            self.history.forget(scope)
 
     async def recall(self, request: Request, store: ScopedStore, strategy: Strategy) -> tuple[Scored, ...]:
         """Scored candidates, best first. Waits for every source; packs nothing and counts no tokens."""
@@ -185,23 +186,19 @@ class Engine:
         )
 
     async def _compact(self, assembly: Assembly, asked: HistoryTerms, store: ScopedStore, deadline: Deadline) -> None:
-        """Makes the conversation fit; where that fails or takes too long, it stays as it is."""
+        """Makes the conversation fit."""
         request = assembly.request
-        if self.history is None:
-            return
         profile = self.catalog.find(request.model, like=request.like, window=request.window)
-        tokenizer = self.tokenizer(profile.tokenizer)
-        left = None if deadline.gathered is None else (deadline.gathered - self.clock.steady()) * _COMPACTING
-        try:
-            async with asyncio.timeout(left):
-                assembly.request, assembly.history = await compact_history(
-                    self.history, request, asked, store, profile=profile, tokenizer=tokenizer, cap=assembly.cap
-                )
-        except PROPAGATED:
-            raise
-        except BaseException as error:
-            why = "it couldn't be compacted in time" if isinstance(error, TimeoutError) else type(error).__name__
-            assembly.history = HistoryReport(tokens_before=0, tokens=0, max_tokens=0, fits=False, reasons=(why,))
+        assembly.request, assembly.history = await compact_history(
+            self.history,
+            request,
+            asked,
+            store,
+            profile=profile,
+            tokenizer=self.tokenizer(profile.tokenizer),
+            cap=assembly.cap,
+            seconds=None if deadline.gathered is None else (deadline.gathered - self.clock.steady()) * _COMPACTING,
+        )
 
     async def _assemble(self, assembly: Assembly, store: ScopedStore, deadline: Deadline, slot: Slot | None) -> None:
         """The stages. Raises `Late`, and whatever a stage raises."""
