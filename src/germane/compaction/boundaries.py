@@ -111,7 +111,7 @@ class Boundaries:
         if self.division.last_human == index:
             self._humans.append(index)
         self._number += 1
-        if self._over():
+        if self._size > self.room.high or self._number > self.room.messages:
             self._move()
 
     def pin(self, constraints: Iterable[tuple[str, int]]) -> None:
