@@ -107,8 +107,8 @@ class Agent(AgentContexts):
         labels or ids of memory blocks that this request refers to: they are shown as well as those of every context. Where the
         session has a task stack (`agent.tasks`), it is in the context; `task` is the id of the task that this request works on
         (default: the current one), False leaves the stack out. With `history` the conversation is compacted first, as
-        `agent.history.compact` does, to `history_tokens` tokens, by default to what the model's window has room for; True stands
-        for `Summarise()`. `metadata.history` says what was done. By default the messages stay as they are.
+        `agent.history.compact` does, to `history_tokens` tokens, by default to what the model's window has room for; True
+        stands for `Summarise()`. `metadata.history` says what was done. By default the messages stay as they are.
 
         Raises `InvalidInput` for arguments that can't be used, and nothing else. A fault of germane's own gives less context;
         `metadata.fallback_reason` and `trace` hold the reason.

@@ -11,7 +11,7 @@ from germane.api.stored_compaction import StoredCompaction
 from germane.compaction.compaction import Compaction
 from germane.compaction.followed import FollowedConversation
 from germane.compaction.message_cost import Raw
-from germane.compaction.plan import CompactionPlan, CompactionTerms
+from germane.compaction.plan import CompactionTerms
 from germane.compaction.render import render
 from germane.compaction.strategy import CompactionStrategy
 from germane.store import ScopedStore
@@ -61,7 +61,7 @@ class SessionCompactions:
         loop = asyncio.get_running_loop()
         began = loop.time()
         followed = self._known(request, terms, len(messages))
-        plan = await asyncio.to_thread(_planned, followed, raws, messages)
+        plan = await asyncio.to_thread(followed.plan, raws, messages)
         session = request.scope.session
         if session is None or (not plan.entries and plan.summary is None):
             return await asyncio.to_thread(render, plan)
@@ -91,7 +91,3 @@ class SessionCompactions:
             while sum(size for _, size in self._followed.values()) > _MAX_MESSAGES:
                 self._followed.popitem(last=False)
         return followed
-
-
-def _planned(followed: FollowedConversation, raws: Sequence[Raw], messages: Sequence[Message]) -> CompactionPlan:
-    return followed.plan_of(raws, messages)

@@ -2,9 +2,9 @@
 
     request ─▶ compact ─▶ read ─▶ gather ─▶ score ─▶ pack ─▶ gate ─▶ write ─▶ inject ─▶ context
 
-Only `compact`, `gather` and the gate do I/O; every other stage is a plain function over immutable values. The engine looks at the deadline
-after each stage. Whatever fails, the caller gets messages: with the directive alone where there is one, else as they came
-(ENGINE-2). A fault takes memories away and never adds any (ENGINE-3).
+Only `compact`, `gather` and the gate do I/O; every other stage is a plain function over immutable values. The engine looks at
+the deadline after each stage. Whatever fails, the caller gets messages: with the directive alone where there is one, else as
+they came (ENGINE-2). A fault takes memories away and never adds any (ENGINE-3).
 """
 
 from __future__ import annotations
