@@ -150,8 +150,7 @@ class _Build:
         said = counter.count(written) if written else 0
         left = max(0, memory - packing.tokens - said)
         older = min(limits.history_tokens, max(0, room - memory))
-        history = max(older, min(active, room))
-        report = await self._compacted(history, limits, profile)
+        report = await self._compacted(max(older, min(active, room)), limits, profile)
         request = self._request
         standing = frozenset(each.block.id for each in packing.shown if plan.blocks is None)
         beside = stated + packing.tokens + said + 2 * profile.per_message
@@ -161,9 +160,8 @@ class _Build:
         turns = (context.convert_turns or context.convert)(request.provider)
         body = _body(request, turns, ("\n\n".join(filter(None, front)), "\n\n".join(filter(None, behind))), limits)
         stable = counter.count(context.stable) if context.stable else 0
-        shown = [message_tokens(message, profile, counter.count) for message in request.messages]
-        spoken, (_, begins) = sum(shown), batches(request.messages)
-        running = sum(shown[begins[-1] :]) if begins else 0
+        schemas = tools_tokens(request.tools, profile, counter.count)
+        history = report.tokens - schemas
         tokens = TokensByPart(
             instructions=counter.count(plan.instructions) if plan.instructions else 0,
             directive=stable,
@@ -172,8 +170,8 @@ class _Build:
             activity=said,
             tool_rules=counter.count(rules) if rules else 0,
             found=max(0, context.metadata.total_tokens_injected - stable),
-            tools=tools_tokens(request.tools, profile, counter.count),
-            history=spoken + profile.per_request,
+            tools=schemas,
+            history=history,
         )
         metadata = BuildMetadata(
             tokens=tokens,
@@ -185,11 +183,11 @@ class _Build:
             blocks=packing.shown,
             blocks_left_out=packing.left_out,
             activity_shown=len(activity),
-            cache_points=_cache_points(tokens, body, before=spoken - running),
+            cache_points=_cache_points(tokens, body, before=history - profile.per_request - active),
             losses=self._tools.losses,
             tool_names=self._tools.names,
             faults=tuple(self._faults),
-            warnings=self._warnings(context, report, running, limits),
+            warnings=self._warnings(context, report, active, limits),
         )
         return _built(request, body, metadata, context)
 
