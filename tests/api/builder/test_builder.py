@@ -336,7 +336,7 @@ async def test_a_fault_of_the_build_itself_gives_the_request_as_it_was_given(
     def broken(*_: object, **__: object) -> object:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("germane.api.builder.building.batches", broken)
+    monkeypatch.setattr("germane.api.builder.building.divide", broken)
     steps = started(agent).with_base_instructions("Be kind.").with_tool_rules([StartWith(tool="context")]).with_tools([TOOL])
     request = await steps
     assert request.metadata.faults == ("build: RuntimeError",)

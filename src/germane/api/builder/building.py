@@ -23,7 +23,7 @@ from germane.catalog.bounded import CountedTokenizer, count_within
 from germane.catalog.measure_budget import measure, message_tokens, texts_of, tools_tokens
 from germane.catalog.profile import Profile
 from germane.clock import zone
-from germane.compaction.newest import batches
+from germane.compaction.divide import divide
 from germane.dialects.request_body import RequestBody, body_of
 from germane.dialects.written_tools import WrittenTools, convert_tools
 from germane.errors import InvalidInput
@@ -140,8 +140,8 @@ class _Build:
         costs = [message_tokens(message, profile, counter.count) for message in request.messages]
         rules = write_rules(plan.rules)
         stated = sum(counter.count(text) for text in (plan.instructions, rules) if text)
-        lead, starts = batches(request.messages)
-        active = sum(costs[starts[-1] :]) if starts else 0
+        lead, exchanges = divide(request.messages)
+        active = sum(costs[exchanges[-1].start :]) if exchanges else 0
         room = self._room(limits, profile, counter, lead, stated)
         memory = min(limits.memory_tokens, max(0, room - active))
         directive = counter.count(read.directive) + _AROUND_DIRECTIVE if read.directive else 0
