@@ -1,4 +1,4 @@
-"""Extractive: the summary that needs no language model: constraints, ledger and outline in the conversation's own words (HIST-3).
+"""Extractive: the summary that needs no language model: constraints, ledger and outline in the own words of the talk (HIST-3).
 
 Headed sections of plain text, an item a line. Headings stand at the beginning of a line and items behind `- `, all white space
 of an item is made single spaces: no content can look like a heading or another item. `notes_of_summary` reads such a text, so
