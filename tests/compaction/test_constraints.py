@@ -64,7 +64,7 @@ def test_a_list_of_rules_is_the_users_own() -> None:
         'The sign says "never touch the lever", what is a lever?',
         "Translate this text: Never leave the door open. Always lock it.",
         "Please summarise the following e-mail:\n\nDear Ann,\nyou must never call them again.\nAlways yours, Bob",
-        "Why?\n2024-05-01 10:00:01 ERROR you must not be root\nTraceback (most recent call last):\nValueError: must not be negative",
+        "Why?\n2024-05-01 10:00:01 ERROR you must not be root\nTraceback (most recent call last):\nValueError: never negative",
         "<document>Never share this. Only use it here.</document> Summarise it.",
         "The error says you must not be root.",
     ],
