@@ -52,7 +52,7 @@ def broken(
     yield from _leading_system(before, after, system)
     yield from _open_calls(before, after)
     yield from _pairs(before, sent, after)
-    yield from _calls(before, after)
+    yield from _calls([before, sent], after)
     yield from _signed(before, sent, after)
     yield from _bound([before, sent], after)
     if one.name == "anthropic":
@@ -93,7 +93,7 @@ def _said(message: Message) -> list[str]:
 
 
 def _leading_system(before: Sequence[Message], after: Sequence[Message], system: Any) -> Iterator[_Found]:
-    there = "\n".join([system_text(system), *(message.text for message in after if message.role == "system")])
+    there = sendable("\n".join([system_text(system), *(message.text for message in after if message.role == "system")]))
     for message in before:
         if message.role != "system":
             return
@@ -107,20 +107,27 @@ def _open_calls(before: Sequence[Message], after: Sequence[Message]) -> Iterator
     if not waiting:
         return
     texts = [part.text for message in after for part in message.parts if isinstance(part, Text)]
-    kept = {(call.name, call.arguments) for message in after for call in message.tool_calls}
+    kept = {(_fit(call.name), _plain(call.arguments)) for message in after for call in message.tool_calls}
     for call in waiting:
-        if (call.name, call.arguments) not in kept and not any(sendable(call_as_text(call)) in text for text in texts):
+        written = sendable(call_as_text(call))
+        if (_fit(call.name), _plain(call.arguments)) not in kept and not any(written in text for text in texts):
             yield "open-call-lost", None, f"an open call isn't there: {call.name} {call.id!r}"
 
 
 def _pairs(before: Sequence[Message], sent: Sequence[Message], after: Sequence[Message]) -> Iterator[_Found]:
     """A call or a result is closed as text where it has lost its other half. What was so before, or was said, may stay."""
-    known = Counter(_closed(before)) | Counter(_closed(sent))
+    texts = Counter(_closed(before)) | Counter(_closed(sent))
+    heads = Counter(map(_head, texts.elements()))
     for index, message in enumerate(after):
         for text in _closed([message]):
-            if not known[text]:
+            if not heads[_head(text)]:
                 yield "pair-split", index, f"message {index}: a call or a result has lost its other half: {_short(text)}"
-            known[text] -= 1
+            heads[_head(text)] -= 1
+
+
+def _head(text: str) -> str:
+    """How a closed call or result begins, with its tool's name; what the result said may be masked."""
+    return text if text.startswith(_CALL) else text.partition(": ")[0]
 
 
 def _closed(messages: Sequence[Message]) -> list[str]:
@@ -128,14 +135,17 @@ def _closed(messages: Sequence[Message]) -> list[str]:
     return [text for text in texts if text.startswith((_CALL, _RESULT))]
 
 
-def _calls(before: Sequence[Message], after: Sequence[Message]) -> Iterator[_Found]:
-    """Compares the calls by their ids, as far as each id names one call."""
-    old = Counter(call.id for message in before for call in message.tool_calls)
-    known = {call.id: call for message in before for call in message.tool_calls if call.id and old[call.id] == 1}
+def _calls(before: Sequence[Sequence[Message]], after: Sequence[Message]) -> Iterator[_Found]:
+    """Compares the calls by their ids, as far as each names one call, with what they were and with how germane sends them."""
+    known: dict[str, set[tuple[str, str]]] = {}
+    for messages in before:
+        times = Counter(call.id for message in messages for call in message.tool_calls)
+        for call in (call for message in messages for call in message.tool_calls):
+            if call.id and (times[call.id] == 1 or call.id in known):
+                known.setdefault(call.id, set()).add((_fit(call.name), _plain(call.arguments)))
     for index, message in enumerate(after):
         for call in message.tool_calls:
-            was = known.get(call.id)
-            if was is not None and (_fit(call.name), _plain(call.arguments)) != (_fit(was.name), _plain(was.arguments)):
+            if call.id in known and (_fit(call.name), _plain(call.arguments)) not in known[call.id]:
                 yield "call-altered", index, f"message {index}: call {call.id!r} isn't what it was"
 
 
@@ -188,7 +198,7 @@ def _followed(messages: Sequence[Message]) -> Iterator[tuple[int, str, str]]:
         for part in message.parts
         if not (isinstance(part, Text) and not part.text.strip())
     ]
-    for (index, part), (then, following) in zip(parts, [*parts[1:], (-1, Text(""))], strict=True):
+    for (index, part), (then, following) in zip(parts, [*parts[1:], (-1, Text(""))], strict=False):
         if isinstance(part, Opaque) and bound_to_next(part) and (index == then or part.kind.startswith(KIND)):
             yield index, _plain(part.raw), _likeness(following)
 
@@ -243,7 +253,8 @@ def _reasons(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
 
 
 def _fit(name: str) -> str:
-    return "".join(char if char.isalnum() and char.isascii() else "_" for char in name).lstrip("_")[:60]
+    """What is the same of a tool's name however it was made to fit."""
+    return "".join(char if char.isalnum() and char.isascii() else "_" for char in name).lstrip("_")[:60] or "tool"
 
 
 def _plain(value: object) -> str:
