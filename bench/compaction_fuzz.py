@@ -170,7 +170,7 @@ def wrong(each: Case, again: bool) -> tuple[Compaction | None, bool, list[tuple[
     )
     if found.fits and (tokens := counted(each, found)) > given.max_tokens:
         faults.append(("above budget", f"{tokens} tokens of {given.max_tokens}, {found.tokens} as told"))
-    judged = not _BEYOND_STRICT & set(given.oddities)
+    judged = not _BEYOND_STRICT & set(given.oddities) and not (provider == "gemini" and "interleaved" in given.oddities)
     if judged:
         faults += (("refused by the second opinion", text) for text in second_opinion(provider, sent, found.system))
     if again:

@@ -202,23 +202,29 @@ def _write_part(part: Part) -> dict[str, Any] | None:
             return dict(raw)
         case ToolCall(raw=raw) if raw is not None and (call := either(raw, "functionCall")) is not None:
             key = "functionCall" if raw.get("functionCall") is not None else "function_call"
-            fit = {**call, "name": tool_name(part.name, _MAX_NAME_CHARS)}
+            fit = {**call, "name": _name(part.name)}
             return dict(raw) if NAME.fullmatch(part.name) else {**raw, key: fit}
         case Text(text):
             return {"text": sendable(text)} if text else None
         case ToolCall():
             id = {"id": sendable(part.id)} if part.id else {}
-            return {"functionCall": {**id, "name": tool_name(part.name, _MAX_NAME_CHARS), "args": json_object(part.arguments)}}
+            return {"functionCall": {**id, "name": _name(part.name), "args": json_object(part.arguments)}}
         case ToolResult():
             id = {"id": sendable(part.call_id)} if part.call_id else {}
             response = {"error" if part.error else "output": sendable(part.text)}
-            return {"functionResponse": {**id, "name": tool_name(part.name, _MAX_NAME_CHARS), "response": response}}
+            return {"functionResponse": {**id, "name": _name(part.name), "response": response}}
         case Image():
             return _write_image(part) or {"text": sendable(image_note(part))}
         case Opaque(kind=kind) if kind.startswith("gemini:"):
             return dict(part.raw) or None
         case Opaque():
             return _write_attachment(part)
+
+
+def _name(name: str) -> str:
+    """Returns the name itself where the API takes it; it takes more than others do, and a call and its result may be written
+    apart."""
+    return name if NAME.fullmatch(name) else tool_name(name, _MAX_NAME_CHARS)
 
 
 def _write_image(image: Image) -> dict[str, Any] | None:

@@ -137,12 +137,11 @@ def _closed(messages: Sequence[Message]) -> list[str]:
 
 def _calls(before: Sequence[Sequence[Message]], after: Sequence[Message]) -> Iterator[_Found]:
     """Compares the calls by their ids, as far as each names one call, with what they were and with how germane sends them."""
+    times = Counter(call.id for message in before[0] for call in message.tool_calls)
     known: dict[str, set[tuple[str, str]]] = {}
-    for messages in before:
-        times = Counter(call.id for message in messages for call in message.tool_calls)
-        for call in (call for message in messages for call in message.tool_calls):
-            if call.id and (times[call.id] == 1 or call.id in known):
-                known.setdefault(call.id, set()).add((_fit(call.name), _plain(call.arguments)))
+    for call in (call for messages in before for message in messages for call in message.tool_calls):
+        if call.id and times[call.id] == 1:
+            known.setdefault(call.id, set()).add((_fit(call.name), _plain(call.arguments)))
     for index, message in enumerate(after):
         for call in message.tool_calls:
             if call.id in known and (_fit(call.name), _plain(call.arguments)) not in known[call.id]:
