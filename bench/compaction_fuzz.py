@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
@@ -170,7 +171,7 @@ def wrong(each: Case, again: bool) -> tuple[Compaction | None, bool, list[tuple[
     )
     if found.fits and (tokens := counted(each, found)) > given.max_tokens:
         faults.append(("above budget", f"{tokens} tokens of {given.max_tokens}, {found.tokens} as told"))
-    judged = not _BEYOND_STRICT & set(given.oddities) and not (provider == "gemini" and "interleaved" in given.oddities)
+    judged = not _BEYOND_STRICT & set(given.oddities)
     if judged:
         faults += (("refused by the second opinion", text) for text in second_opinion(provider, sent, found.system))
     if again:
@@ -214,14 +215,26 @@ def _parts(system: Any) -> Any:
 
 
 def _alternating(turns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Turns of one role in a row as one, as the API reads them."""
+    """Turns of one role in a row as one, and responses in the order of their calls: the API pairs them by name."""
     out: list[dict[str, Any]] = []
     for turn in turns:
         if out and out[-1]["role"] == turn["role"]:
             out[-1] = {**out[-1], "parts": [*out[-1]["parts"], *turn["parts"]]}
         else:
             out.append(dict(turn))
+    for before, turn in pairwise(out):
+        names = [part["functionCall"].get("name") for part in before["parts"] if "functionCall" in part]
+        place = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        turn["parts"] = sorted(turn["parts"], key=lambda part: place.get(part.get("functionResponse", {}).get("name"), 99))
+        asked = sorted(names, key=place.__getitem__)
+        if names != asked:
+            calls = sorted((part for part in before["parts"] if "functionCall" in part), key=_name_of(place))
+            before["parts"] = [*(part for part in before["parts"] if "functionCall" not in part), *calls]
     return out
+
+
+def _name_of(place: Mapping[Any, int]) -> Callable[[Mapping[str, Any]], int]:
+    return lambda part: place[part["functionCall"].get("name")]
 
 
 def run(seeds: Sequence[str], most: int) -> Tally:

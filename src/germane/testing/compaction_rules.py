@@ -56,7 +56,7 @@ def broken(
     yield from _signed(before, sent, after)
     yield from _bound([before, sent], after)
     if one.name == "anthropic":
-        yield from _gaps(before, after)
+        yield from _gaps(sent, after)
     if one.name == "openai-responses":
         yield from _reasoning(before, after)
 
