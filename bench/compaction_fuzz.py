@@ -33,6 +33,7 @@ from germane.compaction.archive import Archive, ArchiveEntry
 from germane.compaction.compaction import Compaction
 from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
 from germane.dialects.registry import dialect
+from germane.errors import InvalidInput
 from germane.history.archives import MemoryArchive
 from germane.history.compact import compact
 from germane.testing.conversations import GeneratedConversation, generated
@@ -165,11 +166,13 @@ def wrong(each: Case, again: bool) -> tuple[Compaction | None, bool, list[tuple[
         faults.append(("input changed", "compact has changed its argument"))
     sent = _sent(found)
     faults += ((f"invalid: {violation.rule}", violation.message) for violation in validate(sent, provider, system=found.system))
-    faults += (
-        (violation.rule, violation.message)
-        for violation in validate_against(given.messages, sent, provider, system=found.system)
-    )
-    if found.fits and (tokens := counted(each, found)) > given.max_tokens:
+    try:
+        lost = validate_against(given.messages, sent, provider, system=found.system)
+        tokens = counted(each, found)
+    except InvalidInput as error:
+        return found, False, [*faults, ("unreadable", str(error)[:200])]
+    faults += ((violation.rule, violation.message) for violation in lost)
+    if found.fits and tokens > given.max_tokens:
         faults.append(("above budget", f"{tokens} tokens of {given.max_tokens}, {found.tokens} as told"))
     judged = not _BEYOND_STRICT & set(given.oddities)
     if judged:

@@ -67,10 +67,7 @@ def _anthropic(step: Step, random: Random) -> list[Raw]:
                 blocks.insert(0, _anthropic_media(step, random))
             return [{"role": "user", "content": blocks if step.media or random.random() < 0.3 else step.text}]
         case "answer":
-            results = [_anthropic_result(answer, step, random) for answer in step.answers]
-            if len(results) > 1 and random.random() < 0.1:
-                return [{"role": "user", "content": [result]} for result in results]
-            return [{"role": "user", "content": results}]
+            return [{"role": "user", "content": [_anthropic_result(answer, step, random) for answer in step.answers]}]
     blocks = [{"type": "text", "text": step.text}] if step.text else []
     uses: list[Raw] = [{"type": "tool_use", "id": call.id, "name": call.name, "input": _arguments(call)} for call in step.calls]
     if not step.opaque:
