@@ -7,10 +7,10 @@ from itertools import count
 from typing import Any
 
 import pytest
-from bench.compaction_fuzz import case, run, wrong
+from bench.compaction_fuzz import case, outcome, run
 
 from germane.compaction.compaction import Compaction
-from germane.history.compact import compact
+from germane.history.compacting import compact
 
 pytestmark = pytest.mark.requirement("HIST-1", "HIST-4", "HIST-5")
 
@@ -55,4 +55,4 @@ def test_the_run_sees_a_compaction_that_corrupts(kind: str, seed: str, monkeypat
 
     monkeypatch.setattr("bench.compaction_fuzz.compact", corrupt)
     each = next(each for number in range(99) if (each := case(f"{seed}{number}", 40)).conversation.provider == "openai")
-    assert kind in {name for name, _ in wrong(each, again=True)[2]}
+    assert kind in {name for name, _ in outcome(each, again=True).faults}

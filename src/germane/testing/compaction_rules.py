@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.dialects.closing import open_calls
-from germane.dialects.dialect import Dialect, OutgoingMessage
+from germane.dialects.dialect import Dialect
 from germane.dialects.gemini_check import UNSIGNED, signature
 from germane.dialects.opaque import bound_to_next, prefix_bound, signed
-from germane.dialects.registry import dialect_of, parse_all
+from germane.dialects.registry import outgoing, parse_all
 from germane.dialects.responses_items import KIND
 from germane.dialects.wording import call_as_text, json_text, result_as_text, sendable
 from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult, system_text
@@ -65,13 +65,7 @@ def _as_sent(
     original: Sequence[Mapping[str, Any] | Message], before: Sequence[Message], one: Dialect
 ) -> Sequence[Mapping[str, Any]]:
     """The whole conversation as germane sends it where nothing is taken away: with its orphans closed as text."""
-    turns = [
-        OutgoingMessage(
-            message=message,
-            native=one.native(raw) if not isinstance(raw, Message) and dialect_of(raw, one.name) is one else None,
-        )
-        for raw, message in zip(original, before, strict=True)
-    ]
+    turns = [outgoing(message, raw, one.name) for raw, message in zip(original, before, strict=True)]
     return one.compose(turns).messages
 
 
