@@ -210,14 +210,15 @@ def _likeness(part: Part) -> str:
 
 def _gaps(before: Sequence[Message], after: Sequence[Message]) -> Iterator[_Found]:
     kept = Counter(block for message in after for block in _thinking(message))
-    calls = {call.id for message in after for call in message.tool_calls}
+    calls = {(call.id, call.arguments) for message in after for call in message.tool_calls}
+    times = Counter((call.id, call.arguments) for message in before for call in message.tool_calls)
     began = False
     for message in before:
         for block in _thinking(message):
             if kept[block]:
                 kept[block] -= 1
                 began = True
-            elif began and calls.intersection(call.id for call in message.tool_calls if call.id):
+            elif began and any((key := (call.id, call.arguments)) in calls and times[key] == 1 for call in message.tool_calls):
                 yield "thinking-gap", None, f"thinking was left out behind thinking that was kept: {_short(block)}"
 
 
