@@ -12,6 +12,8 @@ import pytest
 from germane.api.summarising import summary_worker
 from germane.api.summary_worker import SummaryWorker
 from germane.compaction.covered_span import CoveredExchange, CoveredSpan
+from germane.compaction.extractive import notes_of_summary
+from germane.compaction.told_summary import told_summary
 from germane.errors import InvalidInput, LLMError, UnknownName
 from germane.types.message import Message
 from support.scripted_llm import ScriptedLLM
@@ -28,12 +30,19 @@ SECOND = CoveredSpan(fingerprint="h2", exchanges=EXCHANGES[:2], covers=10, max_t
 THIRD = CoveredSpan(fingerprint="h3", exchanges=EXCHANGES, covers=12, max_tokens=600, count=count, earlier=("h1", "h2"))
 
 
+def told_lines(text: str) -> list[str]:
+    return [one.line for one in notes_of_summary(text) if one.line]
+
+
 class Gate:
     """Answers when it is opened."""
 
     def __init__(self, text: str) -> None:
         self.asked, self.opened, self.left = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._text = text
+
+    async def reached(self) -> None:
+        await asyncio.wait_for(self.asked.wait(), 10)
 
     async def answer(self, _: str) -> str:
         self.asked.set()
@@ -52,7 +61,7 @@ async def test_the_text_comes_in_with_the_next_move() -> None:
         assert worker.summary(FIRST) is None
         second = worker.summary(SECOND)
         assert second is not None
-        assert second.text == f"{BEGINNING}\n{NOTES[1].line}"
+        assert told_lines(second.text) == [*told_lines(told_summary(BEGINNING, NOTES[:1], 600, count)), NOTES[1].line]
         assert (second.method, second.covers, second.tokens) == ("llm", 10, count(second.text))
         assert second.note == "extractive from message 6 on"
         await worker.drain()
@@ -67,7 +76,7 @@ async def test_at_once_it_comes_in_as_soon_as_it_is_there() -> None:
         await worker.drain()
         summary = worker.summary(FIRST)
         assert summary is not None
-        assert (summary.text, summary.covers, summary.note) == (BEGINNING, 6, "")
+        assert (summary.text, summary.covers, summary.note) == (told_summary(BEGINNING, NOTES[:1], 600, count), 6, "")
 
 
 async def test_summaries_build_on_one_another() -> None:
@@ -124,7 +133,7 @@ async def test_an_answer_for_messages_that_were_edited_meanwhile_is_thrown_away(
     now = replace(FIRST, fingerprint="h9", exchanges=(edited,))
     async with SummaryWorker(llm, at_once=True) as worker:
         worker.summary(FIRST)
-        await gate.asked.wait()
+        await gate.reached()
         worker.summary(now)
         gate.opened.set()
         await worker.drain()
@@ -140,7 +149,7 @@ async def test_one_question_at_a_time_for_a_conversation_and_the_newest_span_is_
     async with SummaryWorker(llm, lanes=4) as worker:
         for span in (FIRST, SECOND, THIRD):
             assert worker.summary(span) is None
-            await asyncio.wait_for(gate.asked.wait(), 10)
+            await gate.reached()
         assert len(llm.prompts) == 1
         gate.opened.set()
         await worker.drain()
@@ -156,7 +165,7 @@ async def test_no_more_questions_at_once_than_lanes() -> None:
         for number in range(5):
             worker.summary(replace(FIRST, fingerprint=f"f{number}"))
         for gate in gates[:2]:
-            await gate.asked.wait()
+            await gate.reached()
         assert len(llm.prompts) == 2
         for gate in gates:
             gate.opened.set()
@@ -173,7 +182,7 @@ async def test_closing_in_the_middle_leaves_nothing_running() -> None:
     async with worker:
         worker.summary(FIRST)
         worker.summary(SECOND)
-        await gate.asked.wait()
+        await gate.reached()
     assert gate.left.is_set()
     assert asyncio.all_tasks() == before
     assert llm.closed

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Self
 
 from germane.api.loop_thread import Loop
-from germane.compaction.abstractive import abstract
+from germane.compaction.abstractive import TellingModel
 from germane.compaction.covered_span import CoveredSpan
 from germane.compaction.summary import SpanSummary
 from germane.compaction.summary_shelf import SummaryShelf
@@ -49,7 +49,8 @@ class SummaryWorker:
     with SummaryWorker(llm) as worker,  which has a thread of its own. Before and after it answers, but asks nobody.
 
     At most `lanes` spans are worked on at once, and one of each conversation. A span is asked about once, whoever asks and
-    whatever comes of it. `patience` is in seconds for each question; `chunk_size` and `window` are those of `abstract`.
+    whatever comes of it. `patience` is in seconds for each question; `chunk_size` and `window` are those of
+    `TellingModel`.
 
     Which text comes in when: by default the answer for a fingerprint stays what it was at first, so that the prompt's prefix
     stays byte for byte until the boundary moves. The language model's text then comes in with the next move, followed by
@@ -69,7 +70,7 @@ class SummaryWorker:
     ) -> None:
         self.total = SummaryRun()
         self._llm, self._at_once, self._lanes, self._closes_llm = llm, at_once, max(1, lanes), closes_llm
-        self._patience, self._chunk_size, self._window = patience, chunk_size, window
+        self._model = TellingModel(llm, chunk_size=chunk_size, patience=patience, window=window)
         self._shelf = SummaryShelf(_SHELF)
         self._lock = Lock()
         self._asked = LruCache[str, None](_ASKED)
@@ -161,22 +162,16 @@ class SummaryWorker:
         """Has the language model go on from the newest summary of a part of the span."""
         written, rest = self._shelf.newest(span)
         self.total.asked += 1
-        made = await abstract(
-            self._llm,
+        told = await self._model.tell(
             [message for exchange in rest for message in exchange.messages],
             notes=span.notes,
-            earlier=span.begins if written is None else written.text,
+            earlier=span.begins if written is None else written.prose,
             max_tokens=span.max_tokens if self._at_once else int(_SHARE * span.max_tokens),
             count=span.count,
-            covers=span.covers,
-            ids=span.ids,
-            chunk_size=self._chunk_size,
-            patience=self._patience,
-            window=self._window,
         )
-        if made.method == "llm":
-            self.total.accepted += 1
-            self._shelf.put(span, made.text)
-        else:
+        if told.fault:
             self.total.refused += 1
-            self.total.reasons[made.note] += 1
+            self.total.reasons[told.fault] += 1
+        else:
+            self.total.accepted += 1
+            self._shelf.put(span, told.prose)

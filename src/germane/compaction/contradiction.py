@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence, Set
 
+from germane.compaction.ledger import is_open
 from germane.compaction.notes import Artifact, Constraint
 from germane.memories.contrast import negations
 from germane.text.analyse import analyse
@@ -63,7 +64,7 @@ def contradicts(text: str, constraints: Iterable[Constraint], artifacts: Iterabl
             naming = [one for one in said if name in one.folded]
             if naming and not any(one.words & _GONE for one in naming):
                 return "a deleted file"
-        elif artifact.kind == "task" and artifact.change == "open":
+        elif artifact.kind == "task" and is_open(artifact):
             stems = _stems(artifact.name, language)
             if any(one.is_about(stems) and one.finished for one in said):
                 return "an open task"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from threading import Lock
 
 from germane.compaction.covered_span import CoveredExchange, CoveredSpan
-from germane.compaction.extractive import extractive_summary
 from germane.compaction.summary import SpanSummary
+from germane.compaction.told_summary import told_summary
 from germane.types.lru_cache import LruCache
 
 __all__ = ["ShelvedSummary", "SummaryShelf"]
@@ -19,9 +19,9 @@ __all__ = ["ShelvedSummary", "SummaryShelf"]
 
 @dataclass(frozen=True, slots=True)
 class ShelvedSummary:
-    """An accepted text, and the exchanges that it covers, each as start and end."""
+    """Accepted prose, and the exchanges that it stands for, each as start and end."""
 
-    text: str
+    prose: str
     exchanges: frozenset[tuple[int, int]]
 
 
@@ -35,10 +35,10 @@ class SummaryShelf:
         self._written = LruCache[str, ShelvedSummary](size)
         self._served = LruCache[str, tuple[SpanSummary | None]](size)
 
-    def put(self, span: CoveredSpan, text: str) -> None:
+    def put(self, span: CoveredSpan, prose: str) -> None:
         """Adds what was written about the span."""
         with self._lock:
-            self._written.put(span.fingerprint, ShelvedSummary(text, _places(span)))
+            self._written.put(span.fingerprint, ShelvedSummary(prose, _places(span)))
 
     def newest(self, span: CoveredSpan) -> tuple[ShelvedSummary | None, tuple[CoveredExchange, ...]]:
         """Returns the newest summary of a part of the span, and the exchanges that it doesn't cover."""
@@ -67,17 +67,14 @@ class SummaryShelf:
         written, rest = self.newest(span)
         if written is None:
             return None
-        text, note = written.text, ""
-        if rest:
-            room = span.max_tokens - span.count(text + "\n")
-            lines = extractive_summary([each.notes for each in rest], room, span.count) if room > 0 else ""
-            if not lines:
-                return None
-            text, note = f"{text}\n{lines}", f"extractive from message {rest[0].start} on"
-        tokens = span.count(text)
-        if tokens > span.max_tokens:
+        places = written.exchanges
+        told = [*span.begins_notes, *(each.notes for each in span.exchanges if (each.start, each.end) in places)]
+        newer = [each.notes for each in rest]
+        text = told_summary(written.prose, told, span.max_tokens, span.count, newer=newer)
+        if not text:
             return None
-        return SpanSummary(text=text, covers=span.covers, tokens=tokens, method="llm", ids=span.ids, note=note)
+        note = f"extractive from message {rest[0].start} on" if rest else ""
+        return SpanSummary(text=text, covers=span.covers, tokens=span.count(text), method="llm", ids=span.ids, note=note)
 
 
 def _places(span: CoveredSpan) -> frozenset[tuple[int, int]]:
