@@ -178,7 +178,14 @@ async def wire(
     catch_up.start()
     worker = None
     if model is not None:
-        worker = ExtractionWorker(store, model, clock, tokens_per_day=settings.llm_tokens_per_day, settle=catch_up.settle)
+        worker = ExtractionWorker(
+            store,
+            model,
+            clock,
+            tokens_per_day=settings.llm_tokens_per_day,
+            entities=settings.entities or chosen_archetype is not None,
+            settle=catch_up.settle,
+        )
         await worker.start()
     return Parts(
         store=store,
