@@ -24,6 +24,11 @@ pytestmark = pytest.mark.requirement("HIST-3")
 EXTRACTIVE, TOLD = extractive_summary(NOTES, 400, count), told_summary(HONEST, NOTES, 400, count)
 
 
+def shorten(text: str) -> list[str]:
+    """Its lines, each without its end."""
+    return [line if len(line) < 60 else f"{line[:59]}…" for line in text.splitlines()]
+
+
 async def made(llm: Any, messages: Any = MESSAGES, *, earlier: str = "", **options: Any) -> SpanSummary:
     given: dict[str, Any] = {"notes": NOTES, "max_tokens": 400, "covers": len(messages), "count": count, "window": 32_000}
     return await abstract(llm, messages, earlier=earlier, **given | options)
@@ -33,30 +38,29 @@ async def test_an_honest_summary_is_accepted() -> None:
     """In the place of the outline, behind constraints and ledger, with what it covers."""
     summary = await made(ScriptedLLM(HONEST), ids=("m1", "m2"))
     assert summary == SpanSummary(text=TOLD, covers=12, tokens=count(TOLD), method="llm", ids=("m1", "m2"))
-    assert (
-        snapshot("""\
-Constraints, in the user's own words, the newest last:
-- Don't touch the tests.
-
-Files and how they changed:
-- src/export/csv.py: read, edited
-
-Errors and what resolved them:
-- KeyError: 'iban' in row 812 — resolved by an empty field
-
-Tasks:
-- the header line must be translated to French for the Lyon office — open
-
-Ids:
-- ACME-4711
-
-What happened, the newest last:
-- The user wanted the export in src/export/csv.py to write dates as 2026-11-23 in place of 23.11.2026, and the assistant edited the file so that it writes days with isoformat.
-- The user demanded that the tests are not touched.
-- The export for customer ACME-4711, which has 1,250 rows, failed with KeyError: 'iban' in row 812, because the customer has no IBAN; the assistant decided to write an empty field, and the export went through.
-- Still open: translating the header line to French for the Lyon office.\
-""")
-        == TOLD
+    assert shorten(TOLD) == snapshot(
+        [
+            "Constraints, in the user's own words, the newest last:",
+            "- Don't touch the tests.",
+            "",
+            "Files and how they changed:",
+            "- src/export/csv.py: read, edited",
+            "",
+            "Errors and what resolved them:",
+            "- KeyError: 'iban' in row 812 — resolved by an empty field",
+            "",
+            "Tasks:",
+            "- the header line must be translated to French for the Lyon…",
+            "",
+            "Ids:",
+            "- ACME-4711",
+            "",
+            "What happened, the newest last:",
+            "- The user wanted the export in src/export/csv.py to write …",
+            "- The user demanded that the tests are not touched.",
+            "- The export for customer ACME-4711, which has 1,250 rows, …",
+            "- Still open: translating the header line to French for the…",
+        ]
     )
 
 
@@ -178,7 +182,7 @@ async def test_a_caller_that_is_cancelled_is_cancelled() -> None:
         return HONEST
 
     task = asyncio.create_task(made(ScriptedLLM(hangs)))
-    await asked.wait()
+    await asyncio.wait_for(asked.wait(), 10)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
