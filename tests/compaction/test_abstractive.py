@@ -12,7 +12,7 @@ from inline_snapshot import snapshot
 from germane.compaction.abstractive import abstract
 from germane.compaction.extractive import extractive_summary, notes_of_summary
 from germane.compaction.summary import SpanSummary
-from germane.compaction.told_summary import told_summary
+from germane.compaction.told_summary import prose_lines, told_summary
 from germane.errors import LLMError
 from germane.llms.function import FunctionLLM
 from germane.types.message import Message, Text, ToolResult
@@ -21,7 +21,7 @@ from support.summed_story import BEGINNING, HONEST, LIES, MESSAGES, NOTES, count
 
 pytestmark = pytest.mark.requirement("HIST-3")
 
-EXTRACTIVE, TOLD = extractive_summary(NOTES, 400, count), told_summary(HONEST, NOTES, 400, count)
+EXTRACTIVE, TOLD = extractive_summary(NOTES, 400, count), "\n".join(prose_lines(HONEST))
 
 
 def shorten(text: str) -> list[str]:
@@ -35,10 +35,10 @@ async def made(llm: Any, messages: Any = MESSAGES, *, earlier: str = "", **optio
 
 
 async def test_an_honest_summary_is_accepted() -> None:
-    """In the place of the outline, behind constraints and ledger, with what it covers."""
+    """A sentence a line, in the place of the outline, behind constraints and ledger."""
     summary = await made(ScriptedLLM(HONEST), ids=("m1", "m2"))
     assert summary == SpanSummary(text=TOLD, covers=12, tokens=count(TOLD), method="llm", ids=("m1", "m2"))
-    assert shorten(TOLD) == snapshot(
+    assert shorten(told_summary(prose_lines(HONEST), NOTES, 400, count)) == snapshot(
         [
             "Constraints, in the user's own words, the newest last:",
             "- Don't touch the tests.",
@@ -64,9 +64,9 @@ async def test_an_honest_summary_is_accepted() -> None:
     )
 
 
-async def test_a_summary_is_read_back_as_the_extractive_one_is() -> None:
+def test_a_summary_is_read_back_as_the_extractive_one_is() -> None:
     """With its sentences as lines, so that the next summary builds on it."""
-    pinned, *told = notes_of_summary((await made(ScriptedLLM(HONEST))).text)
+    pinned, *told = notes_of_summary(told_summary(prose_lines(HONEST), NOTES, 400, count))
     assert " ".join(one.line for one in told) == HONEST
     assert pinned.constraints == NOTES[0].constraints
     assert {one.name for one in pinned.artifacts} == {one.name for notes in NOTES for one in notes.artifacts}

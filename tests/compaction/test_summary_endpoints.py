@@ -11,7 +11,7 @@ import pytest
 from germane.compaction.abstractive import abstract
 from germane.compaction.extractive import extractive_summary
 from germane.compaction.summary import SpanSummary
-from germane.compaction.told_summary import told_summary
+from germane.compaction.told_summary import prose_lines
 from germane.llms.anthropic_messages import AnthropicMessages
 from germane.llms.chat_completions import ChatCompletions
 from germane.ports.llm import LLM
@@ -33,7 +33,7 @@ from support.summed_story import BEGINNING, HONEST, MESSAGES, NOTES, count
 
 pytestmark = pytest.mark.requirement("HIST-3")
 
-EXTRACTIVE, TOLD = extractive_summary(NOTES, 400, count), told_summary(HONEST, NOTES, 400, count)
+EXTRACTIVE, TOLD = extractive_summary(NOTES, 400, count), "\n".join(prose_lines(HONEST))
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ class SummaryWorker:
         self._model = TellingModel(llm, chunk_size=chunk_size, patience=patience, window=window)
         self._shelf = SummaryShelf(_SHELF)
         self._lock = Lock()
-        self._asked = LruCache[str, None](_ASKED)
+        self._asked = LruCache[tuple[str, frozenset[tuple[int, int]]], None](_ASKED)
         self._waiting = LruCache[str, CoveredSpan](_WAITING)
         """The newest span of each conversation that nobody works on yet."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -82,19 +82,20 @@ class SummaryWorker:
         self._thread: Loop | None = None
 
     def summary(self, span: CoveredSpan) -> SpanSummary | None:
-        """Returns what there is, at once, and has the span written about in the background where it wasn't yet. From any
-        thread."""
-        served = self._shelf.serve(span, anew=self._at_once)
+        """Returns what there is, at once. From any thread."""
+        return self._shelf.serve(span, anew=self._at_once)
+
+    def want(self, span: CoveredSpan) -> None:
+        """Has the span written about in the background, where it wasn't asked about yet. Returns at once. From any thread."""
         with self._lock:
-            known = span.fingerprint in self._asked
-            if not known:
-                self._asked.put(span.fingerprint, None)
-                self._waiting.put(span.conversation, span)
+            if (key := (span.fingerprint, span.places)) in self._asked:
+                return
+            self._asked.put(key, None)
+            self._waiting.put(span.conversation, span)
             loop = self._loop
-        if not known and loop is not None:
+        if loop is not None:
             with suppress(RuntimeError):  # the loop was closed and the worker wasn't
                 loop.call_soon_threadsafe(self._begin)
-        return served
 
     async def drain(self) -> None:
         """Returns when nothing is left to write. On the worker's own loop."""
@@ -165,7 +166,7 @@ class SummaryWorker:
         told = await self._model.tell(
             [message for exchange in rest for message in exchange.messages],
             notes=span.notes,
-            earlier=span.begins if written is None else written.prose,
+            earlier=span.begins if written is None else "\n".join(written.lines),
             max_tokens=span.max_tokens if self._at_once else int(_SHARE * span.max_tokens),
             count=span.count,
         )
@@ -174,4 +175,4 @@ class SummaryWorker:
             self.total.reasons[told.fault] += 1
         else:
             self.total.accepted += 1
-            self._shelf.put(span, told.prose)
+            self._shelf.put(span, told.lines)

@@ -1,4 +1,4 @@
-"""Abstractive summary: a span's summary in a language model's words, chunk by chunk, or the extractive one (HIST-2, HIST-3).
+"""Abstractive summary: what happened in a span, in a language model's words, chunk by chunk, or extractive (HIST-2, HIST-3).
 
 The language model is asked about at most `chunk_size` messages at once, each time with the summary so far, and never about more
 than its window takes. What it answers is data: it is accepted by `acceptance.py`, or the extractive summary stands in its
@@ -17,12 +17,12 @@ from germane.compaction.extractive import extractive_summary
 from germane.compaction.notes import ExchangeNotes
 from germane.compaction.summary import SpanSummary
 from germane.compaction.summary_prompt import SentMessage, chunks, summary_instructions, summary_prompt
-from germane.compaction.told_summary import pinned_tokens, told_summary
+from germane.compaction.told_summary import pinned_tokens, prose_lines, told_summary
 from germane.ports.asking import Answer, ask, new_word
 from germane.ports.llm import LLM
 from germane.types.message import Message
 
-__all__ = ["TellingModel", "Told", "abstract"]
+__all__ = ["TellingModel", "ToldSpan", "abstract"]
 
 _ANSWER = 1.25
 """Tokens that an answer may have for each one that is asked for: the language model's own tokens differ, and a cut one is
@@ -36,10 +36,15 @@ _LEAST_SHARE = 0.25
 Count = Callable[[str], int]
 
 
-class Told(NamedTuple):
-    """A language model's prose, accepted; where there is none, `fault` says why, without any content."""
+class ToldSpan(NamedTuple):
+    """A language model's sentences, accepted; where there are none, `fault` says why, without any content."""
 
-    prose: str
+    lines: tuple[str, ...] = ()
+    fault: str = ""
+
+
+class _Prose(NamedTuple):
+    text: str
     fault: str = ""
 
 
@@ -57,23 +62,20 @@ async def abstract(
     patience: float = 60.0,
     window: int | None = None,
 ) -> SpanSummary:
-    """Returns the summary of what `earlier` says and of the `messages` that follow it, of at most `max_tokens` tokens by
-    `count`: constraints and ledger, and then what happened in the language model's words, or else extractive, with a `note`
-    that says why.
+    """Returns what happened in the language model's words, a sentence a line: what `earlier` says and the `messages` that
+    follow it. It stands for the lines of the `notes`, which are those of all exchanges before the index `covers`; their
+    constraints and artifacts belong beside it (`told_summary`), and both together have at most `max_tokens` tokens by `count`.
+    Where its text isn't accepted, returns the extractive summary of all notes, with a `note` that says why.
 
-    `notes` are those of all exchanges before the index `covers`, also of those that `earlier` stands for. The other arguments
-    are those of `TellingModel`. Raises nothing but cancellation, as long as `count` doesn't raise."""
+    The other arguments are those of `TellingModel`. Raises nothing but cancellation, as long as `count` doesn't raise."""
     model = TellingModel(llm, chunk_size=chunk_size, patience=patience, window=window)
     told = await model.tell(messages, notes=notes, earlier=earlier, max_tokens=max_tokens, count=count)
-    write = extractive_summary if told.fault else _teller(told.prose)
-    text = await asyncio.to_thread(write, notes, max_tokens, count)
+    text = "\n".join(told.lines)
+    if told.fault:
+        text = await asyncio.to_thread(extractive_summary, notes, max_tokens, count)
     return SpanSummary(
         text=text, covers=covers, tokens=count(text), method="extractive" if told.fault else "llm", ids=ids, note=told.fault
     )
-
-
-def _teller(prose: str) -> Callable[[Sequence[ExchangeNotes], int, Count], str]:
-    return lambda notes, max_tokens, count: told_summary(prose, notes, max_tokens, count)
 
 
 class TellingModel:
@@ -95,17 +97,17 @@ class TellingModel:
 
     async def tell(
         self, messages: Sequence[Message], *, notes: Sequence[ExchangeNotes], earlier: str, max_tokens: int, count: Count
-    ) -> Told:
-        """Returns the prose that stands for `earlier` and the `messages`, in a summary of `max_tokens` tokens with what is
+    ) -> ToldSpan:
+        """Returns the sentences that stand for `earlier` and the `messages`, in a summary of `max_tokens` tokens with what is
         pinned of `notes`. Raises nothing but cancellation."""
         try:
             return await self._told(messages, notes, earlier, max_tokens, count)
         except Exception as error:
-            return Told("", f"the summary failed: {type(error).__name__}")
+            return ToldSpan(fault=f"the summary failed: {type(error).__name__}")
 
     async def _told(
         self, messages: Sequence[Message], notes: Sequence[ExchangeNotes], earlier: str, max_tokens: int, count: Count
-    ) -> Told:
+    ) -> ToldSpan:
         pinned = await asyncio.to_thread(pinned_tokens, notes, max_tokens, count)
         limit = max(int(_LEAST_SHARE * max_tokens), max_tokens - pinned)
         answer = int(_ANSWER * limit) + 1
@@ -114,21 +116,22 @@ class TellingModel:
         sent = await asyncio.to_thread(lambda: list(chunks(messages, self._chunk_size, room, count)))
         sent = [chunk for chunk in sent if any(message.texts for message in chunk)]
         if not sent:
-            return Told("", "there is nothing that a language model could sum up")
+            return ToldSpan(fault="there is nothing that a language model could sum up")
         replaced = await asyncio.to_thread(Replaced, earlier, notes, count)
         question = _Question(self._llm, self._patience, self._word, limit, answer, room, count, replaced)
         prose = earlier
         for chunk in sent:
             prose, fault = await question.about(prose, chunk)
             if fault:
-                return Told("", fault)
+                return ToldSpan(fault=fault)
+        lines = prose_lines(prose)
 
         def checked() -> str:
             must_keep = MustKeep(extractive_summary(notes, max_tokens, count), earlier, notes)
-            return dropped(prose, told_summary(prose, notes, max_tokens, count), must_keep)
+            return dropped(prose, told_summary(lines, notes, max_tokens, count), must_keep)
 
         fault = await asyncio.to_thread(checked)
-        return Told("", fault) if fault else Told(prose)
+        return ToldSpan(fault=fault) if fault else ToldSpan(lines)
 
 
 class _Question(NamedTuple):
@@ -146,15 +149,15 @@ class _Question(NamedTuple):
     count: Count
     replaced: Replaced
 
-    async def about(self, earlier: str, chunk: Sequence[SentMessage]) -> Told:
+    async def about(self, earlier: str, chunk: Sequence[SentMessage]) -> _Prose:
         """Asks about one chunk. Where the endpoint says that it is too much, about its parts, once, with their outputs
         masked."""
         answer, instructions = await self._ask(earlier, chunk)
         if not answer.too_long:
             return await self._accepted(answer, instructions, chunk)
-        told = Told(earlier)
+        told = _Prose(earlier)
         for part in await asyncio.to_thread(self._parts, chunk):
-            answer, instructions = await self._ask(told.prose, part)
+            answer, instructions = await self._ask(told.text, part)
             told = await self._accepted(answer, instructions, part)
             if told.fault:
                 break
@@ -173,13 +176,15 @@ class _Question(NamedTuple):
         messages = [one.message for one in chunk]
         return list(chunks(messages, -(-len(messages) // 2), self.room // 2, self.count, masked=True))
 
-    async def _accepted(self, answer: Answer, instructions: str, chunk: Sequence[SentMessage]) -> Told:
+    async def _accepted(self, answer: Answer, instructions: str, chunk: Sequence[SentMessage]) -> _Prose:
         return (
-            Told("", answer.fault) if answer.fault else await asyncio.to_thread(self._checked, answer.text, instructions, chunk)
+            _Prose("", answer.fault)
+            if answer.fault
+            else await asyncio.to_thread(self._checked, answer.text, instructions, chunk)
         )
 
-    def _checked(self, answer: str, instructions: str, chunk: Sequence[SentMessage]) -> Told:
+    def _checked(self, answer: str, instructions: str, chunk: Sequence[SentMessage]) -> _Prose:
         self.replaced.add([text for message in chunk for text in message.texts], self.count)
         prose = tidied(answer)
         fault = refused(answer, prose, self.replaced, max_tokens=self.limit, count=self.count, instructions=instructions)
-        return Told("", fault) if fault else Told(prose)
+        return _Prose("", fault) if fault else _Prose(prose)
