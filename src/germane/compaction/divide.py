@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from germane.compaction.thread import Exchange, MessageGroup
+from germane.dialects.opaque import bound_to_next
 from germane.dialects.tool_state import Unsettled
 from germane.types.message import Message, Opaque, Text, ToolCall, ToolResult, is_human
 
@@ -44,6 +45,8 @@ class _Group:
     opaque: bool = False
     ends: bool = True
     """Whether nothing may follow in this group but results that name its calls."""
+    answering: bool = False
+    """Whether results have come: further calls begin a group of their own."""
     unfollowed: bool = False
     """Whether the last message is nothing but an opaque item, which must be followed by what came of it."""
 
@@ -142,7 +145,7 @@ class Division:
         opaque = message.role == "assistant" and any(isinstance(part, Opaque) for part in message.parts)
         joins = False
         if last is not None and message.role == "assistant" and not results:
-            running = bool(last.calls) and not last.ends and (bool(calls) or opaque)
+            running = bool(last.calls) and not last.ends and not last.answering and (bool(calls) or opaque)
             joins = running or last.unfollowed
         elif last is not None and results:
             joins = bool(last.calls) and not last.ends
@@ -159,8 +162,9 @@ class Division:
         group.calls += calls
         group.opaque = group.opaque or opaque
         group.ends = not (group.calls and (calls or opaque or results)) or (bool(results) and is_human(message))
+        group.answering = bool(results)
         if results and message.role == "assistant":
-            group.ends = not calls
+            group.ends, group.answering = not calls, False
         group.unfollowed = opaque and isinstance(ends := message.parts[-1], Opaque) and bound_to_next(ends)
         for call in filter(_id, calls):
             self._waiting.setdefault(call.id, []).append(call)
