@@ -23,7 +23,7 @@ class FollowedConversation:
         self._messages: list[Message] = []
         self._lock = RLock()
 
-    def plan(self, raws: Sequence[Raw], messages: Sequence[Message], summaries: Sequence[SpanSummary] = ()) -> CompactionPlan:
+    def plan(self, raws: Sequence[Raw], messages: Sequence[Message], summaries: Summaries = ()) -> CompactionPlan:
         """Returns the plan for the conversation as it is now; `messages` are `raws` parsed. What was there before isn't read
         again, up to the first message that was edited or taken away: the work starts again there."""
         with self._lock:
