@@ -20,8 +20,8 @@ _KINDS = ("talk", "talk", "document", "archived", "summary", "graph")
 
 
 class KeptThing(NamedTuple):
-    """A stored thing, the marks in it, and the ids of what it goes with: what it derives from, the ends of a relation, or `talk`
-    for what goes with any message of the scope's conversation."""
+    """A stored thing, the marks in it, and the ids of what it goes with: what it derives from, the ends of a relation, or
+    `talk` for what goes with any message of the scope's conversation."""
 
     scope: Scope
     id: str

@@ -3,14 +3,14 @@
     python -m bench kills [--count 2000] [--seed 1]
 
 A process records, remembers, derives memories from messages and from other memories, has a language model's answers stored,
-records contradictions, corrects, replaces directives, keeps what was injected for a turn, stores passages of documents, entities
-with relations, tasks, what compactions took out and their summaries, and forgets one item, several, or all of a user. With a
-message of a conversation its line in the outline has to go, and what compactions kept of that conversation. Every text, name, key and id contains a unique mark; what was injected has a mark of its own, which has to go when
-one of its items does, and so has a memory that derives from what is forgotten, directly or through others. The process is
-killed (SIGKILL) while it forgets: every other time at a random moment, otherwise before a random write to a file. Then the
-store is opened and closed, and all files are searched for marks. No mark may be found that the store doesn't list, nor any that
-was reported as forgotten; of the interrupted forgetting all marks or none may be left. The same store is used for the next
-round.
+records contradictions, corrects, replaces directives, keeps what was injected for a turn, stores passages of documents,
+entities with relations, tasks, what compactions took out and their summaries, and forgets one item, several, or all of a user.
+With a message of a conversation its line in the outline has to go, and what compactions kept of that conversation. Every text,
+name, key and id contains a unique mark; what was injected has a mark of its own, which has to go when one of its items does,
+and so has a memory that derives from what is forgotten, directly or through others. The process is killed (SIGKILL) while it
+forgets: every other time at a random moment, otherwise before a random write to a file. Then the store is opened and closed,
+and all files are searched for marks. No mark may be found that the store doesn't list, nor any that was reported as forgotten;
+of the interrupted forgetting all marks or none may be left. The same store is used for the next round.
 """
 
 from __future__ import annotations
