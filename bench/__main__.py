@@ -37,6 +37,7 @@ soak           the long runs in turn: blocks, budget, digest, forgery, linear, p
 secrets DATA   secrets that are recognised, false alarms, and the cost of the search
 embedders DATA questions in thirteen scripts, and texts a second, of the embedders without a network
 entities       precision and recall of the entities that rules find, and of merged names
+summaries      honest summaries that the rules of acceptance refuse, and false ones that pass; time of checking
 tasks          what the task stack and typed events bring to a coding session of 400 events; delegated agents
 distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
@@ -89,6 +90,7 @@ from bench import (
     roundtrip,
     secrets,
     service,
+    summaries,
     tasks,
     tuning,
 )
@@ -177,6 +179,8 @@ def main() -> int:
             return memory_tool.main(rest)
         case "embedders":
             embedders.main(rest)
+        case "summaries":
+            return summaries.main(rest)
         case "entities":
             return entities.main(rest)
         case "distil":

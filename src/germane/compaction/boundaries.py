@@ -15,9 +15,10 @@ reading at L = H/4, 15 % at H/2, 51 % at 0.8·H and 115 % at 0.9·H. Half keeps 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 from germane.compaction.divide import Division
 from germane.types.message import Message
@@ -26,6 +27,7 @@ __all__ = ["Boundaries", "BoundaryState", "Leaving", "Room", "Span"]
 
 Span = tuple[int, int]
 """The messages from an index to another (exclusive)."""
+Raw = Mapping[str, Any] | Message
 Leaving = Callable[[Sequence[Span]], Iterable[Span]]
 """Returns exchanges, given in their order, in the order in which they leave."""
 _HEADING = 24
@@ -95,11 +97,11 @@ class Boundaries:
         """Tokens of the messages as they stand in the prompt, the summary counted with what it may take."""
         return self._size
 
-    def add(self, message: Message, cost: int, outputs: int = 0, saving: int = 0) -> None:
+    def add(self, message: Message, raw: Raw, cost: int, outputs: int = 0, saving: int = 0) -> None:
         """Adds a message that costs `cost` tokens and holds so many tool outputs; masking them saves `saving` tokens."""
         index = self.division.count
         self.division.floor = self.now.covered
-        self.division.add(message)
+        self.division.add(message, raw)
         self._sums.append(self._sums[-1] + cost)
         self._savings.append(saving)
         self._outputs += [index] * outputs
@@ -111,7 +113,7 @@ class Boundaries:
         if self.division.last_human == index:
             self._humans.append(index)
         self._number += 1
-        if self._over():
+        if self._size > self.room.high or self._number > self.room.messages:
             self._move()
 
     def pin(self, constraints: Iterable[tuple[str, int]]) -> None:

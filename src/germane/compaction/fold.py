@@ -14,11 +14,10 @@ from germane.compaction.boundaries import Boundaries, BoundaryState, Room
 from germane.compaction.entries import EntryMaker, LazyEntries
 from germane.compaction.leaving import leaving
 from germane.compaction.message_cost import MessageCost, Raw
-from germane.compaction.notebook import Notebook, Told
+from germane.compaction.notebook import Notebook, Summaries, Told
 from germane.compaction.plan import CompactionPlan, CompactionTerms, MaskedOutput
 from germane.compaction.render import render
 from germane.compaction.strategy import Truncate
-from germane.compaction.summary import SpanSummary
 from germane.compaction.wording import HeldSummary, held_summary, summary_block
 from germane.types.message import Message
 
@@ -33,7 +32,7 @@ _ANY_NUMBER = 1_000_000_000
 
 
 def plan_compaction(
-    raws: Sequence[Raw], messages: Sequence[Message], terms: CompactionTerms, summaries: Sequence[SpanSummary] = ()
+    raws: Sequence[Raw], messages: Sequence[Message], terms: CompactionTerms, summaries: Summaries = ()
 ) -> CompactionPlan:
     """Returns the plan for a whole conversation. `messages` are `raws` parsed."""
     fold = CompactionFold(terms)
@@ -73,9 +72,9 @@ class CompactionFold:
                 raw = message = replace(message, parts=message.parts[1:])
         self._put(raw, message)
 
-    def plan(self, summaries: Sequence[SpanSummary] = ()) -> CompactionPlan:
-        """Returns the plan for what was added so far. It fits with every handle named, if anything does. The newest of
-        `summaries` that covers what has left stands in the place of an extractive one."""
+    def plan(self, summaries: Summaries = ()) -> CompactionPlan:
+        """Returns the plan for what was added so far. It fits with every handle named, if anything does. What
+        `summaries` has for what has left stands in the place of the outline."""
         boundaries = self._boundaries
         if boundaries is None:
             fold = CompactionFold(self.terms)
@@ -91,6 +90,8 @@ class CompactionFold:
             if after.state == plan.state:
                 break
             plan = after
+        if plan.span is not None and not isinstance(summaries, Sequence):
+            summaries.want(plan.span)
         return plan
 
     def _begin(self, held: HeldSummary | None) -> None:
@@ -137,14 +138,14 @@ class CompactionFold:
         self._raws.append(raw)
         self._messages.append(message)
         self._costs.append(cost)
-        self._boundaries.add(message, cost.cost, cost.outputs, cost.saving)
+        self._boundaries.add(message, raw, cost.cost, cost.outputs, cost.saving)
 
-    def _drafted(self, boundaries: Boundaries, summaries: Sequence[SpanSummary]) -> CompactionPlan:
+    def _drafted(self, boundaries: Boundaries, summaries: Summaries) -> CompactionPlan:
         """The plan with what it comes to when every handle may be named."""
         plan = self._plan(boundaries, summaries)
         return replace(plan, draft=render(plan, plan.entries.keys() if self.terms.cite else ()))
 
-    def _plan(self, boundaries: Boundaries, summaries: Sequence[SpanSummary]) -> CompactionPlan:
+    def _plan(self, boundaries: Boundaries, summaries: Summaries) -> CompactionPlan:
         terms, state, held = self.terms, boundaries.now, self._held
         offset = int(held is not None)
         masks = self._masks(state)
@@ -155,13 +156,17 @@ class CompactionFold:
             made = self._entries.spans(spans, known)
             return [*made, *(self._entries.output(mask.index, mask.part) for mask in masks)]
 
+        def handles() -> list[str]:
+            return [entry.handle for entry in self._entries.spans(spans, known)]
+
         handle = self._entries.begun
         if terms.cite and (made := self._entries.spans(spans, known)):
             handle = made[-1].handle
         left = boundaries.gone
         told = Told()
         if left:
-            told = self._notebook.tell(state.left, boundaries.block - boundaries.room.around, state.covered + offset, summaries)
+            room = boundaries.block - boundaries.room.around
+            told = self._notebook.tell(state.left, room, state.covered + offset, summaries, handles)
         elif held is not None:
             told = self._notebook.told_before(held.text)
         return CompactionPlan(
@@ -182,6 +187,7 @@ class CompactionFold:
             constraints=told.constraints,
             artifacts=told.artifacts,
             reasons=told.reasons,
+            span=told.span,
         )
 
     def _masks(self, state: BoundaryState) -> tuple[MaskedOutput, ...]:
