@@ -54,13 +54,19 @@ async def short(agent: Agent, messages: Sequence[dict[str, Any]], session: str =
     return await agent.history.compact(messages, session=session, model=MODEL, max_tokens=900, **given)
 
 
+def held(folder: Path, *words: bytes) -> list[bytes]:
+    """Those of the words that stand in any file."""
+    everything = b"".join(path.read_bytes() for path in folder.iterdir())
+    return [word for word in words if word in everything]
+
+
 async def test_what_leaves_is_shown_again_by_its_handle(agent: Agent) -> None:
     """The prompt is that of a compaction with any archive; a span leads to the one before it; the handle is expanded too."""
     messages = talk(30)
     made = await short(agent, messages)
     assert made.fits
     assert made.compacted
-    assert dialect("openai").problems(Wire(messages=made.messages)) == []
+    assert dialect("openai").problems(Wire(messages=made.messages)) == ()
     assert made.trace.reasons == ()
     assert set(made.cited) <= set(made.entries)
     newest = await agent.history.show(made.cited[0], session=S)
@@ -114,13 +120,13 @@ async def test_a_conversation_that_fits_writes_nothing(agent: Agent) -> None:
 async def test_two_compactions_at_once_agree(tmp_path: Path) -> None:
     """In one process and in another handle: the same prompts, one entry for each handle, one summary for each boundary."""
     messages = talk(30)
-    async with Germane.open(tmp_path / "a.db", embedder=Hashed(), warm=False) as one:
-        async with Germane.open(tmp_path / "a.db", embedder=Hashed(), warm=False) as other:
-            agents = [one.agent(user="anna"), one.agent(user="anna"), other.agent(user="anna")]
-            made = await asyncio.gather(*(short(agent, messages) for agent in agents * 3))
-            assert all(each.messages == made[0].messages for each in made)
-            stats = await agents[0].stats()
-            assert (stats.archived, stats.summaries) == (len(made[0].entries), 1)
+    opened = [Germane.open(tmp_path / "a.db", embedder=Hashed(), warm=False) for _ in range(2)]
+    async with opened[0] as one, opened[1] as other:
+        agents = [one.agent(user="anna"), one.agent(user="anna"), other.agent(user="anna")]
+        made = await asyncio.gather(*(short(agent, messages) for agent in agents * 3))
+        assert all(each.messages == made[0].messages for each in made)
+        stats = await agents[0].stats()
+        assert (stats.archived, stats.summaries) == (len(made[0].entries), 1)
 
 
 async def test_a_secret_isn_t_kept_in_clear(tmp_path: Path) -> None:
@@ -136,7 +142,6 @@ async def test_a_secret_isn_t_kept_in_clear(tmp_path: Path) -> None:
             rebuilt = str(await agent.history.rebuild(made.messages, session=S))
             assert (SECRET in rebuilt) == (policy == "tag")
             assert any("secret" in reason for reason in made.trace.reasons) == (policy == "refuse")
-            assert bool(made.cited) == (policy != "refuse") or made.entries
         assert (SECRET.encode() in path.read_bytes()) == (policy == "tag")
 
 
@@ -243,8 +248,7 @@ async def test_forgetting_takes_archive_summaries_and_outline(tmp_path: Path, ag
         with pytest.raises(NotFound):
             await agent.history.show(made.cited[0])
         assert await agent.history.summaries(session) == ()
-    everything = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert not [word for word in (b"canary", b"harbour office", b"crane of quay") if word in everything]
+    assert not held(tmp_path, b"canary", b"harbour office", b"crane of quay")
 
 
 async def test_a_history_is_exported_and_restored(tmp_path: Path, agent: Agent) -> None:
