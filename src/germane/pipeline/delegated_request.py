@@ -26,8 +26,8 @@ async def held_to_delegation(request: Request, store: ScopedStore, deadline: Dea
     if session is None:
         return request
     left = None if deadline.gathered is None else max(0.0, deadline.gathered - guard.clock.steady())
-    start = partial(store.tasks.delegated, session)
     try:
+        start = partial(store.tasks.delegated, session)
         patience = None if left is None else min(_LOOKUP, left / 4)
         given = await guard.call("delegation", start, (DelegatedSession, type(None)), patience=patience)
     except PROPAGATED:
