@@ -227,7 +227,7 @@ async def test_texts_are_those_of_the_library(service: tuple[Agent, Client, Wire
         await client.expand(secret.id)
     assert await client.expand(secret.id, filters={"sensitivities": ["sensitive"]}) == "The code is 4711"
     with pytest.raises(NotFound):
-        await client.within(user="eve").expand((await agent.messages()).messages[0].id)
+        await client.within(agent="other").expand((await agent.messages()).messages[0].id)
     long = "The warehouse opens at seven. " * 40 + "The key hangs behind the door."
     assert await client.compress(long, 30, query="key") == await agent.compress(long, 30, query="key")
     assert await client.estimate_tokens(long) == await agent.estimate_tokens(long)
