@@ -24,6 +24,7 @@ from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome,
 from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
+from germane.pipeline.delegated_request import held_to_delegation
 from germane.pipeline.directive_cache import DirectiveCache
 from germane.pipeline.directive_read import DirectiveReads
 from germane.pipeline.earlier_injections import NOTHING_STANDS
@@ -211,7 +212,13 @@ class Engine:
             return
         guard = self._guard(request.scope, deadline)
         appends = strategy.placement == "append" and request.scope.session is not None
-        key = None if appends else await self.result_cache.current_key(request, store, strategy, deadline, guard)
+        keyed = _no_key() if appends else self.result_cache.current_key(request, store, strategy, deadline, guard)
+        key, task, request = await asyncio.gather(  # one trip to the store
+            keyed,
+            running_task(request, store, strategy, deadline, guard),
+            held_to_delegation(request, store, deadline, guard),
+        )
+        assembly.request = request
         known = self.result_cache.get(key, self.clock.steady())
         if known is not None and known.packing.tokens <= budget.available:
             assembly.finish(known, cached=True)
@@ -220,7 +227,6 @@ class Engine:
             said, since = RequestContents(request.messages), self.directive_cache.changes
             searching = slot is None or not slot.skip_search
             depth = search_depth(budget.available, assembly.price, min_relevance(strategy))
-            task = await running_task(request, store, strategy, deadline, guard)
             gathering = self._gather(request, store, strategy, deadline, guard, said, depth, task, searching=searching)
             if appends:
                 earlier = self.injections.stand(assembly, store, guard, deadline, self.nonce_key)
@@ -387,6 +393,10 @@ class Engine:
         return FallbackLadder(
             catalog=self.catalog, tokenizer=self.tokenizer, directive_cache=self.directive_cache, layout=self._layout
         )
+
+
+async def _no_key() -> None:
+    """Of a request whose result isn't kept."""
 
 
 def _distinct(gathered: Gathered, request: Request, said: RequestContents) -> tuple[Candidate, ...]:
