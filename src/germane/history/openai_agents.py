@@ -1,0 +1,98 @@
+"""OpenAI Agents: compaction in front of each call of the model, for the OpenAI Agents SDK.
+
+    result = await Runner.run(agent, "…", session=session, run_config=RunConfig(call_model_input_filter=call_model_input_filter()))
+
+A filter sees the input of every call, within a run too, where a session sees only what stands between two runs. The session
+keeps the whole history; the filter sends what fits, each time with the same beginning until the boundaries move.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from germane.compaction.archive import Archive
+from germane.compaction.compaction import Compaction
+from germane.compaction.strategy import CompactionStrategy
+from germane.dialects.responses_items import OUTPUTS, call_id
+from germane.errors import MissingExtra
+from germane.history.adapter import FrameworkCompaction, is_unchanged
+
+try:
+    from agents import Agent, FunctionTool
+    from agents.models import get_default_model
+    from agents.run_config import CallModelData, ModelInputData
+except ImportError as error:
+    raise MissingExtra("openai-agents", "openai-agents") from error
+
+__all__ = ["call_model_input_filter"]
+
+_CALLS = {output: call for call, output in OUTPUTS.items()}
+
+
+def call_model_input_filter(
+    *,
+    model: str | None = None,
+    max_tokens: int | None = None,
+    strategy: CompactionStrategy | None = None,
+    archive: Archive | None = None,
+) -> Callable[[CallModelData[Any]], Awaitable[ModelInputData]]:
+    """Returns a filter for `RunConfig(call_model_input_filter=…)`. The model's name and the tools are the agent's; give `model`
+    where the run's configuration has another. Where OpenAI keeps the conversation (`conversation_id`, `previous_response_id`),
+    the input holds only what is new, and the filter leaves it alone."""
+    compaction = FrameworkCompaction(model=model, max_tokens=max_tokens, strategy=strategy, archive=archive)
+
+    async def compact_input(data: CallModelData[Any]) -> ModelInputData:
+        return await asyncio.to_thread(compaction.safely, lambda: _compacted(compaction, data), data.model_data)
+
+    return compact_input
+
+
+def _compacted(compaction: FrameworkCompaction, data: CallModelData[Any]) -> ModelInputData:
+    given: list[Any] = data.model_data.input
+    if _is_continued(given):
+        return data.model_data
+    found = compaction.compact(
+        given,
+        model=_model_name(data.agent),
+        provider="openai-responses",
+        system=data.model_data.instructions,
+        tools=list(_schemas(data.agent)),
+    )
+    if is_unchanged(found, given):
+        return data.model_data
+    return ModelInputData(input=list(_items(found, given)), instructions=data.model_data.instructions)
+
+
+def _is_continued(items: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the newest items answer a call that isn't among the items: then the server holds the conversation before them."""
+    called = {call_id(item) for item in items if item.get("type") in OUTPUTS}
+    for item in reversed(items):
+        if item.get("type") not in _CALLS:
+            return False
+        if call_id(item) not in called:
+            return True
+    return False
+
+
+def _items(found: Compaction, given: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The items to send; those that lost nothing but a key that the SDK removes itself are the very objects given."""
+    for item, origin in zip(found.messages, found.origins, strict=True):
+        own = None if origin is None else given[origin]
+        yield own if own is not None and item.items() <= own.items() and item.get("type") == own.get("type") else item
+
+
+def _model_name(agent: Agent[Any]) -> str:
+    if isinstance(agent.model, str):
+        return agent.model
+    found = get_default_model() if agent.model is None else getattr(agent.model, "model", "")
+    return found if isinstance(found, str) else ""
+
+
+def _schemas(agent: Agent[Any]) -> Iterator[dict[str, Any]]:
+    """The agent's own functions as they are sent, for counting."""
+    for tool in agent.tools:
+        if isinstance(tool, FunctionTool):
+            parameters = tool.params_json_schema
+            yield {"type": "function", "name": tool.name, "description": tool.description, "parameters": parameters}
