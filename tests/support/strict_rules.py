@@ -9,7 +9,16 @@ __all__ = ["anthropic_refuses", "chat_refuses", "gemini_refuses", "responses_ref
 
 Body = dict[str, Any]
 _RESPONSES_OPTIONS = frozenset(
-    {"include", "parallel_tool_calls", "prompt_cache_key", "reasoning", "stream", "text", "tool_choice", "prompt_cache_retention"}
+    {
+        "include",
+        "parallel_tool_calls",
+        "prompt_cache_key",
+        "reasoning",
+        "stream",
+        "text",
+        "tool_choice",
+        "prompt_cache_retention",
+    }
 )
 """Options of the Responses API that have nothing to do with the conversation."""
 

@@ -120,8 +120,10 @@ def compacted_messages(
 def _own(written: Mapping[str, Any]) -> BaseMessage:
     text = plain_text(written.get("content"))
     id = f"germane-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:16]}"
-    kind: type[BaseMessage] = {"system": SystemMessage, "assistant": AIMessage}.get(str(written.get("role")), HumanMessage)
-    return kind(content=text, id=id, additional_kwargs={"lc_source": "summarization"})
+    kind: Any = {"system": SystemMessage, "assistant": AIMessage}.get(str(written.get("role")), HumanMessage)
+    written_by: dict[str, Any] = {"additional_kwargs": {"lc_source": "summarization"}}
+    message: BaseMessage = kind(content=text, id=id, **written_by)
+    return message
 
 
 def _changed(message: BaseMessage, given: Mapping[str, Any], written: Mapping[str, Any]) -> BaseMessage:
@@ -135,7 +137,9 @@ def _changed(message: BaseMessage, given: Mapping[str, Any], written: Mapping[st
         return HumanMessage(id=message.id, **update)
     if written["tool_call_id"] != given["tool_call_id"]:
         update["tool_call_id"] = written["tool_call_id"]
-    return message.model_copy(update=update if written.get("content") != given.get("content") else update | {"content": message.content})
+    return message.model_copy(
+        update=update if written.get("content") != given.get("content") else update | {"content": message.content}
+    )
 
 
 def _closed(message: AIMessage, kept: Mapping[int, str | None]) -> AIMessage:
@@ -146,7 +150,9 @@ def _closed(message: AIMessage, kept: Mapping[int, str | None]) -> AIMessage:
     blocks = [message.content] if isinstance(message.content, str) else list(message.content)
     left = [new for block in blocks if block != "" and (new := _with_ids(block, ids)) is not None]
     plain = all(isinstance(block, str) for block in left)
-    content: Any = "\n".join([*map(str, left), *notes]) if plain else [*left, *({"type": "text", "text": note} for note in notes)]
+    content: Any = (
+        "\n".join([*map(str, left), *notes]) if plain else [*left, *({"type": "text", "text": note} for note in notes)]
+    )
     return message.model_copy(
         update={
             "content": content,
@@ -180,4 +186,8 @@ def model_name(model: object) -> str:
 
 def tool_schemas(tools: Sequence[object]) -> list[dict[str, Any]]:
     """The schemas of tools as they are sent, for counting."""
-    return [tool if isinstance(tool, dict) else convert_to_openai_tool(tool) for tool in tools if isinstance(tool, dict | BaseTool) or callable(tool)]
+    return [
+        tool if isinstance(tool, dict) else convert_to_openai_tool(tool)
+        for tool in tools
+        if isinstance(tool, dict | BaseTool) or callable(tool)
+    ]

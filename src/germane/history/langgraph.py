@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from germane.compaction.archive import Archive
 from germane.compaction.strategy import CompactionStrategy
@@ -27,7 +27,14 @@ try:
 except ImportError as error:
     raise MissingExtra("langgraph", "langchain") from error
 
-__all__ = ["CompactionMiddleware", "pre_model_hook"]
+__all__ = ["CompactionMiddleware", "CompactionNode", "pre_model_hook"]
+
+
+class CompactionNode(Protocol):
+    """A node of a graph whose state has `messages`."""
+
+    def __call__(self, state: Any) -> dict[str, Any]:
+        """Returns what the node changes of the state."""
 
 
 class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -59,7 +66,8 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
             compact = partial(
                 self._compaction.compact, model=model_name(request.model), system=system, tools=tool_schemas(request.tools)
             )
-            return request.override(messages=compacted_messages(request.messages, compact))
+            messages: list[Any] = compacted_messages(request.messages, compact)
+            return request.override(messages=messages)
 
         return self._compaction.safely(compacted, request)
 
@@ -73,7 +81,7 @@ def pre_model_hook(
     system: str | None = None,
     tools: Sequence[object] = (),
     replace_history: bool = False,
-) -> Callable[[Any], dict[str, Any]]:
+) -> CompactionNode:
     """Returns a node for a graph whose state has `messages`, such as `create_react_agent(pre_model_hook=…)`. `model` is a chat
     model or its name; `system` and `tools` are what the graph adds to each request, and only counted here.
 

@@ -76,7 +76,7 @@ def _is_continued(items: Sequence[Mapping[str, Any]]) -> bool:
     return False
 
 
-def _items(found: Compaction, given: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+def _items(found: Compaction, given: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
     """The items to send; those that lost nothing but a key that the SDK removes itself are the very objects given."""
     for item, origin in zip(found.messages, found.origins, strict=True):
         own = None if origin is None else given[origin]

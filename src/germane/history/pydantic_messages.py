@@ -172,10 +172,12 @@ class _Back:
         """Ends the request that is open, with the silent parts of all messages up to it."""
         if self.open < 0:
             return
-        message = self.messages[self.open]
+        message: Any = self.messages[self.open]
         carried = [part for earlier in self.messages[self.passed : self.open] for part in _silent(earlier)]
         own = [(index, part) for index, part in enumerate(message.parts) if _is_silent(part)]
-        parts = sorted([*self.parts, *own], key=lambda each: each[0]) if all(n >= 0 for n, _ in self.parts) else [*own, *self.parts]
+        parts = (
+            sorted([*self.parts, *own], key=lambda each: each[0]) if all(n >= 0 for n, _ in self.parts) else [*own, *self.parts]
+        )
         whole = [index for index, _ in parts] == list(range(len(message.parts)))
         if whole and not carried:
             self.out.append(message)
@@ -232,5 +234,6 @@ def _changed_response(
             call = ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=part.args_as_json_str())
             parts.append(pydantic.TextPart(content=call_as_text(call)))
         else:
-            parts.append(part if kept[number] is None else replace(part, tool_call_id=kept[number]))
+            new = kept[number]
+            parts.append(part if new is None else replace(part, tool_call_id=new))
     return replace(message, parts=parts)
