@@ -9,6 +9,7 @@ from typing import Any
 from germane.catalog.measure_budget import message_tokens
 from germane.compaction.compaction import Compaction, CompactionTrace
 from germane.compaction.message_cost import Raw
+from germane.compaction.origins import origins
 from germane.compaction.plan import CompactionPlan
 from germane.compaction.wording import mask_line, summary_block
 from germane.dialects.dialect import OutgoingMessage
@@ -46,6 +47,7 @@ def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequen
     fits = tokens <= plan.max_tokens
     return Compaction(
         messages=list(wire.messages),
+        origins=origins(wire.messages, turns, [index + shift * (index >= plan.lead) for index in indexes]),
         provider=plan.provider,
         system=plan.system if system is None else system,
         tokens=tokens,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from germane.compaction.strategy import Importance, Summarise, TimeDecay, Truncate
     from germane.compaction.summary import SpanSummary
     from germane.history.archives import FolderArchive, MemoryArchive
-    from germane.history.compact import compact
+    from germane.history.compacting import compact
 
 __all__ = [
     "Compaction",
@@ -35,7 +35,7 @@ _HOMES = {
     "compaction.strategy": ("Importance", "Summarise", "TimeDecay", "Truncate"),
     "compaction.summary": ("SpanSummary",),
     "history.archives": ("FolderArchive", "MemoryArchive"),
-    "history.compact": ("compact",),
+    "history.compacting": ("compact",),
 }
 
 

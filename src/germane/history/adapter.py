@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from germane.compaction.archive import Archive
 from germane.compaction.compaction import Compaction
 from germane.compaction.strategy import CompactionStrategy, Summarise
-from germane.history.compact import compact
+from germane.history.compacting import compact
 
 __all__ = ["FrameworkCompaction", "is_unchanged"]
 

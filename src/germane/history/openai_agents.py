@@ -62,7 +62,7 @@ def _compacted(compaction: FrameworkCompaction, data: CallModelData[Any]) -> Mod
     )
     if is_unchanged(found, given):
         return data.model_data
-    return ModelInputData(input=list(_items(found, given)), instructions=data.model_data.instructions)
+    return ModelInputData(input=list(_items(found, given)), instructions=found.system)
 
 
 def _is_continued(items: Sequence[Mapping[str, Any]]) -> bool:

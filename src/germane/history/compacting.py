@@ -1,4 +1,4 @@
-"""Compact: makes a conversation fit a model's window, without a store and without a network."""
+"""Compacting: makes a conversation fit a model's window, without a store and without a network."""
 
 from __future__ import annotations
 
