@@ -21,6 +21,7 @@ forgery        whether hostile content can forge germane's delimiters
 bridges DATA   whether entities that messages share tell which messages answer, held out by conversation
 current        whether a context shows what holds now, and nothing outdated unmarked, in seven languages
 crowd DATA     calibration of probabilities by store size
+adapters       generated conversations through LangGraph, Pydantic AI and the OpenAI Agents SDK, with the real packages
 tuning DATA    recall by relevance floor and recency weight
 pack           time of packing and formatting alone
 packers DATA   exact packing compared with greedy packing
@@ -125,6 +126,10 @@ def _soak(names: Sequence[str]) -> int:
 def main() -> int:
     name, *rest = sys.argv[1:] or ["all"]
     match name:
+        case "adapters":
+            from bench.adapters import main as adapters
+
+            return adapters(rest)
         case "latency":
             latency.main(rest)
         case "burst":

@@ -29,7 +29,7 @@ from typing import Any
 from bench.framework_conversations import as_items, as_pydantic, conversation
 from bench.machine import describe
 from germane.catalog.catalog import Catalog
-from germane.compaction.measured import Measure
+from germane.compaction.message_cost import Measure
 from germane.dialects.registry import dialect, parse_all
 from germane.history.tokenizers import tokenizer
 from germane.types.message import Wire

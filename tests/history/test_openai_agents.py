@@ -23,6 +23,7 @@ from openai import AsyncOpenAI
 
 from germane.history.openai_agents import call_model_input_filter
 from support.strict_provider import SAID, StrictProvider, strict_provider
+from support.wild_conversations import PNG
 
 pytestmark = pytest.mark.requirement("HIST-4")
 WORDS = "word " * 60
@@ -84,7 +85,7 @@ async def test_models_of_the_chat_api_are_compacted_too(server: StrictProvider) 
 async def test_items_of_hosted_tools_are_moved_whole_or_not_at_all() -> None:
     """What is kept of them is the very objects that came."""
     given = [*history(20), {"role": "user", "content": "And now?"}]
-    sent = await filtered(given, max_tokens=1_500)
+    sent = await filtered(given, max_tokens=5_500)
     own = {id(item) for item in given}
     opaque = [item for item in sent if item.get("type") in ("reasoning", "web_search_call", "computer_call", "compaction")]
     assert opaque
@@ -147,7 +148,7 @@ def history(turns: int) -> list[Any]:
     """Turns with reasoning, a search of the provider's own, a computer call, and two calls at once."""
     out: list[Any] = []
     for n in range(turns):
-        screen = {"type": "computer_screenshot", "image_url": "https://x.test/a.png"}
+        screen = {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{PNG}"}
         out += [
             {"role": "user", "content": f"Question {n}? {'word ' * 20}"},
             {"type": "reasoning", "id": f"rs_{n}", "summary": [], "encrypted_content": "x" * 40},

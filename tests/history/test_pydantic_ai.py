@@ -151,7 +151,7 @@ def test_every_kind_of_part_has_a_stand_in_but_those_that_say_nothing() -> None:
 def test_masked_results_keep_what_belongs_to_the_run_and_the_rest_stays() -> None:
     """What stays of a request is a copy with its instructions, run and metadata."""
     given = [*history(20), ModelRequest(parts=[UserPromptPart("And now?")], instructions="Be brief.", run_id="r")]
-    kept = compacted_messages(given, within(1_500))
+    kept = compacted_messages(given, within(5_500))
     assert kept[-1] is given[-1]
     masked = [
         (message, part)
@@ -241,7 +241,14 @@ def history(turns: int, *, start: int = 0) -> list[ModelMessage]:
 def of_every_kind() -> list[ModelMessage]:
     image = BinaryContent(data=b"\x89PNG", media_type="image/png")
     sound = BinaryContent(data=b"x" * 2_000, media_type="audio/wav")
-    files: list[Any] = [ImageUrl("https://x.test/a.png"), image, sound, DocumentUrl("https://x.test/a.pdf"), CachePoint(), "look"]
+    files: list[Any] = [
+        ImageUrl("https://x.test/a.png"),
+        image,
+        sound,
+        DocumentUrl("https://x.test/a.pdf"),
+        CachePoint(),
+        "look",
+    ]
     delta = InstructionDeltaPart(id=InstructionId(AgentInstructionSource()), content="Write in French.")
     native = NativeToolCallPart("web_search", {"query": "x"}, "n1", provider_name="openai")
     found = NativeToolReturnPart("web_search", {"found": 1}, "n1", provider_name="openai")

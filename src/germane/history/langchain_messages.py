@@ -145,10 +145,14 @@ def _changed(message: BaseMessage, given: Mapping[str, Any], written: Mapping[st
 def _closed(message: AIMessage, kept: Mapping[int, str | None]) -> AIMessage:
     """The model's message with the calls that `kept` counts, the others as text."""
     calls = list(_calls(message))
-    ids = {call.id: kept[number] or call.id for number, call in enumerate(calls) if number in kept}
-    notes = [call_as_text(call) for number, call in enumerate(calls) if number not in kept]
+    readable = len(message.tool_calls)
+    ids = [kept[number] or call.id if number in kept else None for number, call in enumerate(calls)]
+    notes = [call_as_text(call) for call, id in zip(calls, ids, strict=True) if id is None]
+    waiting: dict[str, list[str | None]] = {}
+    for call, id in zip(calls, ids, strict=True):
+        waiting.setdefault(call.id, []).append(id)
     blocks = [message.content] if isinstance(message.content, str) else list(message.content)
-    left = [new for block in blocks if block != "" and (new := _with_ids(block, ids)) is not None]
+    left = [new for block in blocks if block != "" and (new := _with_ids(block, waiting)) is not None]
     plain = all(isinstance(block, str) for block in left)
     content: Any = (
         "\n".join([*map(str, left), *notes]) if plain else [*left, *({"type": "text", "text": note} for note in notes)]
@@ -156,19 +160,24 @@ def _closed(message: AIMessage, kept: Mapping[int, str | None]) -> AIMessage:
     return message.model_copy(
         update={
             "content": content,
-            "tool_calls": [{**call, "id": ids[call["id"]]} for call in message.tool_calls if call["id"] in ids],
-            "invalid_tool_calls": [{**call, "id": ids[call["id"]]} for call in message.invalid_tool_calls if call["id"] in ids],
+            "tool_calls": _kept(message.tool_calls, ids[:readable]),
+            "invalid_tool_calls": _kept(message.invalid_tool_calls, ids[readable:]),
             "additional_kwargs": {key: each for key, each in message.additional_kwargs.items() if key != "tool_calls"},
         }
     )
 
 
-def _with_ids(block: str | dict[Any, Any], ids: Mapping[str, str]) -> str | dict[Any, Any] | None:
-    """A block with the new id of its call; None where the call isn't kept."""
+def _kept(calls: Sequence[Any], ids: Sequence[str | None]) -> list[dict[str, Any]]:
+    return [{**call, "id": id} for call, id in zip(calls, ids, strict=True) if id is not None]
+
+
+def _with_ids(block: str | dict[Any, Any], waiting: Mapping[str, list[str | None]]) -> str | dict[Any, Any] | None:
+    """A block with the new id of its call, the next one of those that have its id; None where the call isn't kept."""
     if isinstance(block, str) or block.get("type") not in _CALLS:
         return block
     key = "call_id" if "call_id" in block else "id"
-    if (id := ids.get(block.get(key, ""))) is None:
+    left = waiting.get(block.get(key, ""))
+    if not left or (id := left.pop(0)) is None:
         return None
     return block if block[key] == id else {**block, key: id}
 

@@ -9,6 +9,7 @@ keeps the whole history; the filter sends what fits, each time with the same beg
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ except ImportError as error:
 __all__ = ["call_model_input_filter"]
 
 _CALLS = {output: call for call, output in OUTPUTS.items()}
+_PAIRED = {*OUTPUTS, *_CALLS}
 
 
 def call_model_input_filter(
@@ -77,10 +79,34 @@ def _is_continued(items: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _items(found: Compaction, given: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
-    """The items to send; those that lost nothing but a key that the SDK removes itself are the very objects given."""
+    """The items to send; those that lost nothing but a key that the SDK removes itself are the very objects given.
+
+    A call or output that was closed as text waits until the calls before it have their outputs, and reasoning right before it
+    with it: the Responses API takes it in between, but the SDK would split the calls when it writes them for another API."""
+    waiting: list[Any] = []
+    thought: list[Any] = []
+    open: Counter[str] = Counter()
     for item, origin in zip(found.messages, found.origins, strict=True):
         own = None if origin is None else given[origin]
-        yield own if own is not None and item.items() <= own.items() and item.get("type") == own.get("type") else item
+        kind = item.get("type")
+        if kind == "reasoning" and open.total():
+            thought.append(item)
+            continue
+        if own is not None and own.get("type") in _PAIRED and kind not in _PAIRED and open.total():
+            waiting += [*thought, item]
+            thought.clear()
+            continue
+        yield from thought
+        thought.clear()
+        if kind in OUTPUTS:
+            open[call_id(item)] += 1
+        elif kind in _CALLS:
+            open[call_id(item)] -= 1
+        yield own if own is not None and item.items() <= own.items() and kind == own.get("type") else item
+        if not open.total():
+            yield from waiting
+            waiting.clear()
+    yield from (*thought, *waiting)
 
 
 def _model_name(agent: Agent[Any]) -> str:
