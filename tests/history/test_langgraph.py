@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from germane.history.langchain_messages import compacted_messages, stand_ins
-from germane.history.langgraph import CompactionMiddleware, pre_model_hook
+from germane.history import MemoryArchive
+from germane.history.langgraph import CompactionMiddleware, pre_model_hook, show_earlier_tool
 from support.strict_provider import SAID, StrictProvider, strict_provider
 
 pytestmark = [pytest.mark.requirement("HIST-4"), pytest.mark.filterwarnings("ignore:create_react_agent")]
@@ -226,3 +228,25 @@ def history(turns: int) -> list[Any]:
             AIMessage(f"Answer {n}.", id=f"a{n}"),
         ]
     return out
+
+
+def test_with_an_archive_the_agent_gets_the_tool_that_brings_back_what_left() -> None:
+    """The handle that the model is sent opens what was taken out, through the agent's own tool."""
+    archive = MemoryArchive()
+    kept = pre_model_hook("gpt-5.4", max_tokens=2_500, archive=archive)({"messages": history(20)})["llm_input_messages"]
+    handle = re.findall(r"h[0-9a-f]{12}", kept[0].content)[0]
+    call: Any = {"id": "s1", "name": "show_earlier", "args": {"handle": handle}}
+    model = ToolModel(responses=[AIMessage("", tool_calls=[call]), AIMessage("I see.")])
+    agent = create_agent(model, [order], middleware=[CompactionMiddleware(max_tokens=2_500, archive=archive)])
+    given: Any = [*history(20), HumanMessage("What was the first question?")]
+    out = agent.invoke({"messages": given})["messages"]
+    assert "Answer 3." in out[-2].content or "row row" in out[-2].content
+    assert out[-1].content == "I see."
+    assert show_earlier_tool(archive).invoke({"handle": "h000000000000"}) == "The archive has nothing under this handle."
+
+
+class ToolModel(FakeMessagesListChatModel):
+    """A scripted model that takes tools."""
+
+    def bind_tools(self, tools: Any, **options: Any) -> Any:
+        return self

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,8 @@ from agents import (
 from agents.run_config import CallModelData, ModelInputData
 from openai import AsyncOpenAI
 
-from germane.history.openai_agents import call_model_input_filter
+from germane.history import MemoryArchive
+from germane.history.openai_agents import call_model_input_filter, show_earlier_tool
 from support.strict_provider import SAID, StrictProvider, strict_provider
 from support.wild_conversations import PNG
 
@@ -160,3 +163,15 @@ def history(turns: int) -> list[Any]:
             {"type": "message", "id": f"msg_{n}", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": f"Answer {n}.", "annotations": []}]},
         ]  # fmt: skip
     return out
+
+
+async def test_the_tool_brings_back_what_left() -> None:
+    """The handle that the model is sent opens what was taken out; what is no handle is answered, not raised."""
+    archive = MemoryArchive()
+    sent = await filtered([*history(20), {"role": "user", "content": "And now?"}], max_tokens=2_500, archive=archive)
+    handle = re.findall(r"h[0-9a-f]{12}", sent[0]["content"])[0]
+    tool = show_earlier_tool(archive)
+    context: Any = None
+    assert "row row" in await tool.on_invoke_tool(context, json.dumps({"handle": handle}))
+    for wrong in ("{}", "[]", "{broken", '{"handle": 7, "start": "x"}'):
+        assert "nothing under this handle" in await tool.on_invoke_tool(context, wrong)

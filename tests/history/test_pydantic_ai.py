@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,7 +39,8 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from germane.history.pydantic_ai import HistoryCompaction, history_processor
+from germane.history import MemoryArchive
+from germane.history.pydantic_ai import HistoryCompaction, history_processor, show_earlier_tool
 from germane.history.pydantic_messages import compacted_messages, stand_ins
 from support.strict_provider import SAID, strict_provider
 
@@ -261,3 +263,23 @@ def of_every_kind() -> list[ModelMessage]:
         ),
         ModelResponse(parts=[CompactionPart(None, provider_name="openai", provider_details={"encrypted_content": "x" * 50})]),
     ]
+
+
+async def test_with_an_archive_the_agent_gets_the_tool_that_brings_back_what_left() -> None:
+    """The handle that the model is sent opens what was taken out, through the agent's own tool."""
+    archive = MemoryArchive()
+    shown: list[str] = []
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        last = messages[-1].parts[-1]
+        if isinstance(last, ToolReturnPart):
+            shown.append(str(last.content))
+            return ModelResponse(parts=[TextPart("I see.")])
+        handle = re.findall(r"h[0-9a-f]{12}", str(users(messages)[0]))[0]
+        return ModelResponse(parts=[ToolCallPart("show_earlier", {"handle": handle})])
+
+    agent = Agent(FunctionModel(answer), tools=[order], capabilities=[HistoryCompaction(max_tokens=2_500, archive=archive)])
+    assert (await agent.run("What was the first question?", message_history=history(20))).output == "I see."
+    assert "row row" in shown[0]
+    processed = Agent(TestModel(), tools=[show_earlier_tool(archive)])
+    assert "nothing under this handle" in (await processed.run("show")).output

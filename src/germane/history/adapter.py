@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 from germane.compaction.archive import Archive
 from germane.compaction.compaction import Compaction
 from germane.compaction.strategy import CompactionStrategy, Summarise
 from germane.history.compacting import compact
+from germane.history.showing import show_earlier, tool_definition
 
-__all__ = ["FrameworkCompaction", "is_unchanged"]
+__all__ = ["EarlierTool", "FrameworkCompaction", "earlier_tool", "is_unchanged"]
 
 _LOG = logging.getLogger("germane.history")
 _Sent = TypeVar("_Sent")
@@ -64,6 +66,22 @@ class FrameworkCompaction:
             self._warned = True
             _LOG.log(level, "germane couldn't compact a conversation, which was sent as it was (said once): %r", error)
             return unchanged
+
+
+class EarlierTool(NamedTuple):
+    """The tool `show_earlier` for one archive, as frameworks take tools. `show(handle, start=0)` never raises."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    show: Callable[..., str]
+
+
+def earlier_tool(archive: Archive) -> EarlierTool:
+    """Returns the tool that brings back what the archive keeps."""
+    function = tool_definition()["function"]
+    show = partial(show_earlier, archive=archive)
+    return EarlierTool(function["name"], function["description"], dict(function["parameters"]), show)
 
 
 def is_unchanged(compaction: Compaction, given: Sequence[Mapping[str, Any]]) -> bool:

@@ -17,17 +17,18 @@ from typing import Any, Protocol
 from germane.compaction.archive import Archive
 from germane.compaction.strategy import CompactionStrategy
 from germane.errors import MissingExtra
-from germane.history.adapter import FrameworkCompaction
+from germane.history.adapter import FrameworkCompaction, earlier_tool
 from germane.history.langchain_messages import compacted_messages, model_name, tool_schemas
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
     from langchain_core.messages import BaseMessage, RemoveMessage
+    from langchain_core.tools import BaseTool, StructuredTool
     from langgraph.graph.message import REMOVE_ALL_MESSAGES
 except ImportError as error:
     raise MissingExtra("langgraph", "langchain") from error
 
-__all__ = ["CompactionMiddleware", "CompactionNode", "pre_model_hook"]
+__all__ = ["CompactionMiddleware", "CompactionNode", "pre_model_hook", "show_earlier_tool"]
 
 
 class CompactionNode(Protocol):
@@ -50,6 +51,7 @@ class CompactionMiddleware(AgentMiddleware[Any, Any, Any]):
         archive: Archive | None = None,
     ) -> None:
         super().__init__()
+        self.tools = [] if archive is None else [show_earlier_tool(archive)]
         self._compaction = FrameworkCompaction(model=model, max_tokens=max_tokens, strategy=strategy, archive=archive)
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]) -> Any:
@@ -100,3 +102,13 @@ def pre_model_hook(
         return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *kept]}
 
     return compact_history
+
+
+def show_earlier_tool(archive: Archive) -> BaseTool:
+    """Returns the tool that brings back what was taken out, for the tools of a graph of one's own."""
+    tool = earlier_tool(archive)
+
+    def show(handle: str, start: int = 0) -> str:
+        return tool.show(handle, start=start)
+
+    return StructuredTool.from_function(show, name=tool.name, description=tool.description, args_schema=tool.parameters)

@@ -18,7 +18,8 @@ from germane.compaction.compaction import Compaction
 from germane.compaction.strategy import CompactionStrategy
 from germane.dialects.responses_items import OUTPUTS, call_id
 from germane.errors import MissingExtra
-from germane.history.adapter import FrameworkCompaction, is_unchanged
+from germane.dialects.wording import json_object
+from germane.history.adapter import FrameworkCompaction, earlier_tool, is_unchanged
 
 try:
     from agents import Agent, FunctionTool
@@ -27,7 +28,7 @@ try:
 except ImportError as error:
     raise MissingExtra("openai-agents", "openai-agents") from error
 
-__all__ = ["call_model_input_filter"]
+__all__ = ["call_model_input_filter", "show_earlier_tool"]
 
 _CALLS = {output: call for call, output in OUTPUTS.items()}
 _PAIRED = {*OUTPUTS, *_CALLS}
@@ -49,6 +50,17 @@ def call_model_input_filter(
         return await asyncio.to_thread(compaction.safely, lambda: _compacted(compaction, data), data.model_data)
 
     return compact_input
+
+
+def show_earlier_tool(archive: Archive) -> FunctionTool:
+    """Returns the tool that brings back what was taken out, for `Agent(tools=[…])`."""
+    tool = earlier_tool(archive)
+
+    async def show(context: Any, arguments: str) -> str:
+        given = json_object(arguments)
+        return await asyncio.to_thread(tool.show, given.get("handle"), start=given.get("start", 0))
+
+    return FunctionTool(tool.name, tool.description, tool.parameters, show, strict_json_schema=False)
 
 
 def _compacted(compaction: FrameworkCompaction, data: CallModelData[Any]) -> ModelInputData:

@@ -17,23 +17,25 @@ from typing import Any
 from germane.compaction.archive import Archive
 from germane.compaction.strategy import CompactionStrategy
 from germane.errors import MissingExtra
-from germane.history.adapter import FrameworkCompaction
+from germane.history.adapter import FrameworkCompaction, earlier_tool
 from germane.history.pydantic_messages import compacted_messages
 
 try:
-    from pydantic_ai import RunContext
+    from pydantic_ai import RunContext, Tool
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.messages import InstructionDeltaPart, ModelMessage, ModelRequest
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.tools import ToolDefinition
+    from pydantic_ai.toolsets import FunctionToolset
 except ImportError as error:
     raise MissingExtra("pydantic-ai", "pydantic-ai-slim") from error
 
-__all__ = ["HistoryCompaction", "history_processor"]
+__all__ = ["HistoryCompaction", "history_processor", "show_earlier_tool"]
 
 
 class HistoryCompaction(AbstractCapability[Any]):
-    """A capability for `Agent(capabilities=[…])`. The model's name, the instructions and the tools are those of each request."""
+    """A capability for `Agent(capabilities=[…])`. The model's name, the instructions and the tools are those of each request.
+    With an `archive`, the agent gets the tool `show_earlier`, which brings back what was taken out."""
 
     def __init__(
         self,
@@ -43,7 +45,11 @@ class HistoryCompaction(AbstractCapability[Any]):
         strategy: CompactionStrategy | None = None,
         archive: Archive | None = None,
     ) -> None:
+        self._archive = archive
         self._compaction = FrameworkCompaction(model=model, max_tokens=max_tokens, strategy=strategy, archive=archive)
+
+    def get_toolset(self) -> FunctionToolset[Any] | None:
+        return None if self._archive is None else FunctionToolset([show_earlier_tool(self._archive)])
 
     async def before_model_request(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> ModelRequestContext:
         parameters = request_context.model_request_parameters
@@ -81,6 +87,16 @@ def history_processor(
         return await asyncio.to_thread(compaction.safely, lambda: compacted_messages(messages, compact), messages)
 
     return compact_history
+
+
+def show_earlier_tool(archive: Archive) -> Tool[Any]:
+    """Returns the tool that brings back what was taken out, for agents with a history processor."""
+    tool = earlier_tool(archive)
+
+    def show(handle: str, start: int = 0) -> str:
+        return tool.show(handle, start=start)
+
+    return Tool.from_schema(show, tool.name, tool.description, tool.parameters)
 
 
 def _instructions(messages: Sequence[ModelMessage], parts: Sequence[Any] | None) -> str:
