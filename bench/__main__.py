@@ -23,6 +23,7 @@ bridges DATA   whether entities that messages share tell which messages answer, 
 current        whether a context shows what holds now, and nothing outdated unmarked, in seven languages
 crowd DATA     calibration of probabilities by store size
 adapters       generated conversations through LangGraph, Pydantic AI and the OpenAI Agents SDK, with the real packages
+compactors     constraints and artifacts that survive compaction, by germane, LangChain's and the OpenAI Agents SDK's
 tuning DATA    recall by relevance floor and recency weight
 pack           time of packing and formatting alone
 packers DATA   exact packing compared with greedy packing
@@ -132,6 +133,10 @@ def main() -> int:
             from bench.adapters import main as adapters
 
             return adapters(rest)
+        case "compactors":
+            from bench.compactors.__main__ import main as compactors
+
+            return compactors(rest)
         case "latency":
             latency.main(rest)
         case "burst":
