@@ -8,7 +8,25 @@ from typing import Any
 
 __all__ = ["as_items", "as_pydantic", "conversation"]
 
-_WORDS = "parcel vase order invoice path error retry token table index customer Leeds Monday build test green red".split()
+_WORDS = [
+    "parcel",
+    "vase",
+    "order",
+    "invoice",
+    "path",
+    "error",
+    "retry",
+    "token",
+    "table",
+    "index",
+    "customer",
+    "Leeds",
+    "Monday",
+    "build",
+    "test",
+    "green",
+    "red",
+]
 _SYSTEM = "You sell vases. Answer in one sentence."
 
 

@@ -79,7 +79,8 @@ def _newest(messages: Messages, budget: int) -> tuple[Messages, int]:
     """The newest messages that fit, from a user's words on: what is done without any of these."""
     costs = [_MEASURE.message(message, raw).cost for message, raw in zip(parse_all(messages, "openai"), messages, strict=True)]
     start = next(
-        (index for index, message in enumerate(messages) if message["role"] == "user" and sum(costs[index:]) <= budget), len(messages) - 1
+        (index for index, message in enumerate(messages) if message["role"] == "user" and sum(costs[index:]) <= budget),
+        len(messages) - 1,
     )
     return messages[start:], 1
 

@@ -15,8 +15,8 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from germane.history.langchain_messages import compacted_messages, stand_ins
 from germane.history import MemoryArchive
+from germane.history.langchain_messages import compacted_messages, stand_ins
 from germane.history.langgraph import CompactionMiddleware, pre_model_hook, show_earlier_tool
 from support.strict_provider import SAID, StrictProvider, strict_provider
 

@@ -150,18 +150,22 @@ async def filtered(given: list[Any], **options: Any) -> list[Any]:
 def history(turns: int) -> list[Any]:
     """Turns with reasoning, a search of the provider's own, a computer call, and two calls at once."""
     out: list[Any] = []
+    screen = {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{PNG}"}
+    done = {"status": "completed"}
+    look = {"type": "computer_call", "action": {"type": "screenshot"}, "pending_safety_checks": [], **done}
+    call = {"type": "function_call", "name": "order", "arguments": "{}"}
     for n in range(turns):
-        screen = {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{PNG}"}
+        text = {"type": "output_text", "text": f"Answer {n}.", "annotations": []}
         out += [
             {"role": "user", "content": f"Question {n}? {'word ' * 20}"},
             {"type": "reasoning", "id": f"rs_{n}", "summary": [], "encrypted_content": "x" * 40},
-            {"type": "web_search_call", "id": f"ws_{n}", "status": "completed", "action": {"type": "search", "query": "x"}},
-            {"type": "computer_call", "id": f"cu_{n}", "call_id": f"u{n}", "action": {"type": "screenshot"}, "pending_safety_checks": [], "status": "completed"},
+            {"type": "web_search_call", "id": f"ws_{n}", "action": {"type": "search", "query": "x"}, **done},
+            {**look, "id": f"cu_{n}", "call_id": f"u{n}"},
             {"type": "computer_call_output", "call_id": f"u{n}", "output": screen},
-            *({"type": "function_call", "id": f"fc_{n}{each}", "call_id": f"c{n}{each}", "name": "order", "arguments": "{}"} for each in "ab"),
+            *({**call, "id": f"fc_{n}{each}", "call_id": f"c{n}{each}"} for each in "ab"),
             *({"type": "function_call_output", "call_id": f"c{n}{each}", "output": "row " * 120} for each in "ab"),
-            {"type": "message", "id": f"msg_{n}", "role": "assistant", "status": "completed", "content": [{"type": "output_text", "text": f"Answer {n}.", "annotations": []}]},
-        ]  # fmt: skip
+            {"type": "message", "id": f"msg_{n}", "role": "assistant", "content": [text], **done},
+        ]
     return out
 
 

@@ -117,11 +117,11 @@ def _at_once(ending: str, body: Body, provider: StrictProvider) -> Body | None:
     ids = [f"call_{number}_{each}" for each in range(provider.parallel)] if asked else []
     if ending == "/responses":
         answer = _responses(body)
-        head = {**answer["output"][0], "id": f"rs_{number}"}
+        head: Body = {**answer["output"][0], "id": f"rs_{number}"}
         call = {"type": "function_call", "name": "order", "arguments": "{}", "status": "completed"}
         text = {"type": "output_text", "text": SAID, "annotations": []}
-        spoken = {"type": "message", "id": f"msg_{number}", "status": "completed", "role": "assistant", "content": [text]}
-        items = [{**call, "id": f"fc_{id}", "call_id": id} for id in ids]
+        spoken: Body = {"type": "message", "id": f"msg_{number}", "status": "completed", "role": "assistant", "content": [text]}
+        items: list[Body] = [{**call, "id": f"fc_{id}", "call_id": id} for id in ids]
         return {**answer, "id": f"resp_{number}", "output": [head, *(items or [spoken])]}
     answer = _chat(body)
     function = {"name": "order", "arguments": "{}"}

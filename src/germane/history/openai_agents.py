@@ -17,8 +17,8 @@ from germane.compaction.archive import Archive
 from germane.compaction.compaction import Compaction
 from germane.compaction.strategy import CompactionStrategy
 from germane.dialects.responses_items import OUTPUTS, call_id
-from germane.errors import MissingExtra
 from germane.dialects.wording import json_object
+from germane.errors import MissingExtra
 from germane.history.adapter import FrameworkCompaction, earlier_tool, is_unchanged
 
 try:
