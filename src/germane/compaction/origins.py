@@ -25,7 +25,7 @@ def origins(
         same = places.get(id(message))
         found.append(same.pop(0) if same else None)
     known = set(found)
-    left = [place for place, turn in enumerate(turns) if place not in known and indexes[place] >= 0]
+    left = [place for place in range(len(turns)) if place not in known]
     empty = [number for number, place in enumerate(found) if place is None]
     system = [place for place in left if turns[place].message.role == "system"]
     if len(empty) == len(left) - len(system):

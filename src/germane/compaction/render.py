@@ -57,7 +57,7 @@ def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequen
     told = plan.summary is not None or plan.replaced == 0
     return Compaction(
         messages=list(wire.messages),
-        origins=origins(wire.messages, turns, [index + shift * (index >= plan.lead) for index in indexes]),
+        origins=origins(wire.messages, turns.turns, [index + plan.offset * (index >= plan.lead) for index in turns.indexes]),
         provider=plan.provider,
         system=system,
         tokens=tokens,
