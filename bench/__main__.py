@@ -30,6 +30,7 @@ packers DATA   exact packing compared with greedy packing
 proven         the exact packer against brute force
 observing      time that logs, metrics and spans add to a call
 remembering    memories per second, with the search for near-duplicates
+compaction-fuzz  generated conversations that a compaction must not corrupt
 consolidation  time to bring a large store within a storage budget
 forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
@@ -60,6 +61,7 @@ from bench import (
     budget,
     burst,
     client,
+    compaction_fuzz,
     consolidation,
     crowd,
     current,
@@ -99,6 +101,7 @@ from bench import (
 
 _LONG: Mapping[str, Callable[[], int]] = {
     "blocks": lambda: blocks.main(["--count", "100000"]),
+    "compaction-fuzz": lambda: compaction_fuzz.main([]),
     "budget": lambda: budget.main(["--count", "100000"]),
     "digest": lambda: digest.main(["--count", "100000"]),
     "forgery": lambda: forgery.main(["--count", "100000"]),
@@ -149,6 +152,8 @@ def main() -> int:
             return survival.main(rest)
         case "tasks":
             tasks.main(rest)
+        case "compaction-fuzz":
+            return compaction_fuzz.main(rest)
         case "consolidation":
             consolidation.main(rest)
         case "remembering":

@@ -61,7 +61,7 @@ def responses_refuses(body: Body) -> Iterator[str]:
     if body.get("instructions") == "":
         yield "instructions are empty"
     items = body.get("input") or [{}]
-    outputs = [item.get("call_id") for item in items if item.get("type") == "function_call_output"]
+    outputs = [item.get("call_id") for item in items if str(item.get("type")).endswith("_call_output")]
     seen: set[str] = set()
     for index, item in enumerate(items):
         where, kind = f"input[{index}]", item.get("type", "message")
@@ -76,7 +76,12 @@ def responses_refuses(body: Body) -> Iterator[str]:
                 if outputs.count(item.get("call_id")) != 1:
                     yield f"{where}: no tool output found for {item.get('call_id')}"
                 seen.add(item.get("call_id"))
-            case "function_call_output":
+            case "custom_tool_call":
+                yield from _keys(where, item, {"type", "call_id", "name", "input"}, {"id", "status"})
+                if outputs.count(item.get("call_id")) != 1:
+                    yield f"{where}: no tool output found for {item.get('call_id')}"
+                seen.add(item.get("call_id"))
+            case "function_call_output" | "custom_tool_call_output":
                 yield from _keys(where, item, {"type", "call_id", "output"}, {"id", "status"})
                 if item.get("call_id") not in seen:
                     yield f"{where}: no tool call found for {item.get('call_id')}"
