@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import logging
 import sys
 import warnings
@@ -31,6 +32,7 @@ from bench.machine import describe
 from germane.catalog.catalog import Catalog
 from germane.compaction.message_cost import Measure
 from germane.dialects.registry import dialect, parse_all
+from germane.dialects.wording import json_object
 from germane.history.tokenizers import tokenizer
 from germane.types.message import Wire
 from support.strict_provider import StrictProvider, strict_provider
@@ -121,9 +123,9 @@ async def agents_run(messages: list[dict[str, Any]], server: StrictProvider, bud
 
 
 def _readable(message: dict[str, Any]) -> dict[str, Any]:
-    """The message as LangChain's converter takes it: arguments that aren't JSON it would refuse, so they are made an object."""
+    """The message as LangChain's converter takes it: arguments that aren't a JSON object it would refuse, so they become one."""
     calls = [
-        {**call, "function": {**call["function"], "arguments": "{}"}} if call["function"]["arguments"] == "{broken" else call
+        {**call, "function": {**call["function"], "arguments": json.dumps(json_object(call["function"]["arguments"]))}}
         for call in message.get("tool_calls") or ()
     ]
     return {**message, "tool_calls": calls} if calls else message
@@ -231,12 +233,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         plain = asyncio.run(measured(RUNNERS[name], min(options.count, 200), seed=options.seed, adapted=False))
         counts = tally.counts
         bad += sum(counts[key] for key in ("invalid", "above", "split", "lost", "failed"))
+        each, refused = tally.seconds / options.count * 1e3, plain.counts["invalid"] + plain.counts["failed"]
         print(
-            f"{name} ({versions}): {options.count:,} conversations, {counts['requests']:,} requests, {counts['shortened']:,} of them"
-            f" shortened: {counts['invalid']} invalid, {counts['above']} above budget, {counts['split']} pairs split,"
-            f" {counts['lost']} without the last user's words, {counts['failed']} runs failed; {tally.seconds / options.count * 1e3:.0f}"
-            f" ms a run. Without the adapter {plain.counts['invalid'] + plain.counts['failed']} of {min(options.count, 200)} runs are"
-            " refused or fail.",
+            f"{name} ({versions}): {options.count:,} conversations, {counts['requests']:,} requests, {counts['shortened']:,} of"
+            f" them shortened: {counts['invalid']} invalid, {counts['above']} above budget, {counts['split']} pairs split,"
+            f" {counts['lost']} without the last user's words, {counts['failed']} runs failed; {each:.0f} ms a run. Without the"
+            f" adapter {refused} of {min(options.count, 200)} runs are refused or fail.",
             flush=True,
         )
         for reason, times in tally.reasons.most_common(8):

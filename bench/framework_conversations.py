@@ -1,67 +1,38 @@
-"""Framework conversations: generated conversations with tools as agents keep them, broken ones included, for three frameworks."""
+"""Framework conversations: generated conversations as agents of three frameworks keep them, broken ones included."""
 
 from __future__ import annotations
 
-import json
 from random import Random
 from typing import Any
 
+from germane.testing.conversation_script import ODDITIES
+from germane.testing.conversations import generated
+
 __all__ = ["as_items", "as_pydantic", "conversation"]
 
-_WORDS = [
-    "parcel",
-    "vase",
-    "order",
-    "invoice",
-    "path",
-    "error",
-    "retry",
-    "token",
-    "table",
-    "index",
-    "customer",
-    "Leeds",
-    "Monday",
-    "build",
-    "test",
-    "green",
-    "red",
-]
-_SYSTEM = "You sell vases. Answer in one sentence."
+_NOT_THEIRS = ("foreign", "media", "opaque", "unfit names")
+"""What no history of these frameworks holds: other providers' shapes, and names that the framework itself would send as they are.
+Media and opaque items are in the tests of each adapter, as each framework writes them in a way of its own."""
+_LONGEST = 1_000
+"""Messages: the frameworks take as long for those beyond as germane does."""
 
 
-def conversation(seed: int, *, longest: int = 300) -> list[dict[str, Any]]:
-    """A conversation in the shape of the chat API, of 1 to about `longest` messages, whose last message is the user's. One in
-    three has a fault: a call without its result, a result without its call, an id used twice, results that were cut off, or an
-    empty message, as they stand in histories that were cut, merged or broken off."""
+def conversation(seed: int) -> list[dict[str, Any]]:
+    """A conversation of `germane.testing.conversations` in the shape of the chat API, whose last message is the user's: calls
+    nested, parallel, orphaned, interleaved and with ids used twice, what a broken stream has left, huge and hostile texts."""
     random = Random(seed)
-    out: list[dict[str, Any]] = [{"role": "system", "content": _SYSTEM}] if random.random() < 0.7 else []
-    broken = random.random() < 1 / 3
-    number = 0
-    for _ in range(int(longest ** random.random()) // 4):
-        out.append({"role": "user", "content": _said(random, 40)})
-        for _ in range(random.choice((0, 0, 1, 1, 2, 4))):
-            calls = []
-            for _ in range(random.choice((1, 1, 1, 2, 3, 6))):
-                number += 1
-                id = f"call_{number - random.choice((0, 0, 0, 5)) * broken}"
-                calls.append({"id": id, "type": "function", "function": {"name": "order", "arguments": _arguments(random)}})
-            out.append(
-                {"role": "assistant", "content": _said(random, 20) if random.random() < 0.3 else "", "tool_calls": calls}
-            )
-            results = [{"role": "tool", "tool_call_id": call["id"], "content": _output(random)} for call in calls]
-            random.shuffle(results)
-            if broken and random.random() < 0.1:
-                del results[random.randrange(len(results)) :]
-            out += results
-            if broken and random.random() < 0.05:
-                out.append({"role": "tool", "tool_call_id": f"lost_{number}", "content": _output(random)})
-        if random.random() < 0.9:
-            out.append({"role": "assistant", "content": "" if broken and random.random() < 0.1 else _said(random, 30)})
-    if broken and len(out) > 3 and random.random() < 0.3:
-        del out[: random.randrange(3)]
-    out.append({"role": "user", "content": f"And now {seed}? {_said(random, 10)}"})
-    return out
+    rates = {name: random.random() for name in ODDITIES if name not in _NOT_THEIRS and random.random() < 0.3}
+    out = [_encodable(message) for message in generated(seed, "openai", messages=(1, _LONGEST), oddities=rates).messages]
+    return [*out, {"role": "user", "content": f"And now, in the case of {seed}?"}]
+
+
+def _encodable(value: Any) -> Any:
+    """The value without lone surrogates, which no client can send."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {key: _encodable(each) for key, each in value.items()}
+    return [_encodable(each) for each in value] if isinstance(value, list) else value
 
 
 def as_items(messages: list[dict[str, Any]], random: Random) -> list[dict[str, Any]]:
@@ -75,8 +46,8 @@ def as_items(messages: list[dict[str, Any]], random: Random) -> list[dict[str, A
             out.append({"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "opaque" * 20})
         if message["content"]:
             out.append({"role": message["role"], "content": message["content"]})
-        for call in message.get("tool_calls") or ():
-            out.append({"type": "function_call", "call_id": call["id"], **call["function"]})
+        calls = message.get("tool_calls") or ()
+        out += [{"type": "function_call", "call_id": call["id"], **call["function"]} for call in calls]
     return out
 
 
@@ -97,7 +68,7 @@ def as_pydantic(messages: list[dict[str, Any]]) -> list[Any]:
             out.append(pydantic.ModelResponse(parts=[*text, *calls], model_name="gpt-5.4", provider_name="openai"))
             continue
         match message["role"]:
-            case "system":
+            case "system" | "developer":
                 part: Any = pydantic.SystemPromptPart(message["content"])
             case "tool":
                 id = message["tool_call_id"]
@@ -109,15 +80,3 @@ def as_pydantic(messages: list[dict[str, Any]]) -> list[Any]:
         else:
             out.append(pydantic.ModelRequest(parts=[part]))
     return out
-
-
-def _said(random: Random, most: int) -> str:
-    return " ".join(random.choices(_WORDS, k=random.randint(1, most))) + "."
-
-
-def _output(random: Random) -> str:
-    return "\n".join(_said(random, 12) for _ in range(random.choice((1, 3, 10, 40, 100))))
-
-
-def _arguments(random: Random) -> str:
-    return json.dumps({"item": random.choice(_WORDS), "note": _said(random, 8)}) if random.random() < 0.95 else "{broken"
