@@ -5,9 +5,10 @@ packages: what arrives at a local server that refuses what the provider refuses 
     python -m bench adapters --count 100 --only langgraph
 
 Each conversation is the history of one real run. `invalid` are the requests that the server refused or in which the dialect
-finds a problem, `above` those whose tokens are more than the budget, `split` the calls or results in them without their other
-half, and `lost` the requests without the user's last words. `failed` are the runs that ended in an exception. `without` is the
-number of the same runs that are refused or fail where no adapter stands before the model, which shows that the checks fire.
+finds a problem, `above` those whose tokens are more than the budget although what may not be lost would fit, `split` the calls
+or results in them without their other half, and `lost` the requests without the user's last words. `failed` are the runs that
+ended in an exception. `without` is the number of the same runs that are refused or fail where no adapter stands before the
+model, which shows that the checks fire.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ from typing import Any
 from bench.framework_conversations import as_items, as_pydantic, conversation
 from bench.machine import describe
 from germane.catalog.catalog import Catalog
+from germane.compaction.compaction import Compaction
 from germane.compaction.message_cost import Measure
 from germane.dialects.registry import dialect, parse_all
 from germane.dialects.wording import json_object
+from germane.history import adapter, compact
 from germane.history.tokenizers import tokenizer
 from germane.types.message import Wire
 from support.strict_provider import StrictProvider, strict_provider
@@ -44,7 +47,7 @@ _PACKAGES = {
     "openai-agents": ("openai-agents",),
 }
 _MODEL = "gpt-5.4"
-_BUDGETS = (1_500, 3_000, 8_000, 20_000)
+_BUDGETS = (1_000, 2_000, 5_000, 12_000)
 
 
 def order(item: str = "", note: str = "") -> str:
@@ -90,6 +93,7 @@ async def pydantic_run(messages: list[dict[str, Any]], server: StrictProvider, b
     from openai import AsyncOpenAI
     from pydantic_ai import Agent
     from pydantic_ai.capabilities import ProcessHistory
+    from pydantic_ai.messages import repair_messages
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -103,7 +107,7 @@ async def pydantic_run(messages: list[dict[str, Any]], server: StrictProvider, b
         elif budget is not None:
             capabilities = [ProcessHistory(history_processor(max_tokens=budget - _tool_tokens()))]
         agent = Agent(model, tools=[order], capabilities=capabilities)
-        await agent.run(messages[-1]["content"], message_history=as_pydantic(messages[:-1]))
+        await agent.run(messages[-1]["content"], message_history=repair_messages(as_pydantic(messages[:-1])))
 
 
 async def agents_run(messages: list[dict[str, Any]], server: StrictProvider, budget: int | None, seed: int) -> None:
@@ -123,7 +127,7 @@ async def agents_run(messages: list[dict[str, Any]], server: StrictProvider, bud
 
 
 def _readable(message: dict[str, Any]) -> dict[str, Any]:
-    """The message as LangChain's converter takes it: arguments that aren't a JSON object it would refuse, so they become one."""
+    """The message as LangChain's converter takes it: it refuses arguments that aren't a JSON object, so they become one."""
     calls = [
         {**call, "function": {**call["function"], "arguments": json.dumps(json_object(call["function"]["arguments"]))}}
         for call in message.get("tool_calls") or ()
@@ -144,6 +148,7 @@ async def measured(run: Runner, count: int, *, seed: int, adapted: bool = True) 
             server.taken.clear()
             server.refused.clear()
             begun = perf_counter()
+            _FITS.clear()
             try:
                 await run(messages, server, budget if adapted else None, number)
             except Exception as error:
@@ -165,12 +170,24 @@ def _judge(tally: Tally, server: StrictProvider, asked: str, budget: int) -> Non
         problems = dialect(provider).problems(Wire(messages=sent, system=body.get("instructions")))
         tally.counts["invalid"] += bool(problems)
         tally.reasons.update(f"problem: {problem}" for problem in problems)
-        tally.counts["above"] += _tokens(body, sent, provider) > budget
+        large = _tokens(body, sent, provider) > budget
+        tally.counts["above"] += large and all(_FITS)
+        tally.counts["too large"] += large and not all(_FITS)
         tally.counts["split"] += _halves(sent)
         tally.counts["lost"] += all(
             asked not in str(message.get("content")) for message in sent if message.get("role") == "user"
         )
         tally.counts["shortened"] += _marked(sent)
+
+
+_FITS: list[bool] = []
+"""Whether each compaction of the present run fits: what may not be lost, such as open calls, may be larger than a budget."""
+
+
+def _recorded(*arguments: Any, **options: Any) -> Compaction:
+    found = compact(*arguments, **options)
+    _FITS.append(found.fits)
+    return found
 
 
 def _halves(sent: Sequence[dict[str, Any]]) -> int:
@@ -226,6 +243,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger("openai").setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore")
     print(describe(), flush=True)
+    adapter.compact = _recorded  # type: ignore[attr-defined]
     bad = 0
     for name in options.only:
         versions = ", ".join(f"{package} {version(package)}" for package in _PACKAGES[name])
@@ -236,7 +254,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         each, refused = tally.seconds / options.count * 1e3, plain.counts["invalid"] + plain.counts["failed"]
         print(
             f"{name} ({versions}): {options.count:,} conversations, {counts['requests']:,} requests, {counts['shortened']:,} of"
-            f" them shortened: {counts['invalid']} invalid, {counts['above']} above budget, {counts['split']} pairs split,"
+            f" them shortened: {counts['invalid']} invalid, {counts['above']} above budget, {counts['too large']} with more"
+            f" that may not be lost than the budget, {counts['split']} pairs split,"
             f" {counts['lost']} without the last user's words, {counts['failed']} runs failed; {each:.0f} ms a run. Without the"
             f" adapter {refused} of {min(options.count, 200)} runs are refused or fail.",
             flush=True,

@@ -11,8 +11,10 @@ from germane.testing.conversations import generated
 __all__ = ["as_items", "as_pydantic", "conversation"]
 
 _NOT_THEIRS = ("foreign", "media", "opaque", "unfit names")
-"""What no history of these frameworks holds: other providers' shapes, and names that the framework itself would send as they are.
-Media and opaque items are in the tests of each adapter, as each framework writes them in a way of its own."""
+"""What no history of these frameworks holds: other providers' shapes, and names that the framework would send as they are. Media
+and opaque items are in the tests of each adapter, as each framework writes them in a way of its own."""
+_NO_ID = "call_without_id"
+"""Pydantic AI makes an id up where there is none, another one for the result: so a history of its own never has an empty id."""
 _LONGEST = 1_000
 """Messages: the frameworks take as long for those beyond as germane does."""
 
@@ -60,7 +62,7 @@ def as_pydantic(messages: list[dict[str, Any]]) -> list[Any]:
     for message in messages:
         if message["role"] == "assistant":
             calls = [
-                pydantic.ToolCallPart(call["function"]["name"], call["function"]["arguments"], call["id"])
+                pydantic.ToolCallPart(call["function"]["name"], call["function"]["arguments"], call["id"] or _NO_ID)
                 for call in message.get("tool_calls") or ()
             ]
             names |= {call.tool_call_id: call.tool_name for call in calls}
@@ -71,7 +73,7 @@ def as_pydantic(messages: list[dict[str, Any]]) -> list[Any]:
             case "system" | "developer":
                 part: Any = pydantic.SystemPromptPart(message["content"])
             case "tool":
-                id = message["tool_call_id"]
+                id = message["tool_call_id"] or _NO_ID
                 part = pydantic.ToolReturnPart(names.get(id, "order"), message["content"], id)
             case _:
                 part = pydantic.UserPromptPart(message["content"])

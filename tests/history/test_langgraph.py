@@ -126,17 +126,20 @@ def test_every_kind_of_message_has_a_stand_in_and_comes_back_itself() -> None:
     document = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "AAAA"}}
     thinking = {"type": "thinking", "thinking": "hm", "signature": "s" * 40}
     use = {"type": "tool_use", "id": "t1", "name": "order", "input": {"a": 1}}
+    broken: Any = {"id": "t2", "name": "order", "args": "{broken", "error": "no JSON", "type": "invalid_tool_call"}
+    called: Any = {"id": "t1", "name": "order", "args": {"a": 1}}
+    url = {"type": "image_url", "image_url": "https://x.test/a.png"}
     given: list[BaseMessage] = [
         SystemMessage([{"type": "text", "text": "Be brief."}]),
         ChatMessage(role="user", content="hello"),
-        HumanMessage([{"type": "text", "text": "look"}, image, document, {"type": "image_url", "image_url": "https://x.test/a.png"}]),
-        AIMessage([thinking, {"type": "text", "text": "I look."}, use], tool_calls=[{"id": "t1", "name": "order", "args": {"a": 1}}]),
+        HumanMessage([{"type": "text", "text": "look"}, image, document, url]),
+        AIMessage([thinking, {"type": "text", "text": "I look."}, use], tool_calls=[called]),
         ToolMessage([{"type": "text", "text": "done"}, image], tool_call_id="t1", artifact={"big": 1}, status="error"),
-        AIMessage("", invalid_tool_calls=[{"id": "t2", "name": "order", "args": "{broken", "error": "no JSON", "type": "invalid_tool_call"}]),
+        AIMessage("", invalid_tool_calls=[broken]),
         ToolMessage("not JSON", tool_call_id="t2"),
         AIMessage([{"type": "reasoning", "id": "rs_1", "summary": []}, "plain text"]),
         HumanMessage("thanks"),
-    ]  # fmt: skip
+    ]
     written = stand_ins(given)
     roles = ["system", "user", "user", "assistant", "tool", "assistant", "tool", "assistant", "user"]
     assert [each["role"] for each in written] == roles

@@ -121,6 +121,20 @@ async def test_a_result_without_its_call_in_the_past_becomes_text() -> None:
     assert sent[1:] == given[1:]
 
 
+async def test_what_was_closed_does_not_split_calls_for_a_model_of_the_chat_api(server: StrictProvider) -> None:
+    """One of three parallel calls was never answered, and one result has no call: the rest goes out as valid chat messages."""
+    calls = [{"type": "function_call", "call_id": id, "name": "order", "arguments": "{}"} for id in ("c1", "c2", "c3")]
+    outputs = [{"type": "function_call_output", "call_id": id, "output": "ordered"} for id in ("c3", "lost", "c1")]
+    given: list[Any] = [{"role": "user", "content": "Order three."}, *calls, *outputs]
+    given.append({"role": "user", "content": "And now?"})
+    agent = Agent("seller", tools=[order], model=OpenAIChatCompletionsModel("gpt-5.4", client(server)))
+    await Runner.run(agent, given, run_config=config())
+    assert server.refused == []
+    sent = server.taken[0][1]["messages"]
+    assert [message["role"] for message in sent] == ["user", "assistant", "tool", "tool", "assistant", "user", "user"]
+    assert "[Tool call without a result: order({})]" in str(sent)
+
+
 async def test_an_error_leaves_the_input_as_it_came_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     filter = call_model_input_filter()
     broken: list[Any] = [{"type": "message", "role": "nobody"}]

@@ -1,6 +1,7 @@
 """OpenAI Agents: compaction in front of each call of the model, for the OpenAI Agents SDK.
 
-    result = await Runner.run(agent, "…", session=session, run_config=RunConfig(call_model_input_filter=call_model_input_filter()))
+    config = RunConfig(call_model_input_filter=call_model_input_filter())
+    result = await Runner.run(agent, "…", session=session, run_config=config)
 
 A filter sees the input of every call, within a run too, where a session sees only what stands between two runs. The session
 keeps the whole history; the filter sends what fits, each time with the same beginning until the boundaries move.
@@ -16,13 +17,14 @@ from typing import Any
 from germane.compaction.archive import Archive
 from germane.compaction.compaction import Compaction
 from germane.compaction.strategy import CompactionStrategy
-from germane.dialects.responses_items import OUTPUTS, call_id
-from germane.dialects.wording import json_object
+from germane.dialects.responses_items import OUTPUTS, call_id, read_item
+from germane.dialects.wording import json_object, result_as_text
 from germane.errors import MissingExtra
 from germane.history.adapter import FrameworkCompaction, earlier_tool, is_unchanged
+from germane.types.message import ToolResult
 
 try:
-    from agents import Agent, FunctionTool
+    from agents import Agent, FunctionTool, Model, OpenAIResponsesModel
     from agents.models import get_default_model
     from agents.run_config import CallModelData, ModelInputData
 except ImportError as error:
@@ -65,8 +67,11 @@ def show_earlier_tool(archive: Archive) -> FunctionTool:
 
 def _compacted(compaction: FrameworkCompaction, data: CallModelData[Any]) -> ModelInputData:
     given: list[Any] = data.model_data.input
-    if _is_continued(given):
+    elsewhere = _is_elsewhere(data.agent)
+    if not elsewhere and _is_continued(given):
         return data.model_data
+    if elsewhere and (lost := _without_calls(given)):
+        given = [_closed(item) if index in lost else item for index, item in enumerate(given)]
     found = compaction.compact(
         given,
         model=_model_name(data.agent),
@@ -74,9 +79,33 @@ def _compacted(compaction: FrameworkCompaction, data: CallModelData[Any]) -> Mod
         system=data.model_data.instructions,
         tools=list(_schemas(data.agent)),
     )
-    if is_unchanged(found, given):
+    if is_unchanged(found, given) and given is data.model_data.input:
         return data.model_data
-    return ModelInputData(input=list(_items(found, given)), instructions=found.system)
+    return ModelInputData(input=list(_items(found, given, elsewhere)), instructions=found.system)
+
+
+def _is_elsewhere(agent: Agent[Any]) -> bool:
+    """Whether the agent's model is surely not one of the Responses API, so that no server holds a part of the conversation."""
+    return isinstance(agent.model, Model) and not isinstance(agent.model, OpenAIResponsesModel)
+
+
+def _without_calls(items: Sequence[Mapping[str, Any]]) -> set[int]:
+    """The indexes of the outputs whose call isn't before them."""
+    called: set[str] = set()
+    lost: set[int] = set()
+    for index, item in enumerate(items):
+        if item.get("type") in OUTPUTS:
+            called.add(call_id(item))
+        elif item.get("type") in _CALLS and call_id(item) not in called:
+            lost.add(index)
+    return lost
+
+
+def _closed(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An output without its call, as text."""
+    _, parts = read_item(item)
+    results = (part for part in parts if isinstance(part, ToolResult))
+    return {"role": "user", "content": "\n".join(map(result_as_text, results))}
 
 
 def _is_continued(items: Sequence[Mapping[str, Any]]) -> bool:
@@ -90,11 +119,12 @@ def _is_continued(items: Sequence[Mapping[str, Any]]) -> bool:
     return False
 
 
-def _items(found: Compaction, given: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
+def _items(found: Compaction, given: Sequence[Mapping[str, Any]], elsewhere: bool) -> Iterator[Any]:
     """The items to send; those that lost nothing but a key that the SDK removes itself are the very objects given.
 
-    A call or output that was closed as text waits until the calls before it have their outputs, and reasoning right before it
-    with it: the Responses API takes it in between, but the SDK would split the calls when it writes them for another API."""
+    A call or output that was closed as text (it has no origin where several became one) waits until the calls before it have
+    their outputs, and reasoning right before it with it. The Responses API takes it in between, but the SDK would split the
+    calls when it writes them for another API: `elsewhere` makes every message wait."""
     waiting: list[Any] = []
     thought: list[Any] = []
     open: Counter[str] = Counter()
@@ -104,7 +134,7 @@ def _items(found: Compaction, given: Sequence[Mapping[str, Any]]) -> Iterator[An
         if kind == "reasoning" and open.total():
             thought.append(item)
             continue
-        if own is not None and own.get("type") in _PAIRED and kind not in _PAIRED and open.total():
+        if open.total() and kind in (None, "message") and (elsewhere or own is None or own.get("type") in _PAIRED):
             waiting += [*thought, item]
             thought.clear()
             continue

@@ -78,8 +78,8 @@ def history_processor(
     strategy: CompactionStrategy | None = None,
     archive: Archive | None = None,
 ) -> Callable[[RunContext[Any], list[ModelMessage]], Awaitable[list[ModelMessage]]]:
-    """Returns a processor for `ProcessHistory`. The model's name and the instructions are the run's; the tools aren't known to a
-    processor, so that `max_tokens` should leave them room."""
+    """Returns a processor for `ProcessHistory`. The model's name and the instructions are the run's. A processor isn't told the
+    tools, so that `max_tokens` should leave them room."""
     compaction = FrameworkCompaction(model=model, max_tokens=max_tokens, strategy=strategy, archive=archive)
 
     async def compact_history(ctx: RunContext[Any], messages: list[ModelMessage]) -> list[ModelMessage]:

@@ -35,7 +35,8 @@ def said(role: str, content: str | Sequence[Mapping[str, Any]]) -> dict[str, Any
 
 
 def assistant(text: str, calls: Sequence[Mapping[str, Any]], unread: Sequence[Any] = ()) -> dict[str, Any]:
-    """A message of the model's. `unread` are its parts that aren't text: the chat API has one place for such, the spoken answer."""
+    """A message of the model's. `unread` are its parts that aren't text: the chat API has one place for such, an answer's
+    audio."""
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if calls:
         message["tool_calls"] = list(calls)
