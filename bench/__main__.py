@@ -22,6 +22,8 @@ added DATA     what sources of events, graph and tasks add to the evidence that 
 bridges DATA   whether entities that messages share tell which messages answer, held out by conversation
 current        whether a context shows what holds now, and nothing outdated unmarked, in seven languages
 crowd DATA     calibration of probabilities by store size
+adapters       generated conversations through LangGraph, Pydantic AI and the OpenAI Agents SDK, with the real packages
+compactors     constraints and artifacts that survive compaction, by germane, LangChain's and the OpenAI Agents SDK's
 tuning DATA    recall by relevance floor and recency weight
 pack           time of packing and formatting alone
 packers DATA   exact packing compared with greedy packing
@@ -134,6 +136,14 @@ def _soak(names: Sequence[str]) -> int:
 def main() -> int:
     name, *rest = sys.argv[1:] or ["all"]
     match name:
+        case "adapters":
+            from bench.adapters import main as adapters
+
+            return adapters(rest)
+        case "compactors":
+            from bench.compactors.__main__ import main as compactors
+
+            return compactors(rest)
         case "latency":
             latency.main(rest)
         case "burst":
