@@ -95,8 +95,8 @@ from bench import (
     roundtrip,
     secrets,
     service,
-    survival,
     summaries,
+    survival,
     tasks,
     tuning,
 )

@@ -7,8 +7,8 @@ from threading import RLock
 
 from germane.compaction.fold import CompactionFold
 from germane.compaction.message_cost import Raw
-from germane.compaction.plan import CompactionPlan, CompactionTerms
 from germane.compaction.notebook import Summaries
+from germane.compaction.plan import CompactionPlan, CompactionTerms
 from germane.types.message import Message
 
 __all__ = ["FollowedConversation"]
