@@ -188,17 +188,16 @@ class Engine:
 
     async def _compact(self, assembly: Assembly, asked: HistoryTerms, store: ScopedStore, deadline: Deadline) -> None:
         """Makes the conversation fit."""
-        request = assembly.request
-        profile = self.catalog.find(request.model, like=request.like, window=request.window)
+        left = None if deadline.gathered is None else deadline.gathered - self.clock.steady()
         assembly.request, assembly.history = await compact_history(
             self.history,
-            request,
+            assembly.request,
             asked,
             store,
-            profile=profile,
-            tokenizer=self.tokenizer(profile.tokenizer),
+            catalog=self.catalog,
+            tokenizers=self.tokenizer,
             cap=assembly.cap,
-            seconds=None if deadline.gathered is None else (deadline.gathered - self.clock.steady()) * _COMPACTING,
+            seconds=None if left is None else left * _COMPACTING,
         )
 
     async def _assemble(self, assembly: Assembly, store: ScopedStore, deadline: Deadline, slot: Slot | None) -> None:
