@@ -38,6 +38,7 @@ secrets DATA   secrets that are recognised, false alarms, and the cost of the se
 embedders DATA questions in thirteen scripts, and texts a second, of the embedders without a network
 entities       precision and recall of the entities that rules find, and of merged names
 tasks          what the task stack and typed events bring to a coding session of 400 events; delegated agents
+compaction     long conversations made to fit: time, the cost of one more message, and how much of the prefix stays
 distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
 peers …        comparison with other libraries
@@ -57,6 +58,7 @@ from bench import (
     budget,
     burst,
     client,
+    compaction,
     consolidation,
     crowd,
     current,
@@ -135,6 +137,8 @@ def main() -> int:
             graph.main(rest)
         case "tasks":
             tasks.main(rest)
+        case "compaction":
+            compaction.main(rest)
         case "consolidation":
             consolidation.main(rest)
         case "remembering":

@@ -29,6 +29,8 @@ class Told:
     constraints: tuple[Constraint, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     reasons: tuple[str, ...] = ()
+    lost: int = 0
+    """The number of constraints that don't fit."""
 
 
 class _Known(NamedTuple):
@@ -93,15 +95,20 @@ class Notebook:
             method = prepared.method
         else:
             text = extractive_summary(notes, room, self._count) if room > 0 else ""
-        if lost := constraints_left_out(notes, text):
-            reasons.append(f"{len(lost)} constraints don't fit the summary")
+        lost = len(constraints_left_out(notes, text))
+        if lost:
+            reasons.append(f"{lost} of the user's constraints don't fit: the newest are kept")
         summary = None
         if text:
             ids = ids or tuple(id for span in left for index in range(*span) if (id := self._messages[index].id))
             note = reasons[0] if prepared is not None and reasons else ""
             summary = SpanSummary(text=text, covers=covers, tokens=self._count(text), method=method, ids=ids, note=note)
         told = Told(
-            summary=summary, constraints=tuple(ledger.constraints), artifacts=tuple(ledger.artifacts), reasons=tuple(reasons)
+            summary=summary,
+            constraints=tuple(ledger.constraints),
+            artifacts=tuple(ledger.artifacts),
+            reasons=tuple(reasons),
+            lost=lost,
         )
         self._known = _Known(left, room, prepared, told)
         return told

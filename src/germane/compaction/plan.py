@@ -78,6 +78,8 @@ class CompactionPlan:
     constraints: tuple[Constraint, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     reasons: tuple[str, ...] = ()
+    complete: bool = True
+    """Whether the summary holds every constraint."""
     draft: Compaction | None = None
 
     @property
