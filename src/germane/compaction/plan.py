@@ -81,6 +81,8 @@ class CompactionPlan:
     reasons: tuple[str, ...] = ()
     span: CoveredSpan | None = None
     """What has left, where a source of summaries was given."""
+    complete: bool = True
+    """Whether the summary holds every constraint."""
     draft: Compaction | None = None
 
     @property
