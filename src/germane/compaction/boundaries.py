@@ -1,7 +1,8 @@
 """Boundaries: how far a conversation is masked and taken out, as a fold over it from its beginning.
 
 Each message is added once. When what stands in the prompt exceeds the high-water mark, which is the budget, the boundaries move
-in one step until it is at the low-water mark; else nothing changes. What is left of a conversation so depends on nothing but
+in one step until it is at the low-water mark; else nothing changes. Where masking alone comes at least half the way there, no
+exchange leaves. What is left of a conversation so depends on nothing but
 its messages, in their order: with one more message the prompt has the same beginning until the next move, and nobody has to
 remember anything.
 
@@ -15,9 +16,10 @@ reading at L = H/4, 15 % at H/2, 51 % at 0.8·H and 115 % at 0.9·H. Half keeps 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 from germane.compaction.divide import Division
 from germane.types.message import Message
@@ -26,8 +28,11 @@ __all__ = ["Boundaries", "BoundaryState", "Leaving", "Room", "Span"]
 
 Span = tuple[int, int]
 """The messages from an index to another (exclusive)."""
+Raw = Mapping[str, Any] | Message
 Leaving = Callable[[Sequence[Span]], Iterable[Span]]
 """Returns exchanges, given in their order, in the order in which they leave."""
+_HEADING = 24
+"""Tokens of the heading over constraints, at most."""
 _MAX_OPEN = 16
 """Groups with an open call outside the running exchange that stay, the newest ones."""
 
@@ -35,13 +40,14 @@ _MAX_OPEN = 16
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """`high` and `low` are tokens of the messages alone. `block` are those that a summary may take with its delimiters, 0 where
-    there is none, `around` those of the delimiters, `held` those of a summary that the conversation begins with. `messages`
-    bounds their number."""
+    there is none, `around` those of the delimiters, `least` those that it takes even if it says nothing, `held` those of one
+    that the conversation begins with. `messages` bounds their number."""
 
     high: int
     low: int
     block: int = 0
     around: int = 0
+    least: int = 0
     held: int = 0
     messages: int = 1_000_000_000
     messages_low: int = 1_000_000_000
@@ -51,13 +57,15 @@ class Room:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundaryState:
-    """Where the boundaries are. Results before `masked` are masked, exchanges before `covered` have left but for `kept`; `left`
-    are the ranges that have, `spans` what each move put behind the boundary. `lost` are the tokens behind the place where the
-    newest move broke the prefix, `saved` those that it took away, `at` the number of messages when it came."""
+    """Where the boundaries are. Results before `masked` are masked, but for those of `unmasked` messages; exchanges before
+    `covered` have left, but for `kept`. `left` are the ranges that have, `spans` what each move put behind the boundary. `lost`
+    are the tokens behind the place where the newest move broke the prefix, `saved` those that it took away, `at` the number of
+    messages when it came."""
 
     masked: int = 0
     covered: int = 0
     kept: tuple[Span, ...] = ()
+    unmasked: frozenset[int] = frozenset()
     left: tuple[Span, ...] = ()
     spans: tuple[Span, ...] = ()
     moves: int = 0
@@ -82,17 +90,19 @@ class Boundaries:
         self._pinned: dict[str, int] = {}
         self._block = room.held
         self._size, self._number = room.held, 0
+        self.gone = 0
+        """The number of messages that have left."""
 
     @property
     def size(self) -> int:
         """Tokens of the messages as they stand in the prompt, the summary counted with what it may take."""
         return self._size
 
-    def add(self, message: Message, cost: int, outputs: int = 0, saving: int = 0) -> None:
+    def add(self, message: Message, raw: Raw, cost: int, outputs: int = 0, saving: int = 0) -> None:
         """Adds a message that costs `cost` tokens and holds so many tool outputs; masking them saves `saving` tokens."""
         index = self.division.count
         self.division.floor = self.now.covered
-        self.division.add(message)
+        self.division.add(message, raw)
         self._sums.append(self._sums[-1] + cost)
         self._savings.append(saving)
         self._outputs += [index] * outputs
@@ -104,8 +114,12 @@ class Boundaries:
         if self.division.last_human == index:
             self._humans.append(index)
         self._number += 1
-        if self._over():
+        if self._size > self.room.high or self._number > self.room.messages:
             self._move()
+
+    def pin(self, constraints: Iterable[tuple[str, int]]) -> None:
+        """Counts these constraints into the summary, once there is one."""
+        self._pinned.update(constraints)
 
     @property
     def block(self) -> int:
@@ -140,7 +154,8 @@ class Boundaries:
         active = self.division.begins[-1]
         if self.room.mask:
             self._mask_to(min(active, self._newest_outputs()))
-        self._let_exchanges_go(active)
+        if self._size > (self.room.low + self.room.high) // 2 or self._number > self.room.messages:
+            self._let_exchanges_go(active)
         if self._is_heavy() and self.room.mask:
             last = self.division.group_at(self.division.count - 1).start
             self._mask_to(min(last, self._newest_outputs()))
@@ -179,23 +194,30 @@ class Boundaries:
 
     def _mask_to(self, limit: int) -> None:
         """Masks outputs, the oldest first, before the message `limit`, down to the low-water mark."""
-        index, saved = self.now.masked, self._saved[-1]
+        index, saved, open = self.now.masked, self._saved[-1], set[int]()
         while index < limit and self._is_heavy(low=True):
             saving = self._savings[index]
-            if saving and self.division.group_at(index).state != "open":
+            if saving and self.division.group_at(index).state == "open":
+                open.add(index)
+            elif saving:
                 saved += saving
                 self._size -= saving
             self._saved.append(saved)
             index += 1
-        self.now = replace(self.now, masked=index)
+        self.now = replace(self.now, masked=index, unmasked=self.now.unmasked.union(open) if open else self.now.unmasked)
 
     def _cover(self, kept: list[Span], left: list[Span], covered: int) -> None:
         now = self.now
+        unmasked = now.unmasked
         if covered > now.masked:
             self._saved += [self._saved[-1]] * (covered - now.masked)
+            unmasked = unmasked.union(index for index in range(now.masked, covered) if self._savings[index])
+        standing = (*kept, (covered, self.division.count))
+        self.gone += sum(end - start for start, end in left)
         self.now = replace(
             now,
             kept=tuple(sorted(kept)),
+            unmasked=frozenset(index for index in unmasked if any(start <= index < end for start, end in standing)),
             left=(*now.left, *left),
             covered=covered,
             masked=max(now.masked, covered),
@@ -207,7 +229,7 @@ class Boundaries:
     def _count_block(self) -> None:
         """Counts the summary with what it may take, once something has left."""
         room, pinned = self.room, sum(self._pinned.values())
-        block = max(room.block, room.around + pinned if pinned else 0, room.held if room.block else 0)
+        block = max(room.block, room.least, room.around + _HEADING + pinned if pinned else 0)
         self._size += block - self._block
         self._block = block
 
