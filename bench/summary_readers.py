@@ -45,7 +45,7 @@ def _checked(text: str) -> object:
 
 def _chunked(text: str) -> object:
     parts = (Text(text), ToolCall(id="c", name=text, arguments=text), ToolResult(call_id="c", text=text))
-    return list(chunks([Message(role="user", parts=parts, name=text)], 50, 4_000, len))
+    return list(chunks([Message(role="user", parts=parts, name=text)], 50, 1 << 40, len))
 
 
 SUMMARY_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
