@@ -21,6 +21,7 @@ from bench.event_readers import EVENT_READERS
 from bench.graph_readers import GRAPH_READERS
 from bench.message_readers import MESSAGE_READERS
 from bench.request_readers import REQUEST_READERS, taken
+from bench.summary_readers import SUMMARY_READERS
 from germane.access.pseudonym import pseudonym
 from germane.catalog import unknown_model
 from germane.catalog.catalog import Catalog
@@ -479,6 +480,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         **EVENT_READERS,
         **MESSAGE_READERS,
         **COMPACTION_READERS,
+        **SUMMARY_READERS,
         **GRAPH_READERS,
     }
 )
