@@ -62,7 +62,12 @@ class StoredCompaction:
 
     async def run(self, given: Compactable) -> Compaction:
         """Returns the messages that fit. Raises nothing of the store's."""
-        plan = await asyncio.to_thread(plan_compaction, given.raws, given.messages, given.terms, self._source or ())
+        return await self.keep(
+            await asyncio.to_thread(plan_compaction, given.raws, given.messages, given.terms, self._source or ())
+        )
+
+    async def keep(self, plan: CompactionPlan) -> Compaction:
+        """As `run`, of a plan that is made."""
         if not plan.entries and plan.summary is None:
             return await asyncio.to_thread(render, plan)
         loop = asyncio.get_running_loop()

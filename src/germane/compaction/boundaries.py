@@ -1,7 +1,8 @@
 """Boundaries: how far a conversation is masked and taken out, as a fold over it from its beginning.
 
 Each message is added once. When what stands in the prompt exceeds the high-water mark, which is the budget, the boundaries move
-in one step until it is at the low-water mark; else nothing changes. What is left of a conversation so depends on nothing but
+in one step until it is at the low-water mark; else nothing changes. Where masking alone comes at least half the way there, no
+exchange leaves. What is left of a conversation so depends on nothing but
 its messages, in their order: with one more message the prompt has the same beginning until the next move, and nobody has to
 remember anything.
 
@@ -153,7 +154,8 @@ class Boundaries:
         active = self.division.begins[-1]
         if self.room.mask:
             self._mask_to(min(active, self._newest_outputs()))
-        self._let_exchanges_go(active)
+        if self._size > (self.room.low + self.room.high) // 2 or self._number > self.room.messages:
+            self._let_exchanges_go(active)
         if self._is_heavy() and self.room.mask:
             last = self.division.group_at(self.division.count - 1).start
             self._mask_to(min(last, self._newest_outputs()))

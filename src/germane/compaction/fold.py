@@ -53,6 +53,11 @@ class CompactionFold:
         self._lead: list[tuple[Raw, Message]] = []
         """System messages at the start, until something else comes."""
         self._held: HeldSummary | None = None
+        self._held_at: int | None = None
+        """The place of the message with that summary among those added, and whether it holds more than the summary."""
+        self._held_in_part = False
+        self._held_raw: Raw | None = None
+        """The message with the summary that the conversation begins with, where it holds nothing else."""
         self._boundaries: Boundaries | None = None
         constraints_only = isinstance(terms.strategy, Truncate)
         self._notebook = Notebook(self._messages, terms.measure.count, constraints_only=constraints_only)
@@ -65,12 +70,28 @@ class CompactionFold:
                 self._lead.append((raw, message))
                 return
             held = held_summary(message)
+            lead = len(self._lead)
             self._begin(held)
             if held is not None:
-                if len(message.parts) < 2:
+                self._held_at, self._held_in_part = lead, len(message.parts) > 1
+                if not self._held_in_part:
+                    self._held_raw = raw
                     return
                 raw = message = replace(message, parts=message.parts[1:])
         self._put(raw, message)
+
+    def renew(self, raws: Sequence[Raw]) -> None:
+        """Takes `raws` in place of the first ones that were added: the same messages in newer objects, which may differ in what
+        isn't read, such as cache marks."""
+        if self._boundaries is None:
+            self._lead = [*zip(raws, (message for _, message in self._lead), strict=False), *self._lead[len(raws) :]]
+            return
+        given = list(raws)
+        if (held := self._held_at) is not None and held < len(given):
+            if not self._held_in_part:
+                self._held_raw = given[held]
+            given[held : held + 1] = self._raws[held : held + 1] if self._held_in_part else []
+        self._raws[: len(given)] = given
 
     def plan(self, summaries: Summaries = ()) -> CompactionPlan:
         """Returns the plan for what was added so far. It fits with every handle named, if anything does. What
@@ -180,6 +201,7 @@ class CompactionFold:
             terms=terms,
             tokens_before=self._fixed + boundaries.whole,
             masks=masks,
+            held=None if left else self._held_raw,
             summary=told.summary,
             handle=handle,
             replaced=left + (held.messages if held is not None else 0),
