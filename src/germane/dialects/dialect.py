@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from germane.dialects.fault import Fault
 from germane.types.message import Message, Wire
 
 __all__ = ["Dialect", "OutgoingMessage"]
@@ -50,6 +51,15 @@ class Dialect(Protocol):
         the provider has no such key) and without empty parts.
         """
 
+    def mask(self, raw: Mapping[str, Any], lines: Mapping[int, str]) -> Mapping[str, Any]:
+        """Returns a copy of the message in which the tool results with these numbers hold only their line (HIST-5).
+
+        Results are numbered from 0 in the order of `Message.tool_results` of the parsed message. Ids, names, error flags, cache
+        marks and all other parts stay, and images and documents inside a masked result go. A result that the provider takes in
+        no other form than an image, such as a screenshot of OpenAI's computer tool, stays as it is. `raw` isn't changed; it is
+        returned itself where nothing is masked. The copy is a valid native where `raw` is one.
+        """
+
     def render(self, messages: Sequence[Message]) -> Wire:
         """Writes messages in this provider's shape. The result is valid for the provider, whatever was cut before
         (INJECT-4)."""
@@ -57,5 +67,8 @@ class Dialect(Protocol):
     def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
         """As `render`, for messages that may carry the caller's own dicts, which are sent unchanged wherever possible."""
 
+    def faults(self, wire: Wire) -> tuple[Fault, ...]:
+        """Returns the reasons for which the provider's API would refuse `wire`, each with its rule; empty when it is valid."""
+
     def problems(self, wire: Wire) -> tuple[str, ...]:
-        """Returns the reasons for which the provider's API would refuse `wire`; empty when it is valid."""
+        """Returns the sentences of `faults`."""

@@ -13,8 +13,9 @@ from typing import Any
 from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
+from germane.dialects.fault import Fault
 from germane.dialects.image_size import data_url
-from germane.dialects.openai_check import FUNCTION, NAME, problems
+from germane.dialects.openai_check import FUNCTION, NAME, faults
 from germane.dialects.openai_content import has_part, read_content
 from germane.dialects.pairing import pair_calls
 from germane.dialects.wording import image_note, json_text, sendable, tool_name
@@ -77,6 +78,16 @@ class OpenAIChat:
             raw = {**raw, "name": fit} if (fit := _name(name)) else raw
         return raw
 
+    def mask(self, raw: Mapping[str, Any], lines: Mapping[int, str]) -> Mapping[str, Any]:
+        line = lines.get(0)
+        if line is None or raw.get("role") not in ("tool", "function"):
+            return raw
+        content = raw.get("content")
+        parts = [mapping(part) or {} for part in content] if isinstance(content, list | tuple) else []
+        mark = next((part["cache_control"] for part in reversed(parts) if "cache_control" in part), None)
+        marked = [{"type": "text", "text": line, "cache_control": mark}]
+        return {**raw, "content": line if mark is None else marked}
+
     def render(self, messages: Sequence[Message]) -> Wire:
         return self.compose([OutgoingMessage(message=message) for message in messages])
 
@@ -94,8 +105,11 @@ class OpenAIChat:
                 out.append(_write_parts(turn.message))
         return Wire(messages=out)
 
+    def faults(self, wire: Wire) -> tuple[Fault, ...]:
+        return tuple(faults(wire))
+
     def problems(self, wire: Wire) -> tuple[str, ...]:
-        return problems(wire)
+        return tuple(fault.text for fault in faults(wire))
 
 
 def _fits(call_id: str) -> bool:

@@ -12,10 +12,11 @@ from typing import Any
 from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, without
+from germane.dialects.fault import Fault
 from germane.dialects.image_size import data_url
 from germane.dialects.openai_check import FUNCTION
 from germane.dialects.openai_content import has_part, read_content
-from germane.dialects.responses_check import PARTS, problems
+from germane.dialects.responses_check import PARTS, faults
 from germane.dialects.responses_items import (
     KIND,
     OUTPUTS,
@@ -24,6 +25,7 @@ from germane.dialects.responses_items import (
     call_id,
     is_message,
     known_item,
+    masked_item,
     read_item,
 )
 from germane.dialects.responses_pairing import pair_items, windows
@@ -83,6 +85,10 @@ class OpenAIResponses:
             return None
         return without(_without_own_id(raw), _EXTRAS) if kind in (None, "message") else raw
 
+    def mask(self, raw: Mapping[str, Any], lines: Mapping[int, str]) -> Mapping[str, Any]:
+        line = lines.get(0)
+        return raw if line is None or is_message(raw) else masked_item(raw, line)
+
     def render(self, messages: Sequence[Message]) -> Wire:
         return self.compose([OutgoingMessage(message=message) for message in messages])
 
@@ -103,8 +109,11 @@ class OpenAIResponses:
         instructions = "\n\n".join(sendable(text) for text in texts if text.strip())
         return Wire(messages=out or [{"role": "user", "content": START}], system=instructions or None)
 
+    def faults(self, wire: Wire) -> tuple[Fault, ...]:
+        return tuple(faults(wire))
+
     def problems(self, wire: Wire) -> tuple[str, ...]:
-        return problems(wire)
+        return tuple(fault.text for fault in faults(wire))
 
 
 def _is_instruction(turn: OutgoingMessage) -> bool:

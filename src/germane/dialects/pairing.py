@@ -8,15 +8,16 @@ module works on whole conversations and knows no provider's format.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import count
 
 from germane.dialects.dialect import OutgoingMessage
+from germane.dialects.opaque import prefix_bound
 from germane.dialects.wording import call_as_text, result_as_text
-from germane.types.message import Message, Part, Text, ToolCall, ToolResult
+from germane.types.message import Message, Opaque, Part, Text, ToolCall, ToolResult
 
-__all__ = ["close_orphans", "join_calls", "pair_calls"]
+__all__ = ["close_orphans", "end_of_results", "join_calls", "match_results", "pair_calls"]
 
 _ANY = ("any", "")
 
@@ -44,9 +45,9 @@ def pair_calls(
             out.append(close_orphans(turn))
             index += 1
             continue
-        end = _end_of_results(turns, index + 1)
+        end = end_of_results(turns, index + 1)
         window = turns[index + 1 : end]
-        answered = _match(turn.message.tool_calls, window)
+        answered = match_results(turn.message.tool_calls, window)
         kept, own = set(answered.values()), set[str]()
         alone = lenient and all(each.native is not None for each in (turn, *window))
         ids: dict[int, str] = {}
@@ -91,7 +92,7 @@ def _has_tools(message: Message) -> bool:
     return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
 
 
-def _end_of_results(turns: Sequence[OutgoingMessage], index: int) -> int:
+def end_of_results(turns: Sequence[OutgoingMessage], index: int) -> int:
     """Returns the index after the results of a call: they end after the first message in which the user speaks too, or before a
     message without results."""
     while index < len(turns) and turns[index].message.role in ("tool", "user") and turns[index].message.tool_results:
@@ -103,7 +104,7 @@ def _end_of_results(turns: Sequence[OutgoingMessage], index: int) -> int:
     return index
 
 
-def _match(calls: Sequence[ToolCall], window: Sequence[OutgoingMessage]) -> dict[tuple[int, int], int]:
+def match_results(calls: Sequence[ToolCall], window: Sequence[OutgoingMessage]) -> dict[tuple[int, int], int]:
     """Returns for each result, by (turn, part), the index of the call it answers: matched by id, else by name, else (for a
     result with neither) in order."""
     waiting: dict[tuple[str, str], deque[int]] = {}
@@ -137,14 +138,26 @@ def _write_calls(turn: OutgoingMessage, ids: dict[int, str], kept: set[int]) -> 
         match part:
             case ToolCall():
                 same = same and n in kept and ids[n] == part.id
-                parts.append(replace(part, id=ids[n]) if n in kept else Text(call_as_text(part)))
+                parts.append((part if ids[n] == part.id else replace(part, id=ids[n])) if n in kept else _closed(part))
                 n += 1
             case ToolResult():
                 same = False
                 parts.append(Text(result_as_text(part)))
             case _:
                 parts.append(part)
-    return turn if same else replace(turn, message=replace(turn.message, parts=tuple(parts)), native=None)
+    if same:
+        return turn
+    sequel = tuple(_sequel(turn.message.parts, parts))
+    return replace(turn, message=replace(turn.message, parts=sequel), native=None)
+
+
+def _sequel(before: Sequence[Part], after: Sequence[Part]) -> Iterator[Part]:
+    """Yields the parts after a change without those that their provider refuses behind a changed one."""
+    changed = False
+    for old, new in zip(before, after, strict=True):
+        changed = changed or old is not new
+        if not (changed and isinstance(new, Opaque) and prefix_bound(new)):
+            yield new
 
 
 def _write_results(
@@ -192,14 +205,20 @@ def close_orphans(turn: OutgoingMessage) -> OutgoingMessage:
     if message.role != "tool" and not _has_tools(message):
         return turn
     role = "user" if message.role == "tool" else message.role
-    return replace(turn, message=replace(message, role=role, parts=tuple(map(_as_text, message.parts))), native=None)
+    parts = tuple(_sequel(message.parts, [*map(_as_text, message.parts)]))
+    return replace(turn, message=replace(message, role=role, parts=parts), native=None)
 
 
 def _as_text(part: Part) -> Part:
     match part:
         case ToolCall():
-            return Text(call_as_text(part))
+            return _closed(part)
         case ToolResult():
             return Text(result_as_text(part))
         case _:
             return part
+
+
+def _closed(call: ToolCall) -> Text:
+    """A call as text, with the signed part that it was."""
+    return Text(call_as_text(call), raw=call.raw)

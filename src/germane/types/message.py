@@ -11,14 +11,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-__all__ = ["Image", "Message", "Opaque", "Part", "Role", "Text", "ToolCall", "ToolResult", "Wire"]
+__all__ = ["Image", "Message", "Opaque", "Part", "Role", "Text", "ToolCall", "ToolResult", "Wire", "is_human", "system_text"]
 
 Role = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
+    """`raw` is the provider's own part where it is signed, for writing it back whole."""
+
     text: str
+    raw: Mapping[str, Any] | None = field(default=None, hash=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +38,13 @@ class Image:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """`arguments` is JSON text, as the model wrote it."""
+    """`arguments` is JSON text, as the model wrote it. `raw` is the provider's own part where it is signed, for writing it back
+    whole."""
 
     id: str
     name: str
     arguments: str = "{}"
+    raw: Mapping[str, Any] | None = field(default=None, hash=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +118,11 @@ class Wire:
 
     messages: list[dict[str, Any]]
     system: str | list[dict[str, Any]] | None = None
+
+
+def is_human(message: Message) -> bool:
+    """Returns whether this is a user's message with more than tool results."""
+    return message.role == "user" and any(not isinstance(part, ToolResult) for part in message.parts)
 
 
 def system_text(system: object) -> str:
