@@ -18,6 +18,7 @@ from typing import NamedTuple
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling
 from germane.clock import Clock, zone
+from germane.graph.aliases import forget_names
 from germane.pipeline.admission_queue import AdmissionQueue, Overloaded, Slot
 from germane.pipeline.ask_gate import ask_gate
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome, counts_as_memory, unanswered
@@ -154,7 +155,8 @@ class Engine:
         return assembly.context()
 
     def forget(self, scope: Scope) -> None:
-        """Drops what the caches hold of this scope, after something in it was forgotten."""
+        """Drops what the caches hold of this scope, after something in it was forgotten; the names of entities in any."""
+        forget_names()
         self.result_cache.forget(scope)
         self.directive_cache.forget(scope)
         self.injections.forget(scope)
