@@ -27,6 +27,7 @@ packers DATA   exact packing compared with greedy packing
 proven         the exact packer against brute force
 observing      time that logs, metrics and spans add to a call
 remembering    memories per second, with the search for near-duplicates
+compaction-evidence DATA  what questions need that is still there after a compaction, by strategy and size
 consolidation  time to bring a large store within a storage budget
 forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
@@ -55,6 +56,7 @@ from bench import (
     budget,
     burst,
     client,
+    compaction_evidence,
     consolidation,
     crowd,
     current,
@@ -133,6 +135,8 @@ def main() -> int:
             graph.main(rest)
         case "tasks":
             tasks.main(rest)
+        case "compaction-evidence":
+            compaction_evidence.main(rest)
         case "consolidation":
             consolidation.main(rest)
         case "remembering":
