@@ -18,6 +18,7 @@ import numpy as np
 from bench.document_readers import DOCUMENT_READERS
 from bench.event_readers import EVENT_READERS
 from bench.graph_readers import GRAPH_READERS
+from bench.message_readers import MESSAGE_READERS
 from bench.request_readers import REQUEST_READERS, taken
 from germane.access.pseudonym import pseudonym
 from germane.catalog import unknown_model
@@ -66,13 +67,11 @@ from germane.pipeline.format.digest import Digest
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
 from germane.pipeline.format.event_excerpt import event_excerpt
 from germane.pipeline.format.graphemes import clip, floor
-from germane.pipeline.format.invisible import is_plain, visible
 from germane.pipeline.format.item_text import event_lines
 from germane.pipeline.format.layout import Format
 from germane.pipeline.format.markdown import Markdown
 from germane.pipeline.format.named import open_format
 from germane.pipeline.format.shorten import Excerpts
-from germane.pipeline.format.templates import neutralise
 from germane.pipeline.format.unforged import unforged
 from germane.pipeline.format.xml import Xml
 from germane.pipeline.gather.about import names_one
@@ -96,6 +95,7 @@ from germane.search.parts import parts
 from germane.search.unit import analysed, analysed_parts, describe
 from germane.text.analyse import analyse, hashed, query_terms, stem, term_hash
 from germane.text.blocks import blocks
+from germane.text.invisible import is_plain, visible
 from germane.text.language import detect, of_script
 from germane.text.normal import bare, content_hash, fold, is_normalised, normalised, unpiled, wide
 from germane.text.secrets.cards import by_luhn
@@ -109,6 +109,7 @@ from germane.text.secrets.screen import SecretScreen
 from germane.text.secrets.unveiled import unveiled
 from germane.text.sentences import sentences
 from germane.text.summary import Summaries, summarise
+from germane.text.templates import neutralise
 from germane.text.traits import capitals, is_question, temporal, word_count
 from germane.text.words import words
 from germane.tokenizers.bpe import ENCODINGS, Bpe, as_sent
@@ -294,8 +295,8 @@ _FORMAT: dict[str, Reader] = {
     "pipeline.format.escape.label": lambda text: label(text, _NONCE),
     "pipeline.format.graphemes.floor": lambda text: [floor(text, len(text) // at) for at in (1, 2, 3)],
     "pipeline.format.graphemes.clip": lambda text: (clip(text, 64), clip(text, len(text) - 1)),
-    "pipeline.format.invisible.is_plain": is_plain,
-    "pipeline.format.invisible.visible": visible,
+    "text.invisible.is_plain": is_plain,
+    "text.invisible.visible": visible,
     "pipeline.format.digest.Digest.line": lambda text: Digest(_NONCE, UTC).line(_candidate(text), text),
     "pipeline.format.digest.Digest.stable": lambda text: Digest(_NONCE, UTC).stable(text, True),
     "pipeline.format.layout.Format.chars": lambda text: _format("digest").chars(_candidate(text), text),
@@ -312,7 +313,7 @@ _FORMAT: dict[str, Reader] = {
     "pipeline.format.shorten.Excerpts.of a large part": lambda text: _EXCERPTS.of(
         text, len(text) // 5, lambda shown: 4 + len(shown) // 4
     ),
-    "pipeline.format.templates.neutralise": neutralise,
+    "text.templates.neutralise": neutralise,
 }
 
 _TEXT: dict[str, Reader] = {
@@ -475,6 +476,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         **_tokenizers(),
         **REQUEST_READERS,
         **EVENT_READERS,
+        **MESSAGE_READERS,
         **GRAPH_READERS,
     }
 )

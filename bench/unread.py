@@ -24,6 +24,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "dialects.plain.sent": _OF_CODE,
         "dialects.registry.dialect": "compared with four names",
         "dialects.registry.parse_all": "parses one by one",
+        "dialects.responses_items.masked_item": "puts the text in and doesn't read it",
         "documents.document.is_document_session": "a session's name, checked by Scope",
         "documents.document.source_of": "a session's name, checked by Scope",
         "documents.ingest.begin_document": "a session's name, checked by Scope",

@@ -14,7 +14,7 @@ MADE_WHEN_IT_RUNS = {
     "memories.extraction.states:re.compile": "of states.toml; each looks at no more than 120 characters from a word",
     "memories.extraction.language:re.compile": "of the rules' files: tests/memories/extraction/test_extract.py checks each",
     "pipeline.format.escape:re.sub": "the nonce, escaped: twelve letters",
-    "pipeline.format.templates:re.compile": "held by the module, where the rule reads it",
+    "text.templates:re.compile": "held by the module, where the rule reads it",
     "pipeline.gather.vector:re.sub": "at most 256 names, each escaped: no repeat in it",
     "observe.redaction:re.compile": "held by the module",
     "pipeline.signals.asks:re.compile": "held by the module",

@@ -76,6 +76,20 @@ class Anthropic:
             return None
         return raw if len(full) == len(blocks) else {**raw, "content": full}
 
+    def mask(self, raw: Mapping[str, Any], lines: Mapping[int, str]) -> Mapping[str, Any]:
+        content = raw.get("content")
+        if not isinstance(content, list | tuple):
+            return raw
+        blocks, number, changed = list[Any](), 0, False
+        for block in content:
+            fields = mapping(block)
+            if fields is not None and fields.get("type") == "tool_result":
+                if (line := lines.get(number)) is not None:
+                    block, changed = {**fields, "content": line}, True
+                number += 1
+            blocks.append(block)
+        return {**raw, "content": blocks} if changed else raw
+
     def render(self, messages: Sequence[Message]) -> Wire:
         return self.compose([OutgoingMessage(message=message) for message in messages])
 

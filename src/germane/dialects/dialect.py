@@ -50,6 +50,15 @@ class Dialect(Protocol):
         the provider has no such key) and without empty parts.
         """
 
+    def mask(self, raw: Mapping[str, Any], lines: Mapping[int, str]) -> Mapping[str, Any]:
+        """Returns a copy of the message in which the tool results with these numbers hold only their line (HIST-5).
+
+        Results are numbered from 0 in the order of `Message.tool_results` of the parsed message. Ids, names, error flags, cache
+        marks and all other parts stay, and images and documents inside a masked result go. A result that the provider takes in
+        no other form than an image, such as a screenshot of OpenAI's computer tool, stays as it is. `raw` isn't changed; it is
+        returned itself where nothing is masked. The copy is a valid native where `raw` is one.
+        """
+
     def render(self, messages: Sequence[Message]) -> Wire:
         """Writes messages in this provider's shape. The result is valid for the provider, whatever was cut before
         (INJECT-4)."""

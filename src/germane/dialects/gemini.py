@@ -62,6 +62,21 @@ class Gemini:
         raw = without(raw, _EXTRAS)
         return raw if len(full) == len(read) else {**raw, "parts": full}
 
+    def mask(self, raw: Mapping[str, Any], lines: Mapping[int, str]) -> Mapping[str, Any]:
+        key = "parts" if "parts" in raw else "content"
+        given = raw.get(key)
+        if not isinstance(given, list | tuple):
+            return raw
+        parts, number, changed = list[Any](), 0, False
+        for part in given:
+            fields = mapping(part) or {}
+            if either(fields, "functionCall") is None and (answer := either(fields, "functionResponse")) is not None:
+                if (line := lines.get(number)) is not None:
+                    part, changed = _masked(fields, answer, line), True
+                number += 1
+            parts.append(part)
+        return {**raw, key: parts} if changed else raw
+
     def render(self, messages: Sequence[Message]) -> Wire:
         return self.compose([OutgoingMessage(message=message) for message in messages])
 
@@ -121,6 +136,13 @@ def _is_invalid(part: Mapping[str, Any]) -> bool:
     """Returns whether the API would refuse the call or response as it is."""
     function = either(part, "functionCall") or either(part, "functionResponse")
     return function is not None and not NAME.fullmatch(_string(function, "name"))
+
+
+def _masked(part: Mapping[str, Any], answer: Mapping[str, Any], line: str) -> dict[str, Any]:
+    """Returns the part with the line as its response; an error stays one. The response's own images and files go."""
+    key = "functionResponse" if part.get("functionResponse") is not None else "function_response"
+    failed = _response(answer.get("response"))[1]
+    return {**part, key: {**without(answer, ("parts",)), "response": {"error" if failed else "output": line}}}
 
 
 def _string(raw: Mapping[str, Any], key: str) -> str:

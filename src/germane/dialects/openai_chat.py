@@ -77,6 +77,16 @@ class OpenAIChat:
             raw = {**raw, "name": fit} if (fit := _name(name)) else raw
         return raw
 
+    def mask(self, raw: Mapping[str, Any], lines: Mapping[int, str]) -> Mapping[str, Any]:
+        line = lines.get(0)
+        if line is None or raw.get("role") not in ("tool", "function"):
+            return raw
+        content = raw.get("content")
+        parts = [mapping(part) or {} for part in content] if isinstance(content, list | tuple) else []
+        mark = next((part["cache_control"] for part in reversed(parts) if "cache_control" in part), None)
+        marked = [{"type": "text", "text": line, "cache_control": mark}]
+        return {**raw, "content": line if mark is None else marked}
+
     def render(self, messages: Sequence[Message]) -> Wire:
         return self.compose([OutgoingMessage(message=message) for message in messages])
 

@@ -24,6 +24,7 @@ from germane.dialects.responses_items import (
     call_id,
     is_message,
     known_item,
+    masked_item,
     read_item,
 )
 from germane.dialects.responses_pairing import pair_items, windows
@@ -82,6 +83,10 @@ class OpenAIResponses:
         elif not isinstance(content, str):
             return None
         return without(_without_own_id(raw), _EXTRAS) if kind in (None, "message") else raw
+
+    def mask(self, raw: Mapping[str, Any], lines: Mapping[int, str]) -> Mapping[str, Any]:
+        line = lines.get(0)
+        return raw if line is None or is_message(raw) else masked_item(raw, line)
 
     def render(self, messages: Sequence[Message]) -> Wire:
         return self.compose([OutgoingMessage(message=message) for message in messages])

@@ -11,7 +11,7 @@ from germane.dialects.openai_content import read_content
 from germane.dialects.wording import json_text
 from germane.types.message import Opaque, Part, Role, Text, ToolCall, ToolResult
 
-__all__ = ["KIND", "OUTPUTS", "OWN_PARTS", "ROLES", "call_id", "is_message", "known_item", "read_item"]
+__all__ = ["KIND", "OUTPUTS", "OWN_PARTS", "ROLES", "call_id", "is_message", "known_item", "masked_item", "read_item"]
 
 KIND = "openai-responses:"
 """What the `kind` of an item begins with that germane passes on unread."""
@@ -74,6 +74,20 @@ def read_item(raw: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
         result = ToolResult(call_id=call_id(raw), text=text, error=failed)
         return "tool", (result, *(part for part in inner if not isinstance(part, Text)))
     return "assistant", (Opaque(kind=f"{KIND}{kind[:40]}", raw=raw),)
+
+
+def masked_item(raw: Mapping[str, Any], line: str) -> Mapping[str, Any]:
+    """Returns a copy of a call's output that holds only the line; another item, and a screenshot, is returned as it is: the API
+    takes an image there and nothing else."""
+    kind = raw.get("type")
+    if kind == "shell_call_output":
+        runs = raw.get("output")
+        first = mapping(runs[0]) if isinstance(runs, list | tuple) and runs else None
+        outcome = (first or {}).get("outcome") or {"type": "exit", "exit_code": 0}
+        return {**raw, "output": [{"stdout": line, "stderr": "", "outcome": outcome}]}
+    if kind not in _CALLS_OF_OUTPUTS or kind == "computer_call_output":
+        return raw
+    return {**raw, "output": line}
 
 
 def _output(output: object) -> tuple[Part, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from germane.graph.extraction.found import ENTITY_TYPES
+from germane.text.json_line import json_line
 from germane.text.secrets.find import find_secrets
 from germane.text.secrets.redact import redacted
 
@@ -86,8 +86,5 @@ def sent_text(text: str) -> str:
 def graph_question(text: str, *, speaker: str = "", nonce: str) -> GraphQuestion:
     """Returns the question about `text`. `nonce` is a word that the text can't know."""
     about = {"speaker": speaker[:_MAX_SPEAKER], "text": sent_text(text)} if speaker else {"text": sent_text(text)}
-    line = json.dumps(about, ensure_ascii=False).encode("utf-8", "replace").decode()
-    for mark, escaped in (("<", "\\u003c"), (">", "\\u003e"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
-        line = line.replace(mark, escaped)
     system = _INSTRUCTIONS.format(nonce=nonce, types=", ".join(ENTITY_TYPES), entities=MAX_ENTITIES, relations=MAX_RELATIONS)
-    return GraphQuestion(system=system, prompt=f"<text {nonce}>\n{line}\n</text {nonce}>")
+    return GraphQuestion(system=system, prompt=f"<text {nonce}>\n{json_line(about)}\n</text {nonce}>")

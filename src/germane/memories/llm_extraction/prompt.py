@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from germane.events.event import Event
 from germane.memories.llm_extraction.claim import Claim
 from germane.memories.memory import KINDS, Fact, Memory
 from germane.text.analyse import analyse
+from germane.text.json_line import json_line
 from germane.text.secrets.find import find_secrets
 from germane.text.secrets.redact import redacted
 
@@ -80,10 +80,10 @@ def prompt(claim: Claim, known: Sequence[Memory], nonce: str) -> str:
     return "\n".join(
         [
             f"<known {nonce}>",
-            *(_json(_known(memory)) for memory in known),
+            *(json_line(_known(memory)) for memory in known),
             f"</known {nonce}>",
             f"<conversation {nonce}>",
-            *map(_json, turns),
+            *map(json_line, turns),
             f"</conversation {nonce}>",
         ]
     )
@@ -119,11 +119,3 @@ def _known(memory: Memory) -> Mapping[str, Any]:
 def _sendable(text: str) -> str:
     """Returns `text` without secrets, also where the store's policy keeps them."""
     return redacted(text, find_secrets(text))
-
-
-def _json(value: object) -> str:
-    """JSON in one line, in which no tag can begin."""
-    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
-    for mark, escaped in (("<", "\\u003c"), (">", "\\u003e"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
-        text = text.replace(mark, escaped)
-    return text

@@ -16,7 +16,7 @@ from __future__ import annotations
 import unicodedata
 
 from germane.pipeline.format.escape import clean, escape_attribute, escape_text
-from germane.pipeline.format.invisible import visible
+from germane.text.invisible import visible
 from germane.text.normal import normalised
 from germane.types.block_text import BlockText
 

@@ -20,7 +20,7 @@ from germane.pipeline.format.category import CONVERSATION
 from germane.pipeline.format.escape import clean, escape_operator, escape_text, label
 from germane.pipeline.format.layout import RenderedLine, Section
 from germane.pipeline.format.moment import day
-from germane.pipeline.format.templates import neutralise
+from germane.text.templates import neutralise
 from germane.types.candidate import Candidate
 
 __all__ = ["HEADING", "Digest"]

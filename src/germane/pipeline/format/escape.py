@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from germane.pipeline.format.graphemes import clip
-from germane.pipeline.format.invisible import is_plain, visible
-from germane.pipeline.format.templates import neutralise
+from germane.text.invisible import is_plain, visible
 from germane.text.normal import is_normalised, normalised
+from germane.text.templates import neutralise
 
 __all__ = ["LIKENESSES", "clean", "escape_attribute", "escape_operator", "escape_text", "label"]
 

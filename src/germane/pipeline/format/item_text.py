@@ -17,8 +17,8 @@ from datetime import tzinfo
 from germane.pipeline.format.escape import clean, escape_text
 from germane.pipeline.format.graphemes import clip
 from germane.pipeline.format.moment import day
-from germane.pipeline.format.templates import neutralise
 from germane.text.normal import normalised
+from germane.text.templates import neutralise
 from germane.types.graph_item import EntityText, PatternText, RelationText
 
 __all__ = [

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from germane.pipeline.format import templates
 from germane.pipeline.format.escape import clean
 from germane.pipeline.format.named import FORMATS
-from germane.pipeline.format.templates import families, neutralise
+from germane.text import templates
 from germane.text.normal import normalised
+from germane.text.templates import families, neutralise
 from support.rendering import NONCE, chosen, opened
 
 TOKENS = [

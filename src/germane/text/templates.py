@@ -60,7 +60,7 @@ def neutralise(text: str) -> str:
 @cache
 def families() -> dict[str, dict[str, list[str]]]:
     """The content of `templates.toml` by family: `tokens`, `labels` and `headings`."""
-    return tomllib.loads(files("germane.pipeline.format").joinpath("templates.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(files("germane.text").joinpath("templates.toml").read_text(encoding="utf-8"))
 
 
 def _neutralised(text: str) -> str:

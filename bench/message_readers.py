@@ -1,0 +1,44 @@
+"""Message readers: the functions that read tool results and provider's own items, for `bench/linear.py`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from germane.dialects.masking import masked
+from germane.dialects.registry import DIALECTS
+from germane.dialects.tool_state import result_state, unsettled, waits_for_confirmation
+from germane.types.message import Message, ToolResult
+
+__all__ = ["MESSAGE_READERS"]
+
+
+def _result(text: str) -> ToolResult:
+    return ToolResult(call_id=text, text=json.dumps({"status": text[:1_000], "task_id": text[:1_000]}), name=text)
+
+
+def _message(text: str) -> Message:
+    return Message(role="tool", parts=(_result(text), ToolResult(call_id=text, text=text)))
+
+
+def _masked(text: str) -> object:
+    raws: tuple[dict[str, Any], ...] = (
+        {"role": "tool", "tool_call_id": text, "content": text},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": text, "content": text}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": text, "response": {"output": text}}}]},
+        {"type": "function_call_output", "call_id": text, "output": text},
+    )
+    return [one.mask(raw, {0: text}) for one, raw in zip(DIALECTS, raws, strict=False)]
+
+
+MESSAGE_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
+    {
+        "dialects.masking.masked": lambda text: (_masked(text), masked(_message(text), {0: text}, "openai")),
+        "dialects.tool_state.result_state": lambda text: result_state(_result(text), _message(text)),
+        "dialects.tool_state.waits_for_confirmation": lambda text: waits_for_confirmation(_message(text)),
+        "dialects.tool_state.unsettled": lambda text: unsettled([_message(text)], [_message(text)]),
+    }
+)
+"""Functions by module and name."""
