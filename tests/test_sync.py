@@ -18,7 +18,7 @@ import pytest
 from germane import sync
 from germane.access import keyring
 from germane.api import agent as agents
-from germane.api import agent_blocks, agent_delegations, agent_memories, agent_tasks
+from germane.api import agent_blocks, agent_delegations, agent_history, agent_memories, agent_tasks
 from germane.api import germane as front
 from germane.api.loop_thread import Loop
 from germane.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
@@ -37,6 +37,7 @@ TWINS = [
     (agent_blocks.MemoryBlocks, sync.MemoryBlocks),
     (agent_tasks.TaskStack, sync.TaskStack),
     (agent_delegations.Delegations, sync.Delegations),
+    (agent_history.AgentHistory, sync.AgentHistory),
     (keyring.Keyring, sync.Keyring),
 ]
 

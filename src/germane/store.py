@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from germane.access.key_store import KeyStore
 from germane.blocks.reader import BlockReader
+from germane.compaction.history_reader import HistoryReader
 from germane.documents.reader import DocumentReader
 from germane.events.reader import EventReader
 from germane.graph.reader import GraphReader
@@ -54,6 +55,8 @@ class ScopedStore(Protocol):
     def graph(self) -> GraphReader: ...
     @property
     def tasks(self) -> TaskReader: ...
+    @property
+    def history(self) -> HistoryReader: ...
     @property
     def inventory(self) -> Inventory: ...
     @property

@@ -22,6 +22,7 @@ from germane.api import germane as front
 from germane.api.blocking_agent import Agent, Recollections
 from germane.api.blocking_blocks import MemoryBlocks
 from germane.api.blocking_documents import Documents
+from germane.api.blocking_history import AgentHistory
 from germane.api.blocking_keyring import Keyring
 from germane.api.blocking_tasks import Delegation, Delegations, TaskStack
 from germane.api.embedder_argument import EmbedderArgument
@@ -47,6 +48,7 @@ from germane.types.scope import Scope
 
 __all__ = [
     "Agent",
+    "AgentHistory",
     "Delegation",
     "Delegations",
     "Documents",

@@ -15,9 +15,9 @@ FACE = """
 
 FOR_TESTS = """
     archive_contract block_contract builders clocks derivation_contract document_contract event_contract faults
-    forget_contract graph_contract graph_stored hashed injection_contract inventory_contract key_contract link_contract
-    memory_contract pins pytest_plugin queue_contract readable scope_contract snapshots store_contract stored task_contract
-    time_warp transfer_contract
+    forget_contract graph_contract graph_stored hashed history_contract injection_contract inventory_contract key_contract
+    link_contract memory_contract pins pytest_plugin queue_contract readable scope_contract snapshots store_contract stored
+    task_contract time_warp transfer_contract
 """
 
 
@@ -29,7 +29,8 @@ def test_germane_exports_exactly_its_public_face() -> None:
 def test_the_blocking_twin_exports_its_handles() -> None:
     """`germane.sync` has only the blocking handles; values are shared with `germane`."""
     assert germane.sync.__all__ == [
-        *("Agent", "Delegation", "Delegations", "Documents", "Germane", "Keyring", "MemoryBlocks", "Recollections", "TaskStack")
+        *("Agent", "AgentHistory", "Delegation", "Delegations", "Documents", "Germane", "Keyring", "MemoryBlocks"),
+        *("Recollections", "TaskStack"),
     ]
 
 

@@ -18,6 +18,7 @@ VAGUE = {"manager", "helper", "util", "handler", "service", "processor", "base",
 
 TWINS: Mapping[str, frozenset[str]] = {
     "Agent": frozenset({"api.agent", "api.blocking_agent"}),
+    "AgentHistory": frozenset({"api.agent_history", "api.blocking_history"}),
     "Builder": frozenset({"api.builder.builder", "api.blocking_agent"}),
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "ClientBlocks": frozenset({"grpc.blocking_blocks", "grpc.client_blocks"}),

@@ -12,6 +12,7 @@ from germane.blocks.block import Block
 from germane.blocks.entry import ArchivalEntry
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
+from germane.compaction.outline import OutlineLine
 from germane.events.event import Event
 from germane.events.reader import SessionPage
 from germane.injections.injection import KeptInjections
@@ -96,6 +97,11 @@ class _Tasks:
         return None
 
 
+class _History:
+    async def latest_lines(self, limit: int, *, filters: Filters) -> tuple[OutlineLine, ...]:
+        return ()
+
+
 class _Journal:
     async def commit(self, plan: Any) -> Any:
         raise NotImplementedError
@@ -113,6 +119,7 @@ class Kept:
     documents: Any = None
     graph: Any = None
     tasks: Any = field(default_factory=_Tasks)
+    history: Any = field(default_factory=_History)
     inventory: Any = None
     journal: Any = field(default_factory=_Journal)
 

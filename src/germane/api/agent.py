@@ -14,6 +14,7 @@ from germane.api.agent_delegations import Delegations
 from germane.api.agent_documents import Documents
 from germane.api.agent_events import EventLog
 from germane.api.agent_graph import KnownGraph
+from germane.api.agent_history import AgentHistory
 from germane.api.agent_memories import Recollections
 from germane.api.agent_tasks import TaskStack
 from germane.api.archive_search import index_all
@@ -66,6 +67,7 @@ class Agent(AgentContexts):
         self.events = EventLog(parts, scope, self._archetype)
         self.graph = KnownGraph(parts, scope)
         self.tasks = TaskStack(parts, scope)
+        self.history = AgentHistory(parts, scope)
         self.delegations = Delegations(parts, scope, lambda child: Agent(parts, child).assemble)
 
     async def assemble(

@@ -16,6 +16,7 @@ from germane.api.blocking_contexts import BlockingContexts
 from germane.api.blocking_documents import Documents
 from germane.api.blocking_events import EventLog
 from germane.api.blocking_graph import KnownGraph
+from germane.api.blocking_history import AgentHistory
 from germane.api.blocking_tasks import Delegation, Delegations, TaskStack
 from germane.api.builder.built_request import BuiltRequest
 from germane.api.builder.steps import BuilderSteps
@@ -67,6 +68,7 @@ class Agent(BlockingContexts):
         self.events = EventLog(awaited.events, loop)
         self.graph = KnownGraph(awaited.graph, loop)
         self.tasks = TaskStack(awaited.tasks, loop)
+        self.history = AgentHistory(awaited.history, loop)
         self.delegations = Delegations(awaited.delegations, loop)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Expand: reads the whole of what a line of a context stands for: a task's result, a message, a memory, an archival entry."""
+"""Expand: reads the whole of what a line of a context stands for: a task's result, a message, a memory, what was archived."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from germane.api.context_build import ADDITIONAL
 from germane.api.identify import find_thing
 from germane.api.wiring import Parts
 from germane.blocks.shown import stored_id
+from germane.compaction.shown_entry import shown_entry
 from germane.errors import InvalidInput, NotFound
 from germane.memories.memory import Memory
 from germane.store import ScopedStore
@@ -25,8 +26,8 @@ __all__ = ["Expanded", "expanded"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expanded:
-    """The whole text of a stored thing. `kind` is task, memory, message, block, entry, or the category of another item of the
-    context; `artifacts` are what a task points to: each can be expanded by its id."""
+    """The whole text of a stored thing. `kind` is task, memory, message, block, entry, archived (what a compaction took out),
+    or the category of another item of the context; `artifacts` are what a task points to: each can be expanded by its id."""
 
     id: str
     kind: str
@@ -65,7 +66,9 @@ async def expanded(
             return _of_task(other, other.result or other.goal)
     elif number is not None:
         raise NotFound(f"{shown(handle)} names an artifact, and the line isn't that of a task")
-    return await _thing(store, id, at, wanted) or await _other(store, id, item, at, wanted)
+    return (
+        await _thing(store, id, at, wanted) or await _archived(store, id, wanted) or await _other(store, id, item, at, wanted)
+    )
 
 
 def _named(handle: str, context: Context | BuiltContext | None) -> tuple[str, int | None]:
@@ -111,6 +114,12 @@ async def _thing(store: ScopedStore, name: str, at: datetime, filters: Filters) 
     for block in await store.blocks.named([id]):
         return Expanded(id=id, kind="block", title=block.label, text=block.text)
     return None
+
+
+async def _archived(store: ScopedStore, handle: str, filters: Filters) -> Expanded | None:
+    """What a compaction took out of a prompt, by its handle; it is private."""
+    found = await store.history.archived([handle]) if "private" in filters.sensitivities else ()
+    return Expanded(id=handle, kind="archived", title=found[0].entry.title, text=shown_entry(found[0].entry)) if found else None
 
 
 async def _other(store: ScopedStore, name: str, item: Chosen | None, at: datetime, filters: Filters) -> Expanded:

@@ -35,6 +35,7 @@ def _with(receipt: Receipt, more: Receipt) -> Receipt:
         block_ids=receipt.block_ids + more.block_ids,
         graph_ids=receipt.graph_ids + more.graph_ids,
         task_ids=receipt.task_ids + more.task_ids,
+        history_ids=receipt.history_ids + more.history_ids,
         checked=checked,
     )
 

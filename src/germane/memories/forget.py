@@ -23,6 +23,7 @@ __all__ = ["forget", "left_of"]
 def left_of(receipt: Receipt) -> Plan[Receipt]:
     """Looks for what is left of what was forgotten; the outcome is the receipt with the places in which nothing is."""
     gone = (*receipt.memory_ids, *receipt.event_ids, *receipt.block_ids, *receipt.graph_ids, *receipt.task_ids)
+    gone += receipt.history_ids
     found = yield from read(LeftOf(gone))
     return Decision((), replace(receipt, checked=tuple(place for place in found.checked if place not in found.holding)))
 
@@ -90,6 +91,7 @@ def forget(
         block_ids=found.block_ids,
         graph_ids=found.graph_ids,
         task_ids=found.task_ids,
+        history_ids=found.history_ids,
         dry_run=dry_run,
     )
     given = {name for name, value in named.items() if value is not None}
@@ -103,6 +105,7 @@ def forget(
         block_ids=found.block_ids,
         graph_ids=found.graph_ids,
         task_ids=found.task_ids,
+        history_ids=found.history_ids,
         session=ended,
         at=at,
         by=by,

@@ -157,13 +157,14 @@ class Remains:
 class Selection:
     """What `Select` found. `block_ids` are those of blocks and of archival entries, `graph_ids` those of entities, relations
     and patterns: also of those that go with what was found, as nothing else mentions them; `task_ids` include all frames
-    below."""
+    below, `history_ids` (of archived entries and summaries) all those of the sessions of `event_ids`."""
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
     block_ids: tuple[str, ...] = ()
     graph_ids: tuple[str, ...] = ()
     task_ids: tuple[str, ...] = ()
+    history_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +233,10 @@ class Forget(Change):
     graph_ids: tuple[str, ...] = ()
     """Of entities, relations and patterns."""
     task_ids: tuple[str, ...] = ()
+    history_ids: tuple[str, ...] = ()
+    """Of archived entries and summaries. Those of the sessions of `event_ids` go with these, named or not."""
     session: str | None = None
-    """A session whose records of what was injected are removed as a whole."""
+    """A session whose records of what was injected, and whose archive and summaries, are removed as a whole."""
     at: datetime
     by: str = ""
     reason: str = ""

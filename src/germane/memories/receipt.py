@@ -26,6 +26,8 @@ class Receipt:
     graph_ids: tuple[str, ...] = ()
     """Ids of entities, relations and patterns: also of those that nothing but the other things mentioned."""
     task_ids: tuple[str, ...] = ()
+    history_ids: tuple[str, ...] = ()
+    """Ids of archived entries and summaries of compactions: also of all those of the sessions of `event_ids`."""
     dry_run: bool = False
     scrubbed: bool = False
     waiting_for: str = ""
@@ -33,4 +35,4 @@ class Receipt:
 
     def __len__(self) -> int:
         kept = len(self.memory_ids) + len(self.event_ids) + len(self.block_ids)
-        return kept + len(self.graph_ids) + len(self.task_ids)
+        return kept + len(self.graph_ids) + len(self.task_ids) + len(self.history_ids)

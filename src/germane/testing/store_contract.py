@@ -38,6 +38,7 @@ from germane.testing.event_contract import EventContract
 from germane.testing.forget_contract import ForgetContract
 from germane.testing.graph_contract import GraphContract
 from germane.testing.hashed import Hashed
+from germane.testing.history_contract import HistoryContract
 from germane.testing.injection_contract import InjectionContract
 from germane.testing.inventory_contract import InventoryContract
 from germane.testing.key_contract import KeyContract
@@ -61,6 +62,7 @@ class StoreContract(
     EventContract,
     DocumentContract,
     TaskContract,
+    HistoryContract,
     ForgetContract,
     ScopeContract,
     KeyContract,

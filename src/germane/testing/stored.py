@@ -1,4 +1,4 @@
-"""Stored: builders of memories, events, blocks and queries, and plans that only write or only read, for tests of stores."""
+"""Stored: builders of what stores keep and of queries, and plans that only write or only read, for tests of stores."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from germane.blocks.block import Block, content_hash_of
 from germane.blocks.entry import ArchivalEntry
 from germane.blocks.operations import BlocksNamed
 from germane.blocks.schema import TextSchema
+from germane.compaction.archive import ArchiveEntry, handle_of
+from germane.compaction.archived import Archived, KeptSummary
+from germane.compaction.summary import SpanSummary
 from germane.events.event import Event
 from germane.memories.memory import KINDS, Memory
 from germane.text.analyse import analyse
@@ -17,7 +20,19 @@ from germane.types.ids import uuid7
 from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.query import Filters, Query, Term, Vector
 
-__all__ = ["NOON", "a_block", "a_memory", "an_entry", "an_event", "asking", "editing", "question", "writing"]
+__all__ = [
+    "NOON",
+    "a_block",
+    "a_memory",
+    "a_summary",
+    "an_archived",
+    "an_entry",
+    "an_event",
+    "asking",
+    "editing",
+    "question",
+    "writing",
+]
 
 T = TypeVar("T")
 NOON = datetime(2026, 3, 2, 12, 0, 0, 123457, tzinfo=UTC)
@@ -102,3 +117,29 @@ def question(text: str, *, vector: Vector | None = None, at: datetime = NOON + t
     `Filters`."""
     terms = tuple(Term(stem, (stem,)) for stem in dict.fromkeys(analyse(text)))
     return Query(text=text, at=at, terms=terms, vector=vector, filters=Filters(**filters))
+
+
+def an_archived(*texts: str, session: str = "s1", previous: str = "", at: datetime = NOON) -> Archived:
+    """An entry of the archive: a span with these texts as a user's messages."""
+    messages = tuple({"role": "user", "content": text} for text in texts or ("I went to Lisbon",))
+    entry = ArchiveEntry(
+        handle=handle_of("span", messages, previous),
+        kind="span",
+        provider="openai",
+        title=f"{len(messages)} messages",
+        messages=messages,
+        previous=previous,
+    )
+    return Archived(id=uuid7(int(at.timestamp() * 1000)), session=session, entry=entry, created_at=at)
+
+
+def a_summary(text: str = "They went to Lisbon", *, session: str = "s1", **fields: Any) -> KeptSummary:
+    """A summary of four messages. `fields` are fields of `KeptSummary`."""
+    made: datetime = fields.get("created_at", NOON)
+    given: dict[str, Any] = {
+        "id": uuid7(int(made.timestamp() * 1000)),
+        "summary": SpanSummary(text=text, covers=4, tokens=9, ids=("m1",)),
+        "fingerprint": "f1",
+        "created_at": made,
+    }
+    return KeptSummary(session=session, **given | fields)

@@ -38,6 +38,12 @@ class Stats:
     patterns: int = 0
     tasks: int = 0
     """Tasks, whether they have ended or not."""
+    archived: int = 0
+    """What compactions took out of prompts: entries of the archive."""
+    summaries: int = 0
+    """Summaries of what compactions took out."""
+    outline_lines: int = 0
+    """Exchanges that have ended and have their line in an outline."""
     oldest: datetime | None = None
     newest: datetime | None = None
     extracted: Mapping[str, int] = field(default_factory=dict, hash=False)
@@ -84,10 +90,10 @@ class AgentPage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
     """What remains of a forgotten memory, message, block or archival entry (`what` is `block` for both), entity, relation,
-    pattern or task: its id, and no content."""
+    pattern, task, or entry (`archived`) or summary of compactions: its id, and no content."""
 
     id: str
-    what: Literal["memory", "message", "block", "entity", "relation", "pattern", "task"]
+    what: Literal["memory", "message", "block", "entity", "relation", "pattern", "task", "archived", "summary"]
     at: datetime
     by: str = ""
     reason: str = ""

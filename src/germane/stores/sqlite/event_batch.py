@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 
 from germane.stores.sqlite.encoding import stored
+from germane.stores.sqlite.outlines import write_outline
 from germane.stores.sqlite.sessions import GrowingSession, number_anew
 
 __all__ = ["EventBatch"]
@@ -56,3 +57,6 @@ class EventBatch:
         said = [(partition, stored(name), code, count) for (partition, name, code), count in self._speakers.items()]
         self._connection.executemany(_SPEAKER, said)
         number_anew(self._connection, {session.partition for session in grown if session.begins_earlier})
+        for session in grown:
+            if session.ended_exchange and session.key is not None:
+                write_outline(self._connection, session.key, session.lowest)

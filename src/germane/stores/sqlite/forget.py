@@ -18,9 +18,11 @@ from germane.stores.sqlite.blocks import touch_block
 from germane.stores.sqlite.encoding import micros, shown, stored, to_json
 from germane.stores.sqlite.graph_forget import GRAPH_TABLES, found_in_graph, graph_of, remove_from_graph, unsaid_without
 from germane.stores.sqlite.graph_totals import forget_things
+from germane.stores.sqlite.history_forgetting import HISTORY_TABLES, forget_history, selected_history
 from germane.stores.sqlite.injections import forget_sessions, withdraw
 from germane.stores.sqlite.links import delete_links
 from germane.stores.sqlite.memories import derived_keys, mark_stale
+from germane.stores.sqlite.outlines import mend_outlines
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import shrink
 from germane.stores.sqlite.task_forgetting import TASK_TABLES, drop_pointers, forget_tasks, selected_tasks
@@ -30,7 +32,9 @@ from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisibleParti
 
 __all__ = ["TOMBSTONE_KINDS", "forget", "forget_whole", "ids_in_use", "left_of", "put_tombstones", "select"]
 
-TOMBSTONE_KINDS: dict[str, Literal["memory", "message", "block", "entity", "relation", "pattern", "task"]] = {
+TOMBSTONE_KINDS: dict[
+    str, Literal["memory", "message", "block", "entity", "relation", "pattern", "task", "archived", "summary"]
+] = {
     "memories": "memory",
     "events": "message",
     "blocks": "block",
@@ -38,14 +42,16 @@ TOMBSTONE_KINDS: dict[str, Literal["memory", "message", "block", "entity", "rela
     "relations": "relation",
     "patterns": "pattern",
     "tasks": "task",
+    "history_archive": "archived",
+    "history_summaries": "summary",
 }
 """What a tombstone stands for, by the domain in its row."""
-_NAMED_TABLES = ("memories", "events", "blocks", "archival_entries", *GRAPH_TABLES, "tasks")
+_NAMED_TABLES = ("memories", "events", "blocks", "archival_entries", *GRAPH_TABLES, "tasks", *HISTORY_TABLES)
 _CONTENTS = (
     *(("memories", "partition"), ("sessions", "partition"), ("directives", "partition"), ("blocks", "partition")),
     ("tasks", "partition"),
     *(("archival_entries", "partition"), ("block_shares", "grantee"), ("tombstones", "partition")),
-    *((table, "partition") for table in GRAPH_TABLES),
+    *((table, "partition") for table in (*GRAPH_TABLES, *HISTORY_TABLES)),
 )
 """What a partition can hold, so that its names are needed."""
 _TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -88,6 +94,8 @@ _PLACES = {
         f"SELECT 1 FROM tasks WHERE id IN {_IDS} UNION ALL SELECT 1 FROM task_branches WHERE current IN {_IDS}"
         f" UNION ALL SELECT 1 FROM tasks t, json_each(t.artifacts) a WHERE json_extract(a.value, '$[0]') IN {_IDS} LIMIT 1"
     ),
+    "archived messages": f"SELECT 1 FROM history_archive WHERE id IN {_IDS} LIMIT 1",
+    "summaries": f"SELECT 1 FROM history_summaries WHERE id IN {_IDS} LIMIT 1",
     "injected texts": f"SELECT 1 FROM injected_items WHERE item IN {_IDS} LIMIT 1",
 }
 """The places that hold anything of what is stored, each with the query that finds what is left."""
@@ -114,6 +122,7 @@ def select(connection: apsw.Connection, partition: VisiblePartition, read: Selec
         block_ids=blocks,
         graph_ids=_graph(connection, partition, read, (*gone, *events, *blocks)),
         task_ids=selected_tasks(connection, partition, read),
+        history_ids=selected_history(connection, partition, read, events),
     )
 
 
@@ -122,6 +131,7 @@ def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], c
     transaction.flush()
     found = found_in_graph(transaction.connection, partitions, change.graph_ids)
     remove_from_graph(transaction, found)
+    forget_history(transaction, partitions, change)
     _forget_memories(transaction, partitions, change)
     _forget_events(transaction, partitions, change)
     _forget_blocks(transaction, partitions, change)
@@ -156,6 +166,7 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
         block_ids=blocks,
         graph_ids=graph,
         task_ids=tasks,
+        history_ids=selected_history(connection, partition, everything, events),
         at=change.at,
         by=by,
         reason=reason,
@@ -346,13 +357,19 @@ def _forget_memories(transaction: Transaction, partitions: tuple[VisiblePartitio
 
 def _forget_events(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
     connection = transaction.connection
-    sql = "SELECT key, id, partition, session, name FROM events WHERE id = ? AND partition IN " + in_clause(partitions)
+    sql = "SELECT key, id, partition, session, name, position FROM events WHERE id = ? AND partition IN " + in_clause(
+        partitions
+    )
     found = _found(connection, sql, change.event_ids)
     _unsay(transaction, "events", found)
     connection.executemany("DELETE FROM events WHERE key = ?", [(row[0],) for row in found])
     connection.executemany(_SPEAKER_LESS, [(row[2], row[4]) for row in found if row[4]])
     connection.execute("DELETE FROM speakers WHERE events <= 0")
     shrink(connection, {row[3] for row in found})
+    forgotten: dict[int, list[int]] = {}
+    for row in found:
+        forgotten.setdefault(row[3], []).append(row[5])
+    mend_outlines(connection, forgotten)
     _bury(transaction, "events", found, change)
 
 

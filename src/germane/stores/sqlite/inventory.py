@@ -13,6 +13,7 @@ from germane.stores.sqlite.cursor import SECRET, Listing
 from germane.stores.sqlite.encoding import maybe_moment, micros, moment, shown, stored, to_json
 from germane.stores.sqlite.forget import TOMBSTONE_KINDS
 from germane.stores.sqlite.graph_forget import GRAPH_TABLES
+from germane.stores.sqlite.history_forgetting import HISTORY_TABLES
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.units import UNIT_TABLES
@@ -27,6 +28,8 @@ _HOLDS = (
     "(EXISTS (SELECT 1 FROM memories WHERE partition = p.id) OR EXISTS (SELECT 1 FROM sessions WHERE partition = p.id)"
     " OR EXISTS (SELECT 1 FROM directives WHERE partition = p.id) OR EXISTS (SELECT 1 FROM blocks WHERE partition = p.id)"
     " OR EXISTS (SELECT 1 FROM archival_entries WHERE partition = p.id) OR EXISTS (SELECT 1 FROM tasks WHERE partition = p.id)"
+    " OR EXISTS (SELECT 1 FROM history_archive WHERE partition = p.id)"
+    " OR EXISTS (SELECT 1 FROM history_summaries WHERE partition = p.id)"
     " OR EXISTS (SELECT 1 FROM entities WHERE partition = p.id) OR EXISTS (SELECT 1 FROM patterns WHERE partition = p.id))"
 )
 """Whether anything is stored in the partition `p`: its row stays when everything in it was forgotten by id."""
@@ -62,6 +65,11 @@ _TYPED = (
 _BLOCKS = "SELECT count(*), total(octet_length(text)) FROM blocks WHERE partition IN {} AND deleted_at IS NULL"
 _ENTRIES = "SELECT count(*), total(octet_length(text)) FROM archival_entries WHERE partition IN {}"
 _TASKS = "SELECT count(*), total(octet_length(goal)) + total(octet_length(result)) FROM tasks WHERE partition IN {}"
+_HISTORY = "SELECT count(*), total(octet_length({})) FROM {} WHERE partition IN {}"
+_OUTLINES = (
+    "SELECT count(*), total(octet_length(line)) FROM sessions s JOIN history_outlines o ON o.session = s.key WHERE s.partition"
+    " IN {} AND s.document IS NULL"
+)
 _SAID_AS = (
     "SELECT e.id FROM sessions s CROSS JOIN events e INDEXED BY events_message ON e.session = s.key AND e.message_id = ?"
     " WHERE s.partition IN {} LIMIT ?"
@@ -123,7 +131,7 @@ def agents_of(reading: Reading, org: str, limit: int, cursor: str | None) -> Age
 
 def owner_of(reading: Reading, org: str, id: str) -> tuple[str, str | None] | None:
     """See `Store.owner`."""
-    for table in ("memories", "events", "blocks", "archival_entries", *GRAPH_TABLES, "tasks", "tombstones"):
+    for table in ("memories", "events", "blocks", "archival_entries", *GRAPH_TABLES, "tasks", *HISTORY_TABLES, "tombstones"):
         row = first(reading.connection, _OWNER.format(table), (stored(id), org))
         if row is not None:
             return row[0], row[1] or None
@@ -174,6 +182,9 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
         only(connection, f"SELECT count(*) FROM {table} WHERE partition IN {here}")[0] for table in GRAPH_TABLES
     )
     tasks, task_bytes = only(connection, _TASKS.format(here))
+    archived, archived_bytes = only(connection, _HISTORY.format("messages", "history_archive", here))
+    summaries, summary_bytes = only(connection, _HISTORY.format("text", "history_summaries", here))
+    lines, line_bytes = only(connection, _OUTLINES.format(here))
     found, by_llm = (sum(int(row[place]) for row in kinds) for place in (7, 8))
     times = [*(row[5] for row in kinds), *([started] if started is not None else [])]
     latest = [*(row[6] for row in kinds), *([last] if last is not None else [])]
@@ -185,7 +196,11 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
         events=events,
         sessions=sessions,
         users=users,
-        text_bytes=int(sum(row[4] for row in kinds) + only(connection, size)[0] + block_bytes + entry_bytes + task_bytes),
+        text_bytes=int(
+            sum(row[4] for row in kinds)
+            + only(connection, size)[0]
+            + sum((block_bytes, entry_bytes, task_bytes, archived_bytes, summary_bytes, line_bytes))
+        ),
         pending_vectors=pending,
         blocks=blocks,
         archival_entries=entries,
@@ -195,6 +210,9 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
         relations=relations,
         patterns=patterns,
         tasks=tasks,
+        archived=archived,
+        summaries=summaries,
+        outline_lines=lines,
         oldest=maybe_moment(min(times, default=None)),
         newest=maybe_moment(max(latest, default=None)),
         extracted={name: count for name, count in (("llm", by_llm), ("rules", found - by_llm)) if count},

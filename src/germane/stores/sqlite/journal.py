@@ -67,6 +67,7 @@ from germane.stores.sqlite.documents import contents_of, mark_of, place_passages
 from germane.stores.sqlite.erasure import Erasure, erasure_state
 from germane.stores.sqlite.forget import forget, forget_whole, ids_in_use, left_of, put_tombstones, select
 from germane.stores.sqlite.graph_work import GRAPH_CHANGES, GRAPH_READS, apply_graph_change
+from germane.stores.sqlite.history_work import HISTORY_CHANGES, HISTORY_READS, answer_history, apply_history
 from germane.stores.sqlite.injections import put_injection
 from germane.stores.sqlite.memory_sizes import drop_vectors
 from germane.stores.sqlite.readers import Readers, Reading
@@ -176,6 +177,8 @@ class _Drive(Generic[T]):
         own = self._own(visible)
         if isinstance(read, TASK_READS):
             return answer_task(self._transaction, own, read)
+        if isinstance(read, HISTORY_READS):
+            return answer_history(self._transaction, own, read)
         if isinstance(read, IdsInUse):
             return ids_in_use(self._transaction, own, read)
         if type(read) not in _OWN_READS:
@@ -239,6 +242,9 @@ class _Drive(Generic[T]):
             return
         if isinstance(change, TASK_CHANGES):
             apply_task(self._transaction, self._scope, change)
+            return
+        if isinstance(change, HISTORY_CHANGES):
+            apply_history(self._transaction, self._scope, change)
             return
         transaction, scope = self._transaction, self._scope
         if isinstance(change, GRAPH_CHANGES):

@@ -15,6 +15,7 @@ from germane.stores.sqlite.documents import SqliteDocuments
 from germane.stores.sqlite.event_reader import SqliteEvents
 from germane.stores.sqlite.gate import allowed_now
 from germane.stores.sqlite.graph_reader import SqliteGraph
+from germane.stores.sqlite.history_reader import SqliteHistory
 from germane.stores.sqlite.injections import injections_of
 from germane.stores.sqlite.inventory import SqliteInventory
 from germane.stores.sqlite.journal import SqliteJournal
@@ -76,6 +77,10 @@ class SqliteScopedStore:
     @property
     def tasks(self) -> SqliteTasks:
         return self._tasks
+
+    @property
+    def history(self) -> SqliteHistory:
+        return SqliteHistory(self._scope, self._readers)
 
     @property
     def inventory(self) -> SqliteInventory:

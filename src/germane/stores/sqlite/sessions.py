@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import apsw
 
+from germane.compaction.outline import MAX_SAID, begins_exchange
 from germane.events.event import DOCUMENT, FIRST_TYPED, Event
 from germane.stores.sqlite.encoding import micros, stored, to_json
 from germane.stores.sqlite.rows import first, rows
@@ -38,11 +39,12 @@ class GrowingSession:
     """A session to which events are added. `create` inserts its row without them; `row` updates it."""
 
     __slots__ = (
-        *("_added", "_connection", "_document", "_id", "_last", "_started", "_typed", "_was", "key", "next", "partition"),
+        *("_added", "_connection", "_document", "_id", "_last", "_outlined", "_started", "_typed", "_was"),
+        *("ended_exchange", "key", "lowest", "next", "partition"),
     )
 
     def __init__(self, connection: apsw.Connection, partition: int, id: str) -> None:
-        sql = "SELECT key, started_at, last_at, next FROM sessions WHERE partition = ? AND id = ?"
+        sql = "SELECT key, started_at, last_at, next, outlined FROM sessions WHERE partition = ? AND id = ?"
         row = first(connection, sql, (partition, stored(id)))
         self.partition, self._id, self._added = partition, id, 0
         self._connection = connection
@@ -53,7 +55,12 @@ class GrowingSession:
         """The position of the next message."""
         self._started: int | None
         self._last: int | None
-        self.key, self._started, self._last, self.next = (None, None, None, 0) if row is None else row
+        self._outlined: int
+        self.key, self._started, self._last, self.next, self._outlined = (None, None, None, 0, 0) if row is None else row
+        self.ended_exchange = False
+        """Whether the outline's last exchange may have ended with what was added."""
+        self.lowest: int | None = None
+        """The first position of what was added before messages that the outline has lines of."""
         self._was = self._started
         self._document: str | None = None
 
@@ -65,6 +72,11 @@ class GrowingSession:
             self._typed = max(self.typed_next, event.position + 1)
         self.next = max(self.next, event.position + 1)
         self._added += 1
+        if 0 <= event.position < self._outlined and event.type != DOCUMENT:
+            self.lowest = event.position if self.lowest is None else min(self.lowest, event.position)
+            self.ended_exchange = True
+        elif event.position > self._outlined and event.type != DOCUMENT:
+            self.ended_exchange |= begins_exchange(event.type) or event.position - self._outlined >= MAX_SAID
         if event.type == DOCUMENT and self.key is None:
             self._document = to_json({name: event.provenance.metadata.get(name) for name in ("title", "media_type")})
 

@@ -1,0 +1,133 @@
+"""Outline: a session line by line: what each exchange of the stored messages was about, made when they are stored (HIST-5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from germane.compaction.read_exchange import read_exchange
+from germane.dialects.registry import parse
+from germane.errors import InvalidInput
+from germane.types.candidate import Sensitivity
+from germane.types.message import Message, Part, Text, ToolCall, ToolResult
+
+__all__ = ["MAX_SAID", "OutlineLine", "OutlinePage", "SaidMessage", "begins_exchange", "line_of_exchange", "split_exchanges"]
+
+MAX_SAID = 100
+"""Messages of one line. A longer exchange has a line for each hundred, so that no write has to read more."""
+_CHARACTERS = 65_536
+"""Characters that are read for one line: some milliseconds. They are shared out evenly among its messages."""
+_LINE = 400
+"""Characters of a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutlineLine:
+    """What one exchange was about. `first_id` and `last_id` are germane's ids of its first and last message, `first_at` and
+    `last_at` their times; `messages` is how many it has. It is as sensitive as the most sensitive of them."""
+
+    session: str
+    text: str
+    first_id: str
+    last_id: str
+    first_at: datetime
+    last_at: datetime
+    messages: int
+    sensitivity: Sensitivity = "private"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutlinePage:
+    """One page of a session's outline, oldest line first. `cursor` continues it; None on the last page."""
+
+    lines: tuple[OutlineLine, ...]
+    cursor: str | None = None
+
+
+class SaidMessage(NamedTuple):
+    """What a line needs to know of a stored message. `raw` is the caller's dict, empty where it says no more than the text."""
+
+    position: int
+    type: str
+    role: str
+    name: str
+    text: str
+    raw: Mapping[str, Any]
+    sensitivity: int = 1
+
+
+def begins_exchange(type: str) -> bool:
+    """Whether a stored message of this type is a user's words."""
+    return type == "user_message"
+
+
+def split_exchanges(said: Iterable[SaidMessage]) -> Iterator[list[SaidMessage]]:
+    """Yields the exchanges, each from a user's words to the next user's words, in parts of at most `MAX_SAID` messages. The
+    first one may begin without a user's words, and the last one may go on."""
+    exchange: list[SaidMessage] = []
+    for one in said:
+        if exchange and (begins_exchange(one.type) or len(exchange) == MAX_SAID):
+            yield exchange
+            exchange = []
+        exchange.append(one)
+    if exchange:
+        yield exchange
+
+
+def line_of_exchange(exchange: Sequence[SaidMessage]) -> str:
+    """Returns the line of one exchange: a text without line breaks, of at most 400 characters. Raises nothing: a message that
+    can't be read goes by its text."""
+    share = _CHARACTERS // max(1, len(exchange))
+    messages = [_shortened(_message(one), share) for one in exchange]
+    try:
+        line = read_exchange(messages).line
+    except Exception:  # a fault in reading must not keep anything from being stored
+        line = messages[0].text
+    return " ".join(line.split())[:_LINE]
+
+
+def _message(said: SaidMessage) -> Message:
+    role = said.role if said.role in ("user", "assistant", "tool") else "user"
+    if said.raw:
+        try:
+            return parse(said.raw)
+        except InvalidInput:
+            pass  # as a dict that was cut when it was stored
+    return Message.of(role, said.text, name=said.name or None)  # type: ignore[arg-type]
+
+
+def _shortened(message: Message, share: int) -> Message:
+    if len(message.content) <= share:
+        return message
+    return replace(message, parts=tuple(_cut(part, share) for part in message.parts))
+
+
+def _cut(part: Part, share: int) -> Part:
+    """The part with its beginning and its end, where it is longer than its share. A call keeps the beginning of each argument,
+    so that what it names can be read."""
+    match part:
+        case Text(text):
+            return Text(_ends(text, share))
+        case ToolResult():
+            return replace(part, text=_ends(part.text, share))
+        case ToolCall() if len(part.arguments) > share:
+            try:
+                given = json.loads(part.arguments)
+            except (ValueError, RecursionError):
+                return replace(part, arguments="{}")
+            if not isinstance(given, dict):
+                return replace(part, arguments="{}")
+            short = {name: value[:_LINE] if isinstance(value, str) else value for name, value in list(given.items())[:20]}
+            written = json.dumps({name: value for name, value in short.items() if isinstance(value, str | int | float)})
+            return replace(part, arguments=written)
+    return part
+
+
+def _ends(text: str, share: int) -> str:
+    if len(text) <= share:
+        return text
+    tail = share // 4
+    return f"{text[: share - tail]}\n{text[-tail:]}"

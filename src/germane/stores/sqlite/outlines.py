@@ -1,0 +1,134 @@
+"""Outline rows: makes the lines of a session's outline with its messages, and makes them anew with what is forgotten.
+
+Lines stand for exchanges that have ended; `sessions.outlined` is the position at which the exchange begins that goes on. So a
+message is read for a line once, in the transaction that stores the first message after its exchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import apsw
+
+from germane.compaction.outline import MAX_SAID, SaidMessage, begins_exchange, line_of_exchange, split_exchanges
+from germane.stores.sqlite.encoding import from_json, shown, stored
+from germane.stores.sqlite.rows import Row, first, only, rows
+
+__all__ = ["complete_outline", "mend_outlines", "outline_left", "said_from", "write_outline"]
+
+_AT_WRITE, _AT_ONCE = 2 * MAX_SAID, 5 * MAX_SAID
+"""Messages that are read at most with a write, and with a change of its own; more than `MAX_SAID`, so that each gets ahead."""
+_SAID = (
+    "SELECT position, type, role, name, text, raw, sensitivity FROM events WHERE session = ? AND position BETWEEN ? AND ?"
+    " ORDER BY position LIMIT ?"
+)
+_INSERT = "INSERT INTO history_outlines VALUES (?, ?, ?, ?, ?, ?)"
+_BEFORE = "SELECT first, last FROM history_outlines WHERE session = ? AND first <= ? ORDER BY first DESC LIMIT 1"
+_LATER = "INSERT OR IGNORE INTO unoutlined VALUES (?)"
+_END = 1 << 62
+"""Larger than every position."""
+
+
+def write_outline(connection: apsw.Connection, session: int, lowest: int | None) -> None:
+    """Makes the lines of the exchanges that have ended with what was just written. `lowest` is the position of a message that
+    was written before messages that have their lines, which are made anew then."""
+    if lowest is not None:
+        known = first(connection, _BEFORE, (session, lowest))
+        start = 0 if known is None else known[0]
+        connection.execute("DELETE FROM history_outlines WHERE session = ? AND first >= ?", (session, start))
+        connection.execute("UPDATE sessions SET outlined = ? WHERE key = ?", (start, session))
+    if _extend(connection, session, _AT_WRITE):
+        connection.execute(_LATER, (session,))
+
+
+def complete_outline(connection: apsw.Connection, session: int) -> bool:
+    """Makes lines that the session lacks. Returns whether more are left."""
+    left = _extend(connection, session, _AT_ONCE)
+    if not left:
+        connection.execute("DELETE FROM unoutlined WHERE session = ?", (session,))
+    return left
+
+
+def outline_left(connection: apsw.Connection, session: int) -> bool:
+    return first(connection, "SELECT 1 FROM unoutlined WHERE session = ?", (session,)) is not None
+
+
+def said_from(
+    connection: apsw.Connection, session: int, start: int, last: int = _END, limit: int = _AT_WRITE
+) -> list[SaidMessage]:
+    """Returns the session's messages from one position to another, the first `limit` of them."""
+    found = rows(connection, _SAID, (session, start, last, limit))
+    return [
+        SaidMessage(position, shown(type), role, shown(name), shown(text), from_json(raw), sensitivity)
+        for position, type, role, name, text, raw, sensitivity in found
+    ]
+
+
+def mend_outlines(connection: apsw.Connection, forgotten: Mapping[int, Iterable[int]]) -> None:
+    """Makes the lines anew in which messages stood that are gone now, by session and position. What is left of an exchange
+    whose beginning is gone belongs to the exchange before it."""
+    for session, positions in forgotten.items():
+        gone = frozenset(positions)
+        row = first(connection, "SELECT outlined FROM sessions WHERE key = ?", (session,))
+        if row is None:
+            continue  # its lines went with it
+        lines = set[Row]()
+        for position in gone:
+            line = first(connection, _BEFORE, (session, position))
+            if line is not None and position <= line[1]:
+                lines.add(line)
+        for start, last in sorted(lines):
+            _mend(connection, session, start, last, start in gone)
+        if row[0] in gone:
+            _reopen(connection, session, row[0])
+
+
+def _mend(connection: apsw.Connection, session: int, start: int, last: int, headless: bool) -> None:
+    connection.execute("DELETE FROM history_outlines WHERE session = ? AND first = ?", (session, start))
+    said = said_from(connection, session, start, last)
+    if said and headless and not begins_exchange(said[0].type):
+        before = first(connection, _BEFORE, (session, start))
+        if before is not None:
+            connection.execute("DELETE FROM history_outlines WHERE session = ? AND first = ?", (session, before[0]))
+            said = said_from(connection, session, before[0], last)
+    _put(connection, session, list(split_exchanges(said)))
+
+
+def _reopen(connection: apsw.Connection, session: int, start: int) -> None:
+    """Lets the last exchange go on, where the beginning of the one after it is gone."""
+    said = said_from(connection, session, start, limit=1)
+    before = first(connection, _BEFORE, (session, start))
+    if said and begins_exchange(said[0].type):
+        outlined = said[0].position
+    elif before is None:
+        outlined = 0
+    else:
+        outlined = before[0]
+        connection.execute("DELETE FROM history_outlines WHERE session = ? AND first = ?", (session, outlined))
+    connection.execute("UPDATE sessions SET outlined = ? WHERE key = ?", (outlined, session))
+
+
+def _extend(connection: apsw.Connection, session: int, limit: int) -> bool:
+    """Makes the lines of the exchanges that end within `limit` messages. Returns whether there are more messages."""
+    (start,) = only(connection, "SELECT outlined FROM sessions WHERE key = ?", (session,))
+    said = said_from(connection, session, start, limit=limit)
+    *ended, last = list(split_exchanges(said)) or [[]]
+    if ended:
+        _put(connection, session, ended)
+        connection.execute("UPDATE sessions SET outlined = ? WHERE key = ?", (last[0].position, session))
+    return len(said) == limit
+
+
+def _put(connection: apsw.Connection, session: int, exchanges: Sequence[Sequence[SaidMessage]]) -> None:
+    lines = [
+        (
+            session,
+            said[0].position,
+            said[-1].position,
+            len(said),
+            stored(line_of_exchange(said)),
+            max(one.sensitivity for one in said),
+        )
+        for said in exchanges
+    ]
+    connection.executemany(_INSERT, lines)
