@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from germane.events.event import Event
 from germane.events.outcome import failed, succeeded
 from germane.events.wording import action_of, content_of
 
-__all__ = ["command_of", "error_of", "is_failure", "is_success", "lines_of", "text_of"]
+__all__ = ["command_of", "error_in", "error_of", "is_failure", "is_success", "lines_of", "text_of"]
 
 _HEAD, _TAIL = 24_576, 8_192
 """Characters of a text that are read: its beginning and its end, where errors stand."""
@@ -78,7 +78,13 @@ def error_of(event: Event) -> str:
         kind = content.get("type") or content.get("name") if isinstance(content, Mapping) else None
         named = isinstance(kind, str) and kind.strip() and kind not in first and len(kind) <= 80
         return _name(f"{kind}: {first.strip()}" if named and first.strip() else first)
-    for line in reversed(lines[1:]):
+    return error_in(lines[1:])
+
+
+def error_in(lines: Sequence[str]) -> str:
+    """Returns the name of the last line that reads as an error, at most 160 characters of it; '' where none does. Addresses and
+    long numbers become `…`."""
+    for line in reversed(lines):
         if any(mark in line for mark in _MARKS) and (match := _ERROR.search(line)):
             return _name(next(group for group in match.groups() if group))
     return ""

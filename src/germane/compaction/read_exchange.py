@@ -1,15 +1,174 @@
-"""Read exchange: what the messages of one exchange leave behind."""
+"""Read exchange: what an exchange leaves behind when its messages are taken away: found by rules, without a language model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
 
-from germane.compaction.notes import ExchangeNotes
-from germane.types.message import Message
+from germane.compaction.constraints import constraints_of
+from germane.compaction.ledger import Ledger
+from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
+from germane.compaction.outline_line import line_of, one_line
+from germane.compaction.phrase_rules import demand_rules
+from germane.compaction.references import ids_in, json_ids, paths_in, urls_in
+from germane.compaction.results import error_of_result, reported_error
+from germane.compaction.statements import statements_in
+from germane.compaction.tool_actions import boxes_in, command_in, file_changes, listed_tasks, tool_arguments
+from germane.compaction.user_words import MAX_READ, OwnSentence, own_sentences
+from germane.types.message import Message, Text, ToolCall, ToolResult
 
 __all__ = ["read_exchange"]
 
+_MAX_ANSWER = 8_000
+"""Characters of an assistant's text that are read for what it states."""
+_MAX_RESULT = 4_000
+"""Characters of a tool's result that are read for ids."""
+_EACH = 8
+"""Ids and addresses that are taken from one text."""
+_MAX_COMMAND = 120
+_MAX_MARKS = 32
+"""Commands that succeeded, the newest, which an exchange notes."""
+
 
 def read_exchange(messages: Sequence[Message]) -> ExchangeNotes:
-    """Placeholder until branch notes is merged."""
-    return ExchangeNotes(line=" | ".join(f"{message.role}: {message.content[:80]}" for message in messages[:3]))
+    """Returns the notes of one exchange, or of a part of one. Deterministic; linear; reads a bounded part of each message. What
+    a tool returned and what the assistant said is never a constraint."""
+    reader = _Reader()
+    for message in messages:
+        reader.read(message)
+    return reader.notes()
+
+
+class _Reader:
+    __slots__ = ("_asked", "_calls", "_changed", "_constraints", "_ended", "_ledger", "_marks", "_newest", "_tools")
+
+    def __init__(self) -> None:
+        self._ledger = Ledger()
+        self._constraints: dict[str, Constraint] = {}
+        self._asked = list[str]()
+        self._ended = ""
+        self._tools = list[str]()
+        self._calls: dict[str, tuple[ToolCall, list[Artifact], str]] = {}
+        """Calls that wait for their results, by id: what each did if it succeeds, and its command."""
+        self._marks: dict[str, Artifact] = {}
+        """What succeeded or is said to be fixed, by its command or type: it may resolve errors of exchanges before."""
+        self._newest = ""
+        """The name of the newest error."""
+        self._changed = ""
+        """The file that was changed last, and how."""
+
+    def read(self, message: Message) -> None:
+        for part in message.parts:
+            match part:
+                case Text(text) if text.strip() and message.role == "user":
+                    self._user(text)
+                case Text(text) if text.strip() and message.role == "assistant":
+                    self._assistant(text)
+                case ToolCall():
+                    self._call(part)
+                case ToolResult():
+                    self._result(part)
+
+    def notes(self) -> ExchangeNotes:
+        for _, changes, _ in self._calls.values():
+            self._note(changes)
+        found = self._ledger.artifacts
+        changed = [one.name for one in found if one.kind == "file" and one.change not in ("", "read")]
+        line = line_of(self._asked, self._tools, changed, self._ended)
+        return ExchangeNotes(
+            line=line,
+            constraints=tuple(self._constraints.values()),
+            artifacts=(*found, *tuple(self._marks.values())[-_MAX_MARKS:]),
+        )
+
+    def _user(self, text: str) -> None:
+        said = own_sentences(text, demand_rules())
+        for constraint in constraints_of(said):
+            self._constraints.pop(constraint.text, None)
+            self._constraints[constraint.text] = constraint
+        self._asked += [sentence for sentence, _ in said] if said else [one_line(text, 200)]
+        if error := reported_error(text):
+            self._fail(error, "")
+        self._mention(text[:MAX_READ])
+        self._state(said)
+
+    def _assistant(self, text: str) -> None:
+        self._ended = text
+        text = text if len(text) <= _MAX_ANSWER else f"{text[: _MAX_ANSWER // 2]}\n{text[-_MAX_ANSWER // 2 :]}"
+        self._mention(text)
+        self._state(own_sentences(text, demand_rules()))
+        self._note(boxes_in(text))
+
+    def _state(self, said: Sequence[OwnSentence]) -> None:
+        for artifact in statements_in(said):
+            if artifact.kind == "error":
+                self._fixed(artifact)
+            else:
+                self._note((artifact,))
+
+    def _mention(self, text: str) -> None:
+        self._note(Artifact(kind="file", name=found.path) for found in islice(paths_in(text), _EACH))
+        self._references(text)
+
+    def _references(self, text: str) -> None:
+        self._note(Artifact(kind="url", name=url) for url in islice(urls_in(text), _EACH))
+        self._note(Artifact(kind="id", name=name) for name in islice(ids_in(text), _EACH))
+
+    def _call(self, call: ToolCall) -> None:
+        self._tools.append(call.name or "tool")
+        arguments = tool_arguments(call)
+        changes = [Artifact(kind="file", name=path, change=change) for path, change in file_changes(call, arguments)]
+        self._calls[call.id] = (call, [*changes, *listed_tasks(call, arguments)], command_in(call, arguments))
+        if not changes:
+            self._named(call.arguments)
+
+    def _result(self, result: ToolResult) -> None:
+        _, changes, command = self._calls.pop(result.call_id, (None, (), ""))
+        error = error_of_result(result, ran=bool(command))
+        if error:
+            self._fail(error, command)
+            return
+        written = result.text[:200].casefold()
+        overwritten = "updated" in written or "overw" in written
+        self._note(replace(one, change="edited") if overwritten and one.change == "created" else one for one in changes)
+        if command:
+            self._succeed(command)
+        self._named(result.text)
+
+    def _named(self, text: str) -> None:
+        """Takes the ids and addresses of a call's arguments or of its result."""
+        text = text[:_MAX_RESULT]
+        if '"' in text:
+            self._note(Artifact(kind="id", name=name) for name in islice(json_ids(text), _EACH))
+        self._note(Artifact(kind="url", name=url) for url in islice(urls_in(text), 3))
+
+    def _fail(self, error: str, command: str) -> None:
+        self._newest = f"{error} (`{one_line(command, _MAX_COMMAND)}`)" if command else error
+        self._ledger.note(Artifact(kind="error", name=self._newest))
+
+    def _succeed(self, command: str) -> None:
+        """Notes that a command succeeded: what failed before in the same way, here or in an exchange before, is resolved."""
+        line = one_line(command, _MAX_COMMAND)
+        how = f"resolved by {self._changed}; `{line}` succeeds" if self._changed else f"resolved: `{line}` succeeds"
+        mark = Artifact(kind="error", name=f"`{line}`", change=how)
+        self._ledger.note(mark)
+        if "\n" not in command and line == command:
+            self._marks.pop(mark.name, None)
+            self._marks[mark.name] = mark
+
+    def _fixed(self, artifact: Artifact) -> None:
+        """Notes what a sentence says to have fixed: the errors of the type that it names, else the newest one."""
+        if artifact.name:
+            self._ledger.note(artifact)
+            self._marks[artifact.name] = artifact
+        elif self._newest:
+            self._ledger.note(replace(artifact, name=self._newest))
+            self._newest = ""
+
+    def _note(self, artifacts: Iterable[Artifact]) -> None:
+        for artifact in artifacts:
+            if artifact.name:
+                self._ledger.note(artifact)
+                if artifact.kind == "file" and artifact.change not in ("", "read"):
+                    self._changed = f"{artifact.name} ({artifact.change})"

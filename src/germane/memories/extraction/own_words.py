@@ -10,7 +10,7 @@ import re
 
 from germane.memories.extraction.language import ReadingRules
 
-__all__ = ["own_words"]
+__all__ = ["own_words", "quotes_hidden", "without_elements", "without_fences"]
 
 _MAX_OWN = 1_500
 """Characters: what stands after so many is taken for a paste."""
@@ -27,39 +27,40 @@ _TAG = re.compile(r"<([A-Za-z][\w-]{0,40})[^<>\n]{0,400}>")
 
 def own_words(text: str, rules: ReadingRules) -> str:
     """Returns `text`, of the same length, with what isn't the writer's own hidden. Linear."""
-    text = _without_fences(text.replace("\0", " "))
+    text = without_fences(text.replace("\0", " "))
     if "<" in text:
-        text = _without_elements(text)
+        text = without_elements(text)
     lines = text.split("\n")
     kept, size = list[str](), 0
     for number, line in enumerate(lines):
         if size > _MAX_OWN or rules.pasted.match(line):
-            return _quotes_hidden(_filled(kept, lines[number:]))
+            return quotes_hidden(_filled(kept, lines[number:]))
         if _FOREIGN_LINE.match(line):
             kept.append("\n" * len(line))
             continue
         handed = rules.handed.search(line) if ":" in line else None
         if handed is not None:
             kept.append(line[: handed.start()] + "\n" * (len(line) - handed.start()))
-            return _quotes_hidden(_filled(kept, lines[number + 1 :]))
+            return quotes_hidden(_filled(kept, lines[number + 1 :]))
         kept.append(line)
         size += len(line)
         if line.rstrip().endswith(":"):
-            return _quotes_hidden(_filled(kept, lines[number + 1 :]))
-    return _quotes_hidden("\n".join(kept))
+            return quotes_hidden(_filled(kept, lines[number + 1 :]))
+    return quotes_hidden("\n".join(kept))
 
 
 def _filled(kept: list[str], hidden: list[str]) -> str:
     return "\n".join((*kept, *("\n" * len(line) for line in hidden)))
 
 
-def _quotes_hidden(text: str) -> str:
+def quotes_hidden(text: str) -> str:
+    """Returns `text` with NULs in place of quotations, and of one that isn't closed up to the end of its line. Linear."""
     text = _QUOTED.sub(lambda found: "\0" * len(found[0]), text)
     return _OPEN_QUOTE.sub(lambda found: "\0" * len(found[0]), text)
 
 
-def _without_fences(text: str) -> str:
-    """Hides fenced blocks; one that isn't closed reaches to the end."""
+def without_fences(text: str) -> str:
+    """Returns `text` with fenced blocks hidden; one that isn't closed reaches to the end. Linear."""
     for fence in _FENCES:
         pieces = text.split(fence)
         if len(pieces) == 1:
@@ -69,8 +70,8 @@ def _without_fences(text: str) -> str:
     return text
 
 
-def _without_elements(text: str) -> str:
-    """Hides everything from the first element's opening tag to the last closing tag of that name."""
+def without_elements(text: str) -> str:
+    """Returns `text` with all from the first element's opening tag to the last closing tag of that name hidden. Linear."""
     opening = _TAG.search(text)
     if opening is None:
         return text

@@ -1,0 +1,104 @@
+"""Outline line: one exchange in one line: what was asked, what was done, and how it ended."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+
+from germane.text.sentences import sentences
+
+__all__ = ["MAX_LINE", "line_of", "one_line", "telling"]
+
+MAX_LINE = 240
+"""Characters of a line."""
+_MAX_TOOLS = 4
+_MAX_READ = 4_000
+_MARK = "…"
+_ARROW = " → "
+_SHARES = (0.42, 0.2, 0.38)
+"""Of the line's characters, for what was asked, done, and said in the end."""
+_TELLING = re.compile(r"\d[\d.,:/-]*+|[\w-]++[./_][\w./-]++|(?<=[\w,] )[A-ZÀ-ÞА-Я][\w-]++")
+"""Numbers, dates, paths, identifiers, and names inside a sentence."""
+_ASKS = re.compile(
+    r"\b(?:please|can you|could you|fix|add|write|find|make|implement|why|how|what|bitte|kannst|peux|pouvez|puedes|puoi"
+    r"|você pode|пожалуйста|можешь|need|want|help|should)\b",
+    re.IGNORECASE,
+)
+_ENDED = re.compile(
+    r"\b(?:done|fixed|added|passes|passed|now|works|created|updated|finished|completed|failed|result|total|found|fertig|behoben|"
+    r"terminé|listo|fatto|pronto|готово|decided)\b",
+    re.IGNORECASE,
+)
+_SMALL = re.compile(
+    r"(?:ok(?:ay)?|sure|thanks|thank you|hi|hello|hey|great|danke|merci|gracias|grazie|obrigad\w|спасибо|let me)\b",
+    re.IGNORECASE,
+)
+_SPACE_REACH = 24
+
+
+def line_of(asked: Sequence[str], tools: Sequence[str], files: Sequence[str], ended: str) -> str:
+    """Returns the line: at most 240 characters, on one line; '' where there is nothing. `asked` are the user's own sentences,
+    `tools` the names of the tools called, `files` what was changed, `ended` the assistant's last text."""
+    did = _did(tools, files)
+    wish, end = _best(asked, _ASKS, first=True), _best(_said(ended), _ENDED, first=False)
+    room = MAX_LINE - sum(len(_ARROW) for part in (did, end) if part)
+    widths = [min(len(part), int(room * share)) for part, share in zip((wish, did, end), _SHARES, strict=True)]
+    spare = room - sum(widths)
+    for index, part in enumerate((wish, did, end)):
+        more = min(spare, len(part) - widths[index])
+        widths[index] += more
+        spare -= more
+    parts = (_cut(part, width) for part, width in zip((wish, did, end), widths, strict=True))
+    return _ARROW.join(part for part in parts if part)
+
+
+def one_line(text: str, limit: int) -> str:
+    """Returns the text's beginning on one line, at most `limit` characters. Reads four times as many."""
+    plain = " ".join(text[: 4 * limit].split())
+    return _cut(plain, limit)
+
+
+def telling(text: str) -> int:
+    """Returns how many numbers, paths, identifiers and names a text has, at most 12."""
+    return sum(1 for _ in islice(_TELLING.finditer(text), 12))
+
+
+def _said(text: str) -> list[str]:
+    """The sentences of the end of a text, of a long one with those of its beginning."""
+    if len(text) > _MAX_READ:
+        text = f"{text[: _MAX_READ // 4]}\n{text[-(_MAX_READ - _MAX_READ // 4) :]}"
+    return [" ".join(text[start:end].split()) for start, end in sentences(text)]
+
+
+def _did(tools: Sequence[str], files: Sequence[str]) -> str:
+    counted = Counter(tools).most_common()
+    shown = [f"{_cut(name, 40)} ×{times}" if times > 1 else _cut(name, 40) for name, times in counted[:_MAX_TOOLS]]
+    if len(counted) > _MAX_TOOLS:
+        shown.append(f"{len(counted) - _MAX_TOOLS} more tools")
+    done = ", ".join(shown)
+    changed = ", ".join(files[:3]) + (f" and {len(files) - 3} more files" if len(files) > 3 else "")
+    return f"{done} ({changed})" if done and changed else done or changed
+
+
+def _best(said: Sequence[str], signs: re.Pattern[str], *, first: bool) -> str:
+    """The sentence that says most; of equal ones the first or the last."""
+    best, score = "", -1.0
+    for place, sentence in enumerate(said):
+        words = min(len(sentence), 120) / 40
+        now = words + 1.5 * telling(sentence) + 2 * bool(signs.search(sentence)) - 3 * bool(_SMALL.match(sentence))
+        now += (1.0 if place == 0 else 0.0) if first else place / max(1, len(said))
+        if now > score:
+            best, score = sentence, now
+    return best
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    if limit < 2:
+        return ""
+    end = limit - len(_MARK)
+    space = text.rfind(" ", max(1, end - _SPACE_REACH), end + 1)
+    return f"{text[: space if space > 0 else end].rstrip(' ,;:–—-')}{_MARK}"

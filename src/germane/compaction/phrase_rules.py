@@ -1,0 +1,134 @@
+"""Phrase rules: finds phrases by rules that are data: words to look for, and what must stand before and behind them.
+
+Each rule is looked at only where one of its words stands, and reads a bounded part of the sentence on either side, so that the
+time is linear in the text, however many languages have rules.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+__all__ = ["LANGUAGES", "FoundPhrase", "PhraseRule", "PhraseRules", "demand_rules", "statement_rules"]
+
+LANGUAGES = ("english", "german", "french", "spanish", "italian", "portuguese", "russian")
+"""Languages whose demands are recognised."""
+_WORD = re.compile(r"[^\W\d_]++(?:['’-][^\W\d_]++)*+")
+_JOINTS = re.compile(r"['’-]")
+_REACH = 120
+"""Characters before and behind a rule's word that are looked at."""
+_MAX_WORDS = 40
+"""Words of one sentence that are looked up in rules."""
+_DEPTH = 4
+
+
+class PhraseRule(NamedTuple):
+    """`before` is searched so that it ends where the word begins, `after` is matched where the word ends."""
+
+    name: str
+    before: re.Pattern[str] | None
+    not_before: re.Pattern[str] | None
+    after: re.Pattern[str]
+    asks: bool
+    """Whether it holds in a question too."""
+
+
+class FoundPhrase(NamedTuple):
+    """A rule's word in a sentence, from `start` to `end`."""
+
+    name: str
+    start: int
+    end: int
+
+
+class PhraseRules(NamedTuple):
+    by_word: Mapping[str, tuple[PhraseRule, ...]]
+    told: re.Pattern[str] | None
+    """What stands before somebody else's words."""
+    handed: re.Pattern[str] | None
+    """What hands a text over, up to its colon."""
+
+    def find(self, sentence: str) -> Iterator[FoundPhrase]:
+        """Yields the phrases of one sentence, in their order, each word once. Linear in the sentence."""
+        asked = sentence.rstrip().endswith("?")
+        looked = 0
+        for word in _WORD.finditer(sentence):
+            whole = word[0].lower()
+            for rule in self.by_word.get(whole, ()) or self.by_word.get(_JOINTS.split(whole, maxsplit=1)[0], ()):
+                if asked and not rule.asks:
+                    continue
+                end = word.start() + min(len(whole), len(word[0])) if whole in self.by_word else _first(word)
+                if self._fits(rule, sentence, word.start(), end):
+                    yield FoundPhrase(rule.name, word.start(), end)
+                    break
+            else:
+                continue
+            looked += 1
+            if looked >= _MAX_WORDS:
+                return
+
+    def _fits(self, rule: PhraseRule, sentence: str, start: int, end: int) -> bool:
+        low = max(0, start - _REACH)
+        if rule.after.match(sentence, end, end + _REACH) is None:
+            return False
+        if rule.before is not None and rule.before.search(sentence, low, start) is None:
+            return False
+        if rule.not_before is not None and rule.not_before.search(sentence, low, start) is not None:
+            return False
+        return self.told is None or self.told.search(sentence, low, start) is None
+
+
+def _first(word: re.Match[str]) -> int:
+    """Where the first part of a word of several ends."""
+    joint = _JOINTS.search(word[0])
+    return word.start() + (joint.start() if joint else len(word[0]))
+
+
+@cache
+def demand_rules() -> PhraseRules:
+    """Returns the rules for what demands, forbids or limits, of all languages."""
+    return _rules([f"{name}.toml" for name in LANGUAGES])
+
+
+@cache
+def statement_rules() -> PhraseRules:
+    """Returns the rules for decisions, open and done tasks, fixes, and changes of files that a text reports."""
+    return _rules(["statements.toml"])
+
+
+def _rules(names: Sequence[str]) -> PhraseRules:
+    folder = files("germane.compaction").joinpath("languages")
+    tables = [tomllib.loads(folder.joinpath(name).read_text("utf-8")) for name in names]
+    by_word: dict[str, tuple[PhraseRule, ...]] = {}
+    for table in tables:
+        parts = {f"{{{part}}}": text for part, text in table.get("parts", {}).items()}
+        for given in table["rule"]:
+            rule = _rule(given, parts)
+            for word in given["words"].split():
+                by_word[word] = (*by_word.get(word, ()), rule)
+    told, handed = (_either([table["reading"][part] for table in tables if "reading" in table]) for part in ("told", "handed"))
+    return PhraseRules(MappingProxyType(by_word), told, handed)
+
+
+def _rule(given: Mapping[str, Any], parts: Mapping[str, str]) -> PhraseRule:
+    before, not_before = (
+        _compiled(f"(?:{given[part]})\\Z", parts) if given.get(part) else None for part in ("before", "not_before")
+    )
+    return PhraseRule(given["name"], before, not_before, _compiled(given["after"], parts), given.get("asks", False))
+
+
+def _either(patterns: Sequence[str]) -> re.Pattern[str] | None:
+    return re.compile("|".join(chain(patterns)), re.IGNORECASE) if patterns else None
+
+
+def _compiled(pattern: str, parts: Mapping[str, str]) -> re.Pattern[str]:
+    for _ in range(_DEPTH):
+        for part, text in parts.items():
+            pattern = pattern.replace(part, text)
+    return re.compile(pattern, re.IGNORECASE)
