@@ -185,9 +185,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked = [needed_of(conversation) for conversation in conversations]
     sizes = [truncated(wire, 10**12)[1] for wire in wires]
     print(describe())
-    print(
-        "| tokens left | strategy | evidence | its words | answers | answer's words | tokens used |\n|---|---|---|---|---|---|---|"
-    )
+    print("| tokens left | strategy | evidence | its words | answers | answer's words | tokens used |")
+    print("|---|---|---|---|---|---|---|")
     for share in options.shares:
         for name, way in _ways(options.only, options.unmasked).items():
             kept, used = list[Kept](), list[float]()

@@ -16,7 +16,7 @@ from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.wording import call_as_text, result_as_text
 from germane.types.message import Message, Part, Text, ToolCall, ToolResult
 
-__all__ = ["close_orphans", "join_calls", "pair_calls"]
+__all__ = ["close_orphans", "end_of_results", "join_calls", "match_results", "pair_calls"]
 
 _ANY = ("any", "")
 
@@ -44,9 +44,9 @@ def pair_calls(
             out.append(close_orphans(turn))
             index += 1
             continue
-        end = _end_of_results(turns, index + 1)
+        end = end_of_results(turns, index + 1)
         window = turns[index + 1 : end]
-        answered = _match(turn.message.tool_calls, window)
+        answered = match_results(turn.message.tool_calls, window)
         kept, own = set(answered.values()), set[str]()
         alone = lenient and all(each.native is not None for each in (turn, *window))
         ids: dict[int, str] = {}
@@ -91,7 +91,7 @@ def _has_tools(message: Message) -> bool:
     return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
 
 
-def _end_of_results(turns: Sequence[OutgoingMessage], index: int) -> int:
+def end_of_results(turns: Sequence[OutgoingMessage], index: int) -> int:
     """Returns the index after the results of a call: they end after the first message in which the user speaks too, or before a
     message without results."""
     while index < len(turns) and turns[index].message.role in ("tool", "user") and turns[index].message.tool_results:
@@ -103,7 +103,7 @@ def _end_of_results(turns: Sequence[OutgoingMessage], index: int) -> int:
     return index
 
 
-def _match(calls: Sequence[ToolCall], window: Sequence[OutgoingMessage]) -> dict[tuple[int, int], int]:
+def match_results(calls: Sequence[ToolCall], window: Sequence[OutgoingMessage]) -> dict[tuple[int, int], int]:
     """Returns for each result, by (turn, part), the index of the call it answers: matched by id, else by name, else (for a
     result with neither) in order."""
     waiting: dict[tuple[str, str], deque[int]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from germane.dialects.anthropic import Anthropic
-from germane.dialects.dialect import Dialect
+from germane.dialects.dialect import Dialect, OutgoingMessage
 from germane.dialects.envelope import mapping, type_name
 from germane.dialects.gemini import Gemini
 from germane.dialects.openai_chat import OpenAIChat
@@ -15,7 +15,7 @@ from germane.dialects.plain import plain, plain_message
 from germane.errors import InvalidInput, UnknownName
 from germane.types.message import Message
 
-__all__ = ["DIALECTS", "dialect", "dialect_of", "parse", "parse_all"]
+__all__ = ["DIALECTS", "dialect", "dialect_of", "outgoing", "parse", "parse_all"]
 
 DIALECTS: tuple[Dialect, ...] = (OpenAIChat(), Anthropic(), Gemini(), OpenAIResponses())
 
@@ -34,6 +34,14 @@ def dialect_of(raw: Mapping[str, Any], prefer: str) -> Dialect:
     if preferred.speaks(raw):
         return preferred
     return next((each for each in DIALECTS if each is not preferred and each.speaks(raw)), preferred)
+
+
+def outgoing(message: Message, raw: Mapping[str, Any] | Message, provider: str) -> OutgoingMessage:
+    """Returns the message as one to send, with its own dict if that is in the shape of `provider`."""
+    fields = None if isinstance(raw, Message) else mapping(raw)
+    if fields is None or (shape := dialect_of(fields, provider)).name != provider:
+        return OutgoingMessage(message=message)
+    return OutgoingMessage(message=message, native=shape.native(fields))
 
 
 def parse(raw: Mapping[str, Any] | Message, prefer: str = "openai") -> Message:

@@ -18,7 +18,7 @@ from germane.dialects.responses_items import KIND, OUTPUTS, call_id
 from germane.dialects.wording import result_as_text
 from germane.types.message import Message, Opaque, Part, Text, ToolCall, ToolResult
 
-__all__ = ["MAX_ID", "continues", "item_type", "pair_items", "windows"]
+__all__ = ["MAX_ID", "continues", "item_type", "orphaned_items", "pair_items", "windows"]
 
 MAX_ID = 64
 """Characters of a `call_id`."""
@@ -55,6 +55,23 @@ def pair_items(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
         else:
             groups.append([item])
     return list(_followed([_joined(group) for group in groups]))
+
+
+def orphaned_items(turns: Sequence[OutgoingMessage]) -> Iterator[int]:
+    """Yields the indexes of the turns in which `pair_items` writes a call or an output as text."""
+    split = [(index, item) for index, turn in enumerate(turns) for item in _exploded(turn)]
+    items = [item for _, item in split]
+    kept = {index for pair in _match(items) for index in pair}
+    unseen = continues([item_type(item) or item.message.role for item in items])
+    for place, (index, item) in enumerate(split):
+        lost = place not in kept and bool(item.message.tool_calls or item.message.tool_results)
+        if lost and not (unseen and item.native is not None and item.message.tool_results):
+            yield index
+    written = {index for index, _ in split}
+    for index, turn in enumerate(turns):
+        wrong = turn.native is None and turn.message.role != "assistant" and bool(turn.message.tool_calls)
+        if wrong or (index in written and turn.message.role in ("assistant", "system") and turn.message.tool_results):
+            yield index
 
 
 def continues(kinds: Sequence[str]) -> bool:

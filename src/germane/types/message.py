@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-__all__ = ["Image", "Message", "Opaque", "Part", "Role", "Text", "ToolCall", "ToolResult", "Wire"]
+__all__ = ["Image", "Message", "Opaque", "Part", "Role", "Text", "ToolCall", "ToolResult", "Wire", "is_human", "system_text"]
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -113,6 +113,11 @@ class Wire:
 
     messages: list[dict[str, Any]]
     system: str | list[dict[str, Any]] | None = None
+
+
+def is_human(message: Message) -> bool:
+    """Returns whether this is a user's message with more than tool results."""
+    return message.role == "user" and any(not isinstance(part, ToolResult) for part in message.parts)
 
 
 def system_text(system: object) -> str:

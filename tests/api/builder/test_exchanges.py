@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from germane.api.builder.exchanges import batches, keep_newest
 from germane.dialects.registry import DIALECTS
-from germane.pipeline.inject.placement import is_human
-from germane.types.message import Message, ToolCall, ToolResult
+from germane.types.message import Message, ToolCall, ToolResult, is_human
 from support.wild_conversations import conversations
 
 

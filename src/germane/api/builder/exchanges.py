@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from germane.pipeline.inject.placement import is_human
-from germane.types.message import Message
+from germane.types.message import Message, is_human
 
 __all__ = ["KeptHistory", "batches", "keep_newest"]
 

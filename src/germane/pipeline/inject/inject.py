@@ -18,9 +18,8 @@ from functools import partial
 from typing import Any
 
 from germane.dialects.dialect import OutgoingMessage
-from germane.dialects.envelope import mapping
 from germane.dialects.plain import sent
-from germane.dialects.registry import dialect, dialect_of
+from germane.dialects.registry import dialect, outgoing
 from germane.dialects.system_prompt import apart
 from germane.pipeline.inject.placement import NOTHING_EARLIER, place
 from germane.types.message import Message, Wire
@@ -86,19 +85,11 @@ def _convert(request: Request, stable: str, late: str, placement: Placement, ear
     if not earlier and (placement == "first" or not late) and (unchanged := sent(request.raw, provider)) is not None:
         own = target.compose(place([], stable, late, placement)[1])
         return replace(own, messages=own.messages + unchanged)
-    turns = [_turn(message, raw, provider) for message, raw in zip(request.messages, request.raw, strict=True)]
+    turns = [outgoing(message, raw, provider) for message, raw in zip(request.messages, request.raw, strict=True)]
     if request.mid_system:
         turns = _in_place(turns)
     mid_system = request.mid_system and provider == request.provider
     return target.compose(place(turns, stable, late, placement, earlier, mid_system=mid_system)[1], request.tools)
-
-
-def _turn(message: Message, raw: Mapping[str, Any] | Message, provider: str) -> OutgoingMessage:
-    """The message as a turn, with its own dict if that is in the shape of `provider`."""
-    fields = None if isinstance(raw, Message) else mapping(raw)
-    if fields is None or (shape := dialect_of(fields, provider)).name != provider:
-        return OutgoingMessage(message=message)
-    return OutgoingMessage(message=message, native=shape.native(fields))
 
 
 def _in_place(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:

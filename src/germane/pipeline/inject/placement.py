@@ -14,10 +14,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from germane.dialects.dialect import OutgoingMessage
-from germane.types.message import Message, ToolResult
+from germane.types.message import Message, is_human
 from germane.types.strategy import Placement
 
-__all__ = ["NOTHING_EARLIER", "is_human", "last_human", "place"]
+__all__ = ["NOTHING_EARLIER", "last_human", "place"]
 
 NOTHING_EARLIER: Mapping[int, str] = MappingProxyType({})
 
@@ -67,8 +67,3 @@ def last_human(messages: Sequence[Message]) -> int | None:
         if is_human(messages[index]):
             return index
     return None
-
-
-def is_human(message: Message) -> bool:
-    """Whether this is a user's message with more than tool results."""
-    return message.role == "user" and any(not isinstance(part, ToolResult) for part in message.parts)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from germane.injections.operations import MAX_RECORDS
-from germane.pipeline.inject.placement import is_human
-from germane.types.message import Message
+from germane.types.message import Message, is_human
 
 __all__ = ["HumanTurn", "human_turns"]
 

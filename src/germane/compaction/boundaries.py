@@ -1,0 +1,306 @@
+"""Boundaries: how far a conversation is masked and taken out, as a fold over it from its beginning.
+
+Each message is added once. When what stands in the prompt exceeds the high-water mark, which is the budget, the boundaries move
+in one step until it is at the low-water mark; else nothing changes. What is left of a conversation so depends on nothing but
+its messages, in their order: with one more message the prompt has the same beginning until the next move, and nobody has to
+remember anything.
+
+Why the low-water mark is half the budget by default: let H be the budget, L the low-water mark, `a` the tokens of a turn, `c`
+the price of a cached token, and `w` what a token costs more that has to be read anew. A turn costs c·(H+L)/2 for reading and
+w·L·a/(H−L) for its share of the next move. Both grow with L, so what is kept has a price; the second one explodes near H. With
+w/c = 11.5 (a cache that costs 1.25 to write and 0.1 to read) and turns of 1 % of the budget, moves add 5 % to the cost of
+reading at L = H/4, 15 % at H/2, 51 % at 0.8·H and 115 % at 0.9·H. Half keeps three quarters of the budget in use on average.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+
+from germane.compaction.divide import Division
+from germane.types.message import Message
+
+__all__ = ["Boundaries", "Leaving", "Room", "Span", "Standing"]
+
+Span = tuple[int, int]
+"""The messages from an index to another (exclusive)."""
+Leaving = Callable[[Sequence[Span]], Iterable[Span]]
+"""Returns exchanges, given in their order, in the order in which they leave."""
+_MAX_OPEN = 16
+"""Groups with an open call outside the running exchange that stay, the newest ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """`high` and `low` are tokens of the messages alone. `block` are those that a summary may take with its delimiters, 0 where
+    there is none, `around` those of the delimiters, `held` those of a summary that the conversation begins with. `messages`
+    bounds their number."""
+
+    high: int
+    low: int
+    block: int = 0
+    around: int = 0
+    held: int = 0
+    messages: int = 1_000_000_000
+    messages_low: int = 1_000_000_000
+    mask: bool = True
+    keep_outputs: int = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where the boundaries are. Results before `masked` are masked, exchanges before `covered` have left but for `kept`; `left`
+    are the ranges that have, `spans` what each move put behind the boundary. `lost` are the tokens behind the place where the
+    newest move broke the prefix, `saved` those that it took away, `at` the number of messages when it came."""
+
+    masked: int = 0
+    covered: int = 0
+    kept: tuple[Span, ...] = ()
+    left: tuple[Span, ...] = ()
+    spans: tuple[Span, ...] = ()
+    moves: int = 0
+    at: int = 0
+    saved: int = 0
+    lost: int = 0
+
+
+class Boundaries:
+    """Mutable. `constrain` returns the texts that a summary must hold of the messages of a span, with the tokens of each."""
+
+    def __init__(self, room: Room, leaving: Leaving, constrain: Callable[[Span], Iterable[tuple[str, int]]]) -> None:
+        self.room, self.division = room, Division()
+        self.now = Standing()
+        self._leaving, self._constrain = leaving, constrain
+        self._sums, self._saved = [0], [0]
+        """The tokens of the messages before each index; and what masking has saved of them."""
+        self._savings: list[int] = []
+        self._outputs: list[int] = []
+        """The message of each tool output."""
+        self._humans: list[int] = []
+        self._pinned: dict[str, int] = {}
+        self._block = room.held
+        self._size, self._number = room.held, 0
+
+    @property
+    def size(self) -> int:
+        """Tokens of the messages as they stand in the prompt, the summary counted with what it may take."""
+        return self._size
+
+    def add(self, message: Message, cost: int, outputs: int = 0, saving: int = 0) -> None:
+        """Adds a message that costs `cost` tokens and holds so many tool outputs; masking them saves `saving` tokens."""
+        index = self.division.count
+        self.division.floor = self.now.covered
+        self.division.add(message)
+        self._sums.append(self._sums[-1] + cost)
+        self._savings.append(saving)
+        self._outputs += [index] * outputs
+        self._size += cost
+        if self.division.lead == index + 1:
+            self._saved.append(0)
+            self.now = replace(self.now, masked=index + 1, covered=index + 1)
+            return
+        if self.division.last_human == index:
+            self._humans.append(index)
+        self._number += 1
+        if self._over():
+            self._move()
+
+    @property
+    def block(self) -> int:
+        """Tokens that the summary may take, with its delimiters."""
+        return self._block
+
+    @property
+    def whole(self) -> int:
+        """Tokens of the conversation as it was given."""
+        return self._sums[-1] + self.room.held
+
+    def pressed(self, excess: int) -> Boundaries:
+        """Returns what the boundaries would be with `excess` tokens less, as far as anything may leave; changes nothing."""
+        other = copy(self)
+        other._saved, other._pinned = list(self._saved), dict(self._pinned)
+        least = self._size - excess
+        other.room = replace(self.room, high=least, low=min(self.room.low, least))
+        if self.division.begins:
+            other._move()
+        other.room = self.room
+        return other
+
+    def _over(self, *, low: bool = False) -> bool:
+        room = self.room
+        return self._is_heavy(low=low) or self._number > (room.messages_low if low else room.messages)
+
+    def _is_heavy(self, *, low: bool = False) -> bool:
+        return self._size > (self.room.low if low else self.room.high)
+
+    def _move(self) -> None:
+        before, size = self.now, self._size
+        active = self.division.begins[-1]
+        if self.room.mask:
+            self._mask_to(min(active, self._newest_outputs()))
+        self._let_exchanges_go(active)
+        if self._is_heavy() and self.room.mask:
+            last = self.division.group_at(self.division.count - 1).start
+            self._mask_to(min(last, self._newest_outputs()))
+            if self._is_heavy():
+                self._mask_to(last)
+        if self._over():
+            self._let_groups_go(active, words=False)
+        if self._over():
+            self._let_groups_go(active, words=True)
+        after = self.now
+        if after == before:
+            return
+        spans = (*after.spans, (before.covered, after.covered)) if after.covered > before.covered else after.spans
+        changed = after.left != before.left
+        first = self.division.lead if changed else before.masked
+        lost = self._size - (self._sums[first] - self._saved[first] if changed else self._up_to(first))
+        self.now = replace(
+            after, spans=spans, moves=before.moves + 1, at=self.division.count, saved=max(0, size - self._size), lost=lost
+        )
+
+    def _cost(self, span: Span) -> int:
+        start, end = span
+        masked = self.now.masked
+        return self._sums[end] - self._sums[start] - self._saved[min(end, masked)] + self._saved[min(start, masked)]
+
+    def _up_to(self, index: int) -> int:
+        """Tokens of what stands in the prompt before the message `index`."""
+        return self._size - self._cost((index, self.division.count))
+
+    def _newest_outputs(self) -> int:
+        """Before which message outputs may be masked without masking one of the newest."""
+        keep = self.room.keep_outputs
+        if not keep:
+            return self.division.count
+        return self._outputs[-keep] if len(self._outputs) > keep else 0
+
+    def _mask_to(self, limit: int) -> None:
+        """Masks outputs, the oldest first, before the message `limit`, down to the low-water mark."""
+        index, saved = self.now.masked, self._saved[-1]
+        while index < limit and self._is_heavy(low=True):
+            saving = self._savings[index]
+            if saving and self.division.group_at(index).state != "open":
+                saved += saving
+                self._size -= saving
+            self._saved.append(saved)
+            index += 1
+        self.now = replace(self.now, masked=index)
+
+    def _cover(self, kept: list[Span], left: list[Span], covered: int) -> None:
+        now = self.now
+        if covered > now.masked:
+            self._saved += [self._saved[-1]] * (covered - now.masked)
+        self.now = replace(
+            now,
+            kept=tuple(sorted(kept)),
+            left=(*now.left, *left),
+            covered=covered,
+            masked=max(now.masked, covered),
+        )
+        for span in left:
+            self._pinned.update(self._constrain(span))
+        self._count_block()
+
+    def _count_block(self) -> None:
+        """Counts the summary with what it may take, once something has left."""
+        room, pinned = self.room, sum(self._pinned.values())
+        block = max(room.block, room.around + pinned if pinned else 0, room.held if room.block else 0)
+        self._size += block - self._block
+        self._block = block
+
+    def _let_exchanges_go(self, active: int) -> None:
+        """Takes exchanges before `active` out, in the strategy's order, down to the low-water mark."""
+        while self._over(low=True):
+            chunks = [*(span for span in self.now.kept if span[0] < active), *self._exchanges(self.now.covered, active)]
+            rest = [span for span in self.now.kept if span[0] >= active]
+            gone: dict[Span, list[Span]] = {}
+            size, block = self._size, self._block
+            self._count_block()
+            for chunk in self._leaving(chunks):
+                if not self._over(low=True):
+                    break
+                if (open := self._open(chunk)) != [chunk]:
+                    gone[chunk] = open
+                    for span in _without(chunk, open):
+                        self._size -= self._cost(span)
+                        self._number -= span[1] - span[0]
+            if not gone:
+                self._size, self._block = size, block
+                return
+            covered = max(self.now.covered, *(end for _, end in gone))
+            stay = [span for span in chunks if span not in gone and span[0] < covered]
+            opened = sorted(span for spans in gone.values() for span in spans)
+            left = [span for chunk in sorted(gone) for span in _without(chunk, gone[chunk])]
+            self._cover([*stay, *opened, *rest], left, covered)
+
+    def _exchanges(self, start: int, end: int) -> Iterator[Span]:
+        begins = self.division.begins
+        place = bisect_right(begins, start)
+        while start < end:
+            until = begins[place] if place < len(begins) else end
+            yield start, min(until, end)
+            start, place = until, place + 1
+
+    def _open(self, chunk: Span) -> list[Span]:
+        """The groups of the chunk with a call that waits for its result."""
+        found = [(each.start, each.end) for each in self.division.groups(*chunk) if each.state == "open"]
+        return found[-_MAX_OPEN:]
+
+    def _let_groups_go(self, active: int, *, words: bool) -> None:
+        """Takes closed groups out of the running exchange, the oldest first: those without the user's words, and with `words`
+        the others too. The newest group and the user's last words stay."""
+        last = self.division.group_at(self.division.count - 1).start
+        kept: list[Span] = []
+        left: list[Span] = []
+        covered = self.now.covered
+        size, block = self._size, self._block
+        self._count_block()
+        passed: list[Span] = []
+        for span, stays in self._active_groups(active, last, words=words):
+            if not self._over(low=not words):
+                if span[0] < covered:
+                    kept.append(span)
+                    continue
+                break
+            if stays:
+                passed.append(span)
+                continue
+            kept += passed
+            passed = []
+            left.append(span)
+            self._size -= self._cost(span)
+            self._number -= span[1] - span[0]
+            covered = max(covered, span[1])
+        kept += [span for span in passed if span[0] < covered]
+        if left:
+            older = [span for span in self.now.kept if span[0] < active]
+            self._cover([*older, *kept], left, covered)
+        else:
+            self._size, self._block = size, block
+
+    def _active_groups(self, active: int, last: int, *, words: bool) -> Iterator[tuple[Span, bool]]:
+        """Yields what stands of the running exchange before its last group, and whether it may not leave."""
+        newest = self.division.last_human
+        start = max(active, self.now.covered)
+        standing = (
+            *(span for span in self.now.kept if span[0] >= active),
+            *((group.start, group.end) for group in self.division.groups(start, last)),
+        )
+        for span in standing:
+            holds = span[0] <= newest < span[1]
+            spoken = bisect_left(self._humans, span[1]) > bisect_left(self._humans, span[0])
+            yield span, holds or (spoken and not words) or self._open(span) == [span]
+
+
+def _without(chunk: Span, inner: Sequence[Span]) -> Iterator[Span]:
+    """Yields what is left of the chunk without the spans inside it."""
+    start = chunk[0]
+    for span in inner:
+        if span[0] > start:
+            yield start, span[0]
+        start = span[1]
+    if start < chunk[1]:
+        yield start, chunk[1]

@@ -1,0 +1,201 @@
+"""Divide: a conversation as exchanges of message groups: what is kept or taken away as a whole (HIST-1).
+
+A group is one message, or the assistant's calls with all their results and whatever stands between, or an item that the
+provider signed with what must follow it. An exchange is a user's words and everything up to the next user's words, and never
+ends between a call and its result. The rules take in more than those of `dialects/pairing.py` and `responses_pairing.py`:
+what a dialect pairs is always in one group.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from germane.compaction.thread import Exchange, MessageGroup
+from germane.types.message import Message, Opaque, ToolCall, ToolResult, is_human
+
+__all__ = ["Division", "divide"]
+
+_REACH = 8
+"""User's turns that may stand between a call and its result: what comes later answers nothing any more."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """`turn` is the number of user's turns before the call."""
+
+    id: str
+    name: str
+    index: int
+    turn: int
+    answered: bool = False
+
+
+@dataclass(slots=True)
+class _Group:
+    start: int
+    end: int
+    calls: list[_Call] = field(default_factory=list)
+    opaque: bool = False
+    ends: bool = True
+    """Whether nothing may follow in this group but results that name its calls."""
+    unfollowed: bool = False
+    """Whether the last message is nothing but an opaque item, which must be followed by what came of it."""
+
+    @property
+    def open(self) -> bool:
+        return any(not call.answered for call in self.calls)
+
+
+def divide(messages: Sequence[Message]) -> tuple[int, tuple[Exchange, ...]]:
+    """Returns the number of system messages at the start, and the exchanges of the messages behind them."""
+    division = Division()
+    for message in messages:
+        division.add(message)
+    return division.lead, tuple(division.exchanges())
+
+
+class Division:
+    """Mutable. Takes a conversation message by message; each one costs the same however many came before."""
+
+    __slots__ = ("_before", "_groups", "_turns", "_waiting", "begins", "count", "floor", "last_human", "lead")
+
+    def __init__(self) -> None:
+        self.lead = self.count = 0
+        self.last_human = -1
+        """The index of the user's last words; -1 where there are none."""
+        self.floor = 0
+        """Messages before this index have left: no result joins a call of theirs."""
+        self.begins: list[int] = []
+        """Where each exchange begins."""
+        self._groups: list[_Group] = []
+        self._waiting: dict[str, list[_Call]] = {}
+        self._turns = 0
+        self._before = False
+        """Whether the message before was the user's words."""
+
+    def add(self, message: Message) -> None:
+        index = self.count
+        self.count += 1
+        if message.role == "system" and self.lead == index:
+            self.lead += 1
+            return
+        human = is_human(message)
+        joined = self._join(message, index)
+        if human:
+            self._turns += 1
+            self.last_human = index
+        if not self.begins or (human and not self._before and not joined):
+            self.begins.append(index)
+        self._before = human
+
+    def exchanges(self, first: int = 0) -> Iterator[Exchange]:
+        """Yields the exchanges from the number `first` on."""
+        for number in range(first, len(self.begins)):
+            start = self.begins[number]
+            end = self.begins[number + 1] if number + 1 < len(self.begins) else self.count
+            yield Exchange(start=start, end=end, groups=tuple(self.groups(start, end)))
+
+    def groups(self, start: int, end: int) -> Iterator[MessageGroup]:
+        """Yields the groups of the messages from `start`, where one begins, to `end`."""
+        place = bisect_right(self._groups, start, key=_start) - 1
+        while 0 <= place < len(self._groups) and self._groups[place].start < end:
+            group = self._groups[place]
+            state = "open" if group.open and self._is_recent(group) else "closed"
+            yield MessageGroup(group.start, group.end, state, group.opaque)
+            place += 1
+
+    def group_at(self, index: int) -> MessageGroup:
+        """Returns the group that holds the message."""
+        start = self._groups[bisect_right(self._groups, index, key=_start) - 1].start
+        return next(self.groups(start, start + 1))
+
+    def _is_recent(self, group: _Group) -> bool:
+        return any(not call.answered and self._turns - call.turn <= _REACH for call in group.calls)
+
+    def _join(self, message: Message, index: int) -> bool:
+        """Puts the message into a group; returns whether into one that began before it."""
+        last = self._groups[-1] if self._groups else None
+        calls = [_Call(part.id, part.name, index, self._turns) for part in message.parts if isinstance(part, ToolCall)]
+        results = message.tool_results
+        opaque = message.role == "assistant" and any(isinstance(part, Opaque) for part in message.parts)
+        joins = False
+        if last is not None and message.role == "assistant" and not results:
+            running = bool(last.calls) and not last.ends and (bool(calls) or opaque)
+            joins = running or last.unfollowed
+        elif last is not None and results:
+            joins = bool(last.calls) and not last.ends
+        linked = self._answer(results, last if joins else None)
+        if joins and last is not None:
+            group = last
+            group.end = index + 1
+        else:
+            group = _Group(index, index + 1)
+            self._groups.append(group)
+        if linked is not None and linked < group.start:
+            group = self._merge(linked)
+            joins = True
+        group.calls += calls
+        group.opaque = group.opaque or opaque
+        group.ends = not (group.calls and (calls or opaque or results)) or (bool(results) and is_human(message))
+        if results and message.role == "assistant":
+            group.ends = not calls
+        group.unfollowed = opaque and not calls and all(isinstance(part, Opaque) for part in message.parts)
+        for call in filter(_id, calls):
+            self._waiting.setdefault(call.id, []).append(call)
+        return joins
+
+    def _answer(self, results: Sequence[ToolResult], window: _Group | None) -> int | None:
+        """Notes which calls the results answer: those of `window` by id, else by name, else in order; earlier ones by id only.
+        Returns the index of the earliest call outside the window that is answered."""
+        earliest: int | None = None
+        for result in results:
+            call = _match(window.calls, result) if window is not None else None
+            if call is None and result.call_id:
+                call = self._earlier(result.call_id)
+                if call is not None:
+                    earliest = call.index if earliest is None else min(earliest, call.index)
+            if call is not None:
+                call.answered = True
+        return earliest
+
+    def _earlier(self, id: str) -> _Call | None:
+        waiting = self._waiting.get(id)
+        while waiting:
+            call = waiting.pop()
+            if not call.answered and call.index >= self.floor and self._turns - call.turn <= _REACH:
+                return call
+        return None
+
+    def _merge(self, index: int) -> _Group:
+        """Makes one group of all from the one with the message `index` to the last."""
+        gone: list[_Group] = []
+        while self._groups[-1].start > index:
+            gone.append(self._groups.pop())
+        group = self._groups[-1]
+        group.end = gone[0].end
+        for each in reversed(gone):
+            group.calls += each.calls
+            group.opaque = group.opaque or each.opaque
+        while self.begins and self.begins[-1] > group.start:
+            self.begins.pop()
+        return group
+
+
+def _match(calls: Sequence[_Call], result: ToolResult) -> _Call | None:
+    for call in calls:
+        if not call.answered and (
+            (result.call_id and call.id == result.call_id)
+            or (not result.call_id and (not result.name or result.name == call.name))
+        ):
+            return call
+    return None
+
+
+def _id(call: _Call) -> str:
+    return call.id
+
+
+def _start(group: _Group) -> int:
+    return group.start

@@ -1,0 +1,103 @@
+"""Measured: what the messages of a conversation cost a model, each for itself, and what masking its outputs would save."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from germane.catalog.measure_budget import message_tokens, tools_tokens
+from germane.catalog.profile import Profile
+from germane.compaction.wording import MASK_LINE, masked_handle
+from germane.dialects.envelope import mapping
+from germane.dialects.plain import plain
+from germane.dialects.registry import outgoing, parse
+from germane.dialects.shaping import shaping
+from germane.dialects.system_prompt import system_prompt
+from germane.dialects.tool_state import result_state
+from germane.ports.tokenizer import Tokenizer
+from germane.types.message import Message, ToolResult, Wire, system_text
+
+__all__ = ["Measure", "Measured"]
+
+_LONG = 1_000_000
+"""Characters of a text from which on it isn't counted, but taken at its tokenizer's ceiling."""
+_LEAST_SAVING = 16
+"""Tokens that masking an output must save, or it isn't worth a line."""
+
+Raw = Mapping[str, Any] | Message
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """`cost` are the tokens of a message. `saving` are those that masking takes away of it at least, and `maskable` the
+    numbers of the results that are worth it; `outputs` is the number of its tool outputs."""
+
+    cost: int
+    outputs: int = 0
+    saving: int = 0
+    maskable: tuple[int, ...] = ()
+
+
+class Measure:
+    """Counts for one model and one provider's dialect."""
+
+    __slots__ = ("_line", "_tokenizer", "profile", "provider")
+
+    def __init__(self, profile: Profile, tokenizer: Tokenizer, provider: str) -> None:
+        self.profile, self.provider = profile, provider
+        self._tokenizer = tokenizer
+        self._line = self.count(MASK_LINE) + 4
+
+    @property
+    def exact(self) -> bool:
+        """Whether counts are the model's own."""
+        return self._tokenizer.exact
+
+    def count(self, text: str) -> int:
+        """Returns the tokens of a text; of a huge one an upper bound."""
+        return self._tokenizer.ceiling(text) if len(text) > _LONG else self._tokenizer.count(text)
+
+    def message(self, message: Message, raw: Raw) -> Measured:
+        """Returns what the message costs as it is sent: with what a dialect adds where it has to write it anew."""
+        cost = message_tokens(message, self.profile, self.count)
+        results = message.tool_results
+        if not plain(raw):
+            native = outgoing(message, raw, self.provider).native
+            if native is None:
+                cost += shaping([message], self.profile, self.count)
+            elif native is not raw:
+                sent = message_tokens(parse(native, self.provider), self.profile, self.count)
+                cost = max(cost, sent)
+        if not results:
+            return Measured(cost)
+        saving, maskable = 0, []
+        for number, result in enumerate(results):
+            saved = self.count(result.text) - self._line
+            if saved >= _LEAST_SAVING and self.may_mask(result, raw):
+                saving += saved
+                maskable.append(number)
+        return Measured(cost, len(results), saving, tuple(maskable))
+
+    def may_mask(self, result: ToolResult, raw: Raw) -> bool:
+        """Returns whether a line may stand for the result: it is final, and no line yet."""
+        return masked_handle(result.text) is None and result_state(result, raw) == "final"
+
+    def fixed(self, system: object, tools: Sequence[Mapping[str, Any]]) -> int:
+        """Returns the tokens of a request without its messages: its own overhead, the tools, a system prompt apart."""
+        message = system_prompt(system, self.provider)
+        said = 0 if message is None else self.text_tokens(system_text(message.get("content", message.get("parts"))))
+        return self.profile.per_request + tools_tokens(tools, self.profile, self.count) + said
+
+    def text_tokens(self, text: str) -> int:
+        """Returns the tokens of a message that holds this text."""
+        return self.profile.per_message + self.count(text)
+
+    def wire(self, wire: Wire, known: Mapping[int, int], parse: Any) -> int:
+        """Returns the tokens of the messages of a request as they are sent, its system prompt included; `known` are those of
+        dicts that are the caller's own, by `id`."""
+        total = 0 if wire.system is None else self.text_tokens(system_text(wire.system))
+        for raw in wire.messages:
+            cost = known.get(id(raw))
+            total += message_tokens(parse(mapping(raw)), self.profile, self.count) if cost is None else cost
+        return total

@@ -1,0 +1,71 @@
+"""Plan: what leaves a conversation, before anything is written: the entries for the archive, the summary, the masks.
+
+A plan is made without I/O. Its `entries` go to an archive; `render` then writes the messages, with handles only for the entries
+that were read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from germane.compaction.archive import ArchiveEntry
+from germane.compaction.boundaries import Span, Standing
+from germane.compaction.measured import Measure, Measured, Raw
+from germane.compaction.notes import Artifact, Constraint
+from germane.compaction.summary import SpanSummary
+from germane.types.message import Message
+
+__all__ = ["CompactionPlan", "MaskedOutput"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskedOutput:
+    """The result with the number `part` of the message `index`, of so many tokens, is masked and goes under `handle`."""
+
+    index: int
+    part: int
+    tokens: int
+    handle: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionPlan:
+    """Indexes are those of `raws`, `messages` and `measured`, of which the first `count` belong to the plan: a summary of
+    germane's own that the caller's conversation began with isn't among them; `offset` is 1 where there was one.
+
+    `summary` is what stands for all that has left, None where nothing does. `handle` is that of the newest span, `replaced` the
+    number of messages that the summary stands for. `entries` are by handle, in the order in which they were taken out."""
+
+    raws: Sequence[Raw]
+    messages: Sequence[Message]
+    measured: Sequence[Measured]
+    count: int
+    lead: int
+    offset: int
+    standing: Standing
+    measure: Measure
+    max_tokens: int
+    tokens_before: int
+    system: Any = None
+    tools: Sequence[Mapping[str, Any]] = ()
+    masks: tuple[MaskedOutput, ...] = ()
+    summary: SpanSummary | None = None
+    handle: str = ""
+    replaced: int = 0
+    dropped: int = 0
+    entries: Mapping[str, ArchiveEntry] = field(default_factory=dict)
+    constraints: tuple[Constraint, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def provider(self) -> str:
+        return self.measure.provider
+
+    def shown(self) -> Iterator[int]:
+        """Yields the indexes of the messages that stay, without those of the system at the start."""
+        spans: tuple[Span, ...] = (*self.standing.kept, (self.standing.covered, self.count))
+        for start, end in spans:
+            yield from range(start, end)

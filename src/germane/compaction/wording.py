@@ -1,0 +1,68 @@
+"""Wording: the texts that stand in a prompt for what was taken out, and how germane knows its own again.
+
+A summary stands between two delimiters. In content both become harmless, so that no text can end a summary or begin another.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+__all__ = ["MASK_LINE", "HeldSummary", "mask_line", "masked_handle", "read_summary", "summary_block"]
+
+_TAG = "conversation-summary"
+_TAGS = re.compile(r"[<＜﹤‹](?=[\s/\\]{0,8}+conversation[-_\s]{0,4}+summary)", re.IGNORECASE)
+_BEGINNING = re.compile(
+    rf'<{_TAG} messages="(?P<messages>\d{{1,9}}+)" kept="(?P<kept>\d{{1,9}}+)"(?: handle="(?P<handle>h[0-9a-f]{{12}})")?>\n'
+    r"(?P<head>[^\n]*+)\n"
+)
+_HEAD = (
+    "Earlier messages of this conversation, in short. It is a record of what was said and done, not a request; what the user "
+    "demanded or forbade in it still holds."
+)
+_WHERE = " show_earlier returns the messages themselves for a handle."
+_LINE = re.compile(r"\[Tool output left out: (?P<tokens>\d{1,9}+) tokens(?:; show_earlier handle (?P<handle>h[0-9a-f]{12}))?\]")
+MASK_LINE = "[Tool output left out: 9999999 tokens; show_earlier handle h0a1b2c3d4e5f]"
+"""The longest line that stands for a tool's output."""
+
+
+class HeldSummary(NamedTuple):
+    """What a summary block says: its text, how many messages it covers, how many of those stand right behind it nevertheless,
+    and the handle of the newest span; "" for none."""
+
+    text: str
+    messages: int
+    kept: int
+    handle: str
+
+
+def summary_block(text: str, messages: int, kept: int, handle: str) -> str:
+    """Returns the block for a summary of `messages` messages, of which the next `kept` of the prompt are some."""
+    named = f' handle="{handle}"' if handle else ""
+    head = _HEAD + (_WHERE if handle else "")
+    inner = _TAGS.sub("(", text).strip()
+    return f'<{_TAG} messages="{messages}" kept="{kept}"{named}>\n{head}\n{inner}\n</{_TAG}>'
+
+
+def read_summary(text: str) -> HeldSummary | None:
+    """Returns what a block says that `summary_block` wrote, whole and with nothing beside it; None for any other text."""
+    end = f"\n</{_TAG}>"
+    begun = _BEGINNING.match(text) if text.endswith(end) else None
+    if begun is None or not begun["head"].startswith(_HEAD) or text.find(end) != len(text) - len(end):
+        return None
+    said = text[begun.end() : len(text) - len(end)]
+    return HeldSummary(said, int(begun["messages"]), int(begun["kept"]), begun["handle"] or "")
+
+
+def mask_line(tokens: int, handle: str) -> str:
+    """Returns the line for an output of so many tokens."""
+    named = f"; show_earlier handle {handle}" if handle else ""
+    return f"[Tool output left out: {min(tokens, 9_999_999)} tokens{named}]"
+
+
+def masked_handle(text: str) -> str | None:
+    """Returns the handle of a line that `mask_line` wrote, "" for one without; None for any other text."""
+    if not text.startswith("[Tool output left out") or len(text) > len(MASK_LINE):
+        return None
+    found = _LINE.fullmatch(text)
+    return None if found is None else found["handle"] or ""

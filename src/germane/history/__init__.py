@@ -1,0 +1,47 @@
+"""History: compaction of a long conversation on its own, without a store: the messages that fit, and nothing lost that matters.
+
+from germane.history import compact
+
+compaction = compact(messages, model="gpt-4o", max_tokens=8_000)
+client.chat.completions.create(model="gpt-4o", messages=compaction.messages)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from germane.compaction.compaction import Compaction
+    from germane.compaction.strategy import Importance, Summarise, TimeDecay, Truncate
+    from germane.compaction.summary import SpanSummary
+    from germane.history.archives import FolderArchive, MemoryArchive
+    from germane.history.compact import compact
+
+__all__ = [
+    "Compaction",
+    "FolderArchive",
+    "Importance",
+    "MemoryArchive",
+    "SpanSummary",
+    "Summarise",
+    "TimeDecay",
+    "Truncate",
+    "compact",
+]
+
+_HOMES = {
+    "compaction.compaction": ("Compaction",),
+    "compaction.strategy": ("Importance", "Summarise", "TimeDecay", "Truncate"),
+    "compaction.summary": ("SpanSummary",),
+    "history.archives": ("FolderArchive", "MemoryArchive"),
+    "history.compact": ("compact",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f"germane.{home}"), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

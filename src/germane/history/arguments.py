@@ -1,0 +1,105 @@
+"""Arguments: checks what a caller of `germane.history` passes; errors name the argument and say what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from germane.api.arguments import named_model, number
+from germane.api.check_messages import conversation
+from germane.catalog.catalog import Catalog
+from germane.catalog.profile import Profile
+from germane.compaction.measured import Measure
+from germane.compaction.strategy import CompactionStrategy
+from germane.dialects.registry import dialect, parse_all
+from germane.dialects.system_prompt import system_prompt
+from germane.errors import InvalidInput
+from germane.history.tokenizers import tokenizer
+from germane.types.budget import allocate
+from germane.types.limits import COUNT, MESSAGES, NAME, TOOLS, shown, text, within
+from germane.types.message import Message
+
+__all__ = ["Compactable", "compactable", "window_of"]
+
+_ESTIMATED_SAFETY = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compactable:
+    """A conversation to compact, checked and parsed, and how."""
+
+    raws: Sequence[Mapping[str, Any] | Message]
+    messages: Sequence[Message]
+    measure: Measure
+    max_tokens: int
+    strategy: CompactionStrategy
+    low_water: float
+    max_messages: int | None
+    system: Any
+    tools: Sequence[Mapping[str, Any]]
+
+
+def compactable(
+    messages: Sequence[Mapping[str, Any] | Message],
+    *,
+    model: str,
+    max_tokens: int | None,
+    provider: str | None,
+    system: Any,
+    tools: Sequence[Mapping[str, Any]],
+    strategy: CompactionStrategy,
+    low_water: float,
+    max_messages: int | None,
+) -> Compactable:
+    """Checks every argument; the messages are parsed last. Raises `InvalidInput` for the first that can't be used."""
+    profile = Catalog.built_in().find(named_model(model))
+    name = profile.provider if provider is None else text("provider", provider, NAME)
+    dialect(name)
+    if not isinstance(strategy, get_args(CompactionStrategy)):
+        raise InvalidInput(f"strategy must be Truncate, Summarise, Importance or TimeDecay, not {shown(strategy)}")
+    if isinstance(low_water, bool) or not isinstance(low_water, int | float) or not 0 <= low_water <= 1:
+        raise InvalidInput(f"low_water must be a fraction of max_tokens, 0 to 1, not {shown(low_water)}")
+    if max_messages is not None:
+        number("max_messages", max_messages, minimum=1)
+    measure = Measure(profile, tokenizer(profile.tokenizer), name)
+    size = window_of(profile, measure) if max_tokens is None else number("max_tokens", max_tokens, maximum=COUNT.maximum)
+    system_prompt(system, name)
+    schemas = _tools(tools)
+    raws = conversation(messages, MESSAGES)
+    return Compactable(
+        raws=raws,
+        messages=parse_all(raws, name),
+        measure=measure,
+        max_tokens=size,
+        strategy=strategy,
+        low_water=float(low_water),
+        max_messages=max_messages,
+        system=system,
+        tools=schemas,
+    )
+
+
+def window_of(profile: Profile, measure: Measure) -> int:
+    """Returns the tokens that a request to the model may have: its window without the answer's reserve and a safety margin
+    (BUD-3)."""
+    safety = profile.safety if measure.exact else max(profile.safety, _ESTIMATED_SAFETY)
+    budget = allocate(
+        window=profile.window,
+        max_output=profile.max_output,
+        messages=0,
+        tools=0,
+        safety_fraction=safety,
+        cap=COUNT.maximum,
+    )
+    return max(1, budget.available)
+
+
+def _tools(tools: object) -> tuple[Mapping[str, Any], ...]:
+    if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Sequence):
+        raise InvalidInput(f"tools must be a list of tool schemas, not {shown(tools)}")
+    within("tools", len(tools), TOOLS)
+    for index, tool in enumerate(tools):
+        if not isinstance(tool, Mapping):
+            raise InvalidInput(f"tools[{index}] must be a tool's schema as a dict, not {type(tool).__name__}")
+    return tuple(tools)
