@@ -18,6 +18,7 @@ memory_tool    whether a path leaves /memories, and whether an edit of two conve
 blocks         memory blocks: editors, rewrites and renderings at random; time and stored size
 graph          time to record, look up and walk among many entities and relations
 forgery        whether hostile content can forge germane's delimiters
+added DATA     what sources of events, graph and tasks add to the evidence that a context holds
 bridges DATA   whether entities that messages share tell which messages answer, held out by conversation
 current        whether a context shows what holds now, and nothing outdated unmarked, in seven languages
 crowd DATA     calibration of probabilities by store size
@@ -50,6 +51,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from bench import (
+    added,
     answers,
     blocks,
     bridges,
@@ -203,6 +205,8 @@ def main() -> int:
             keyword.main(rest)
         case "digest":
             return digest.main(rest)
+        case "added":
+            added.main(rest)
         case "bridges":
             bridges.main(rest)
         case "current":

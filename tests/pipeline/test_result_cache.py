@@ -47,7 +47,7 @@ OTHERS = {
     "order": replace(REQUEST, messages=(TALK[1], TALK[0], TALK[2])),
     "joined": saying(Text("what"), Text("tea?")),
     "a result that reads like it": saying(ToolResult(call_id="c1", text="what tea?")),
-    "a call that reads like it": saying(ToolCall(**CALL)),
+    "a call that reads like it": saying(ToolCall(id=CALL["id"], name=CALL["name"])),
     "text that reads like a call": saying(Text("tea({})")),
     "tools": replace(REQUEST, tools=({"name": "brew"},)),
     "model": replace(REQUEST, model="gpt-4o-mini"),

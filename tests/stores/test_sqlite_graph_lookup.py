@@ -72,6 +72,21 @@ def test_a_look_up_by_names_takes_as_many_steps_in_a_large_graph(
     assert large[1] <= small[1] * 1.2 + 2
 
 
+@pytest.mark.requirement("GRAPH-2")
+@pytest.mark.parametrize("types", [("person",), ("file", "symbol")])
+def test_a_short_form_that_thousands_share_costs_no_more_than_one_that_some_share(types: tuple[str, ...]) -> None:
+    """Where no entity of the short form passes the filters, not all of them are visited."""
+    few, many = _filled(1_200), _filled(6_000)
+    filters, steps = Filters(entity_types=types), list[int]()
+    for one in (few, many):
+        one.execute("INSERT INTO entity_names SELECT partition, '~name', key FROM entities")
+        found, count = _steps(one, lambda one=one: entities_named(one, _VISIBLE, ["~name"], filters, 50))  # type: ignore[misc]
+        assert len(found) == (50 if types == ("person",) else 0)
+        steps.append(count)
+        one.close()
+    assert steps[1] <= steps[0] * 1.2 + 2
+
+
 @pytest.mark.requirement("GRAPH-6")
 @pytest.mark.parametrize("types", [None, ("person",), ("file", "symbol")])
 def test_the_most_salient_are_read_in_as_many_steps_in_a_large_graph(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-__all__ = ["LLMServer", "Reply", "cut", "dropped", "says", "serving_llm", "status"]
+__all__ = ["LLMServer", "Reply", "cut", "dropped", "garbage", "hangs", "says", "serving_llm", "status", "too_long"]
 
-Reply = Callable[[dict[str, Any]], web.StreamResponse]
+Reply = Callable[[dict[str, Any]], web.StreamResponse | Awaitable[web.StreamResponse]]
 
 
 class LLMServer:
@@ -43,7 +45,8 @@ class LLMServer:
         self.headers.append(dict(request.headers))
         if self.script:
             try:
-                return self.script.pop(0)(payload)
+                reply = self.script.pop(0)(payload)
+                return await reply if inspect.isawaitable(reply) else reply
             except ConnectionResetError:
                 assert request.transport is not None
                 request.transport.close()
@@ -84,6 +87,24 @@ def dropped(_: dict[str, Any]) -> web.StreamResponse:
 def cut(_: dict[str, Any]) -> web.StreamResponse:
     """Half of an answer: fewer bytes than the header says."""
     return web.Response(body=b'{"choices": [{"mess', headers={"Content-Length": "19"})
+
+
+def garbage(_: dict[str, Any]) -> web.StreamResponse:
+    """Bytes that are no text."""
+    return web.Response(body=bytes(range(128, 256)) * 4, content_type="application/json")
+
+
+def too_long(payload: dict[str, Any]) -> web.StreamResponse:
+    """What both providers answer to a prompt that the model's window doesn't take, each in its own words."""
+    message = "This model's maximum context length is 4096 tokens." if "system" not in payload else "prompt is too long"
+    kind = {"type": "invalid_request_error", "code": "context_length_exceeded", "message": message}
+    return web.json_response({"type": "error", "error": kind}, status=400)
+
+
+async def hangs(_: dict[str, Any]) -> web.StreamResponse:
+    """Takes the request and never answers."""
+    await asyncio.Event().wait()
+    return web.Response()
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Extraction worker: has a language model read new messages in the background, and stores what it finds (MEM-7).
+"""Extraction worker: has a language model read new messages in the background, and stores what it finds (MEM-7, GRAPH-2).
 
 Messages wait in the store's queue until they are read, so that a restart loses nothing. Neither `record` nor `assemble` waits
 for the model.
@@ -9,13 +9,17 @@ from __future__ import annotations
 import asyncio
 import random
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from germane.clock import Clock
 from germane.errors import GermaneError, LLMError, StoreError
+from germane.events.event import Event
+from germane.graph.llm_extraction.question import graph_question
+from germane.graph.llm_extraction.reading import GraphReading, UnusableGraph, accepted_graph
 from germane.memories.llm_extraction.answer import Unusable, accepted
 from germane.memories.llm_extraction.claim import Claim
 from germane.memories.llm_extraction.prompt import SCHEMA, instructions, prompt, relevant
@@ -28,8 +32,8 @@ from germane.types.scope import Scope
 
 __all__ = ["ExtractionRun", "ExtractionWorker", "today"]
 
-_LANES = 4
-"""Sessions that are read at once."""
+_LANES, _AT_ONCE = 4, 4
+"""Sessions that are read at once, and messages whose entities are read at once."""
 _POLL, _MAX_PAUSE = 5.0, 600.0
 """Seconds between two looks at the queue, and at most while the endpoint fails; the pause doubles."""
 _CALL, _LEASE = 300.0, timedelta(minutes=10)
@@ -45,15 +49,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(slots=True, kw_only=True)
 class ExtractionRun:
-    """What one run of a worker, or a worker since its start, has done. `messages` were read, `memories` stored, `rejected` not
-    accepted of the answers. `failed` counts calls that will be tried again, `parked` those that won't. `stopped` says why a run
-    ended before the queue was empty, without any content. Of a run that was asked for, `waiting` are the messages that were to
-    be read, and `characters` their length."""
+    """What one run of a worker, or a worker since its start, has done. `messages` were read, `memories` stored, `entities`
+    found (each once in a message), `rejected` not accepted of the answers. `failed` counts calls that will be tried again,
+    `parked` those that won't. `stopped` says why a run ended before the queue was empty, without any content. Of a run that was asked
+    for, `waiting` are the messages that were to be read, and `characters` their length."""
 
     waiting: int = 0
     characters: int = 0
     messages: int = 0
     memories: int = 0
+    entities: int = 0
     rejected: int = 0
     calls: int = 0
     input_tokens: int = 0
@@ -69,7 +74,8 @@ Progress = Callable[[int], None]
 
 class ExtractionWorker:
     """One task on the event loop from `start` to `close`. Any number of workers, in any number of processes, may share a store:
-    a session is read by one of them at a time. `settle` gives new memories their vectors. `sleep`, `jitter` (0 to 1) and `word`
+    a session is read by one of them at a time. With `entities`, the model is asked about the entities of each message too.
+    `settle` gives new memories their vectors. `sleep`, `jitter` (0 to 1) and `word`
     (a word that nobody can know) can be replaced in tests."""
 
     def __init__(
@@ -79,15 +85,16 @@ class ExtractionWorker:
         clock: Clock,
         *,
         tokens_per_day: int | None = None,
+        entities: bool = False,
         settle: Callable[[], Awaitable[None]] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
         word: Callable[[], str] = lambda: secrets.token_hex(8),
     ) -> None:
         self._store, self._queue, self.llm, self._clock = store, store.extraction, llm, clock
-        self._tokens_per_day, self._settle = tokens_per_day, settle
+        self._tokens_per_day, self._entities, self._settle = tokens_per_day, entities, settle
         self._sleep, self._jitter, self._word = sleep, jitter, word
-        self._holder = word()
+        self._holder, self._gate = word(), asyncio.Semaphore(_AT_ONCE)
         self.total = ExtractionRun()
         """What was done since the worker was made; `stopped` says what it waits for now."""
         self.report = QueueReport()
@@ -174,7 +181,8 @@ class ExtractionWorker:
         own = [memory for memory in page.memories if memory.user == claim.scope.user]
         word = self._word()
         try:
-            completion = await self._asked(instructions(word), prompt(claim, relevant(own, claim), word))
+            system, text = instructions(word), prompt(claim, relevant(own, claim), word)
+            completion = await self._asked(system, text, max_tokens=_MAX_ANSWER, schema=SCHEMA)
         except LLMError as error:
             await self._spend(claim, error.spent, done)
             await self._failed(claim, str(error), done, of_endpoint=error.of_endpoint)
@@ -185,16 +193,52 @@ class ExtractionWorker:
         except Unusable as error:
             await self._failed(claim, str(error), done)
             return
-        stored = await scoped.journal.commit(store_accepted(claim, memories))
+        try:
+            readings = await self._graphs(claim, done) if self._entities else {}
+        except LLMError as error:
+            await self._failed(claim, str(error), done, of_endpoint=True)
+            return
+        stored = await scoped.journal.commit(store_accepted(claim, memories, readings))
         if stored is not None:
             done.messages += len(claim.turns)
             done.memories += len(stored)
-            done.rejected += rejected
+            done.entities += sum(len(reading.entities) for reading in readings.values())
+            done.rejected += rejected + sum(reading.rejected for reading in readings.values())
 
-    async def _asked(self, system: str, text: str) -> Completion:
+    async def _graphs(self, claim: Claim, done: ExtractionRun) -> dict[str, GraphReading]:
+        """What the model finds in each message, by its id. A message on which it fails, or for which the time doesn't suffice,
+        has an empty reading: the memories don't wait for it. Raises `LLMError` where the endpoint fails for everybody."""
+        end = asyncio.get_running_loop().time() + _CALL
+
+        async def read(event: Event) -> GraphReading:
+            asked = graph_question(event.text, speaker=event.name, nonce=self._word())
+            try:
+                async with asyncio.timeout_at(end), self._gate:
+                    completion = await self._asked(asked.system, asked.prompt, max_tokens=asked.max_tokens, schema=asked.schema)
+            except TimeoutError:
+                return GraphReading(rejected=1)
+            except LLMError as error:
+                await self._spend(claim, error.spent, done)
+                if error.of_endpoint:
+                    raise
+                return GraphReading(rejected=1)
+            await self._spend(claim, (completion.input_tokens, completion.output_tokens), done)
+            try:
+                return accepted_graph(completion.text, event.text, speaker=event.name)
+            except UnusableGraph:
+                return GraphReading(rejected=1)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = {event.id: group.create_task(read(event)) for event in claim.turns}
+        except BaseExceptionGroup as error:
+            raise error.exceptions[0] from None
+        return {id: task.result() for id, task in tasks.items()}
+
+    async def _asked(self, system: str, text: str, *, max_tokens: int, schema: Mapping[str, Any]) -> Completion:
         try:
             async with asyncio.timeout(_CALL):
-                return await self.llm.complete(system, text, max_tokens=_MAX_ANSWER, schema=SCHEMA)
+                return await self.llm.complete(system, text, max_tokens=max_tokens, schema=schema)
         except LLMError:
             raise
         except TimeoutError:
@@ -226,6 +270,7 @@ class ExtractionWorker:
         total = self.total
         total.messages += done.messages
         total.memories += done.memories
+        total.entities += done.entities
         total.rejected += done.rejected
         total.calls += done.calls
         total.input_tokens += done.input_tokens

@@ -52,7 +52,7 @@ from germane.tasks.limits import DelegationLimits
 from germane.text.secrets.screen import SecretPolicy
 from germane.tokenizers.named import open_tokenizer
 
-__all__ = ["Parts", "wire"]
+__all__ = ["Parts", "opened_llm", "wire"]
 
 _PREPARING_SECONDS = 5.0
 """Seconds that opening waits for a slow embedder, such as a model that is loaded or an endpoint that doesn't answer."""
@@ -132,7 +132,7 @@ async def wire(
     counter = cache(open_tokenizer)
     words = (vectors if isinstance(vectors, HasWordVectors) else Distilled()).word_vectors()
     asked = settings.llm if llm is None else llm
-    model = None if asked is None else _llm(asked, settings)
+    model = None if asked is None else opened_llm(asked, settings.llm_access)
     loading: list[Awaitable[object]] = [prepare(vectors) if watched is None else watched.prepare(_PREPARING_SECONDS)]
     if warm:
         loading += [
@@ -178,7 +178,14 @@ async def wire(
     catch_up.start()
     worker = None
     if model is not None:
-        worker = ExtractionWorker(store, model, clock, tokens_per_day=settings.llm_tokens_per_day, settle=catch_up.settle)
+        worker = ExtractionWorker(
+            store,
+            model,
+            clock,
+            tokens_per_day=settings.llm_tokens_per_day,
+            entities=settings.entities or chosen_archetype is not None,
+            settle=catch_up.settle,
+        )
         await worker.start()
     return Parts(
         store=store,
@@ -206,9 +213,11 @@ async def wire(
     )
 
 
-def _llm(chosen: LLMArgument, settings: Settings) -> LLM:
+def opened_llm(chosen: LLMArgument, access: Mapping[str, str]) -> LLM:
+    """Returns the language model that was chosen. `access` holds addresses and keys, as for `open_llm`. Raises what that
+    raises."""
     if isinstance(chosen, str):
-        return open_llm(chosen, settings.llm_access)
+        return open_llm(chosen, access)
     if is_llm(chosen):
         return cast("LLM", chosen)
     return FunctionLLM(cast("Callable[[str], Any]", chosen))

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from germane.compaction.divide import Division
 from germane.types.message import Message
 
-__all__ = ["Boundaries", "Leaving", "Room", "Span", "Standing"]
+__all__ = ["Boundaries", "BoundaryState", "Leaving", "Room", "Span"]
 
 Span = tuple[int, int]
 """The messages from an index to another (exclusive)."""
@@ -50,7 +50,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class BoundaryState:
     """Where the boundaries are. Results before `masked` are masked, exchanges before `covered` have left but for `kept`; `left`
     are the ranges that have, `spans` what each move put behind the boundary. `lost` are the tokens behind the place where the
     newest move broke the prefix, `saved` those that it took away, `at` the number of messages when it came."""
@@ -71,7 +71,7 @@ class Boundaries:
 
     def __init__(self, room: Room, leaving: Leaving, constrain: Callable[[Span], Iterable[tuple[str, int]]]) -> None:
         self.room, self.division = room, Division()
-        self.now = Standing()
+        self.now = BoundaryState()
         self._leaving, self._constrain = leaving, constrain
         self._sums, self._saved = [0], [0]
         """The tokens of the messages before each index; and what masking has saved of them."""

@@ -13,7 +13,7 @@ from typing import Any
 from germane.compaction.archive import ArchiveEntry, handle_of
 from germane.compaction.boundaries import Boundaries, Room, Span
 from germane.compaction.leaving import leaving
-from germane.compaction.measured import Measure, Measured, Raw
+from germane.compaction.message_cost import Measure, MessageCost, Raw
 from germane.compaction.message_json import as_json
 from germane.compaction.notebook import Notebook
 from germane.compaction.notes import ExchangeNotes
@@ -75,7 +75,7 @@ class CompactionFold:
         self._fixed = measure.fixed(system, tools)
         self._raws: list[Raw] = []
         self._messages: list[Message] = []
-        self._measured: list[Measured] = []
+        self._measured: list[MessageCost] = []
         self._notebook = Notebook(self._messages, measure.count)
         self._low_water, self._max_messages = low_water, max_messages
         self._held: HeldSummary | None = None

@@ -19,7 +19,7 @@ _MARK = "…"
 _ARROW = " → "
 _SHARES = (0.42, 0.2, 0.38)
 """Of the line's characters, for what was asked, done, and said in the end."""
-_TELLING = re.compile(r"\d[\d.,:/-]*+|[\w-]++[./_][\w./-]++|(?<=[\w,] )[A-ZÀ-ÞА-Я][\w-]++")
+_TELLING = re.compile(r"\d[\d.,:/-]*+|(?<![\w-])[\w-]++[./_][\w./-]++|(?<=[\w,] )[A-ZÀ-ÞА-Я][\w-]++")
 """Numbers, dates, paths, identifiers, and names inside a sentence."""
 _ASKS = re.compile(
     r"\b(?:please|can you|could you|fix|add|write|find|make|implement|why|how|what|bitte|kannst|peux|pouvez|puedes|puoi"

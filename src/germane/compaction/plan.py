@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from germane.compaction.archive import ArchiveEntry
-from germane.compaction.boundaries import Span, Standing
-from germane.compaction.measured import Measure, Measured, Raw
+from germane.compaction.boundaries import BoundaryState, Span
+from germane.compaction.message_cost import Measure, MessageCost, Raw
 from germane.compaction.notes import Artifact, Constraint
 from germane.compaction.summary import SpanSummary
 from germane.types.message import Message
@@ -40,11 +40,11 @@ class CompactionPlan:
 
     raws: Sequence[Raw]
     messages: Sequence[Message]
-    measured: Sequence[Measured]
+    measured: Sequence[MessageCost]
     count: int
     lead: int
     offset: int
-    standing: Standing
+    standing: BoundaryState
     measure: Measure
     max_tokens: int
     tokens_before: int

@@ -8,7 +8,7 @@ from typing import Any
 
 from germane.catalog.measure_budget import message_tokens
 from germane.compaction.compaction import Compaction, CompactionTrace
-from germane.compaction.measured import Raw
+from germane.compaction.message_cost import Raw
 from germane.compaction.plan import CompactionPlan
 from germane.compaction.wording import mask_line, summary_block
 from germane.dialects.dialect import OutgoingMessage

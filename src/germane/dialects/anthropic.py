@@ -10,13 +10,16 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from germane.dialects.anthropic_check import ASSISTANT_ONLY, BREAKPOINTS, ID, NAME, USER_ONLY, blank, breakpoints, problems
+from germane.dialects.anthropic_check import BREAKPOINTS, ID, NAME, blank, breakpoints, faults, misplaced
 from germane.dialects.anthropic_system import behind_the_user, placed, write_system
+from germane.dialects.anthropic_turns import mended
 from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
+from germane.dialects.fault import Fault
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.merging import ProviderMessage, merge_by_role
+from germane.dialects.opaque import prefix_bound
 from germane.dialects.pairing import pair_calls
 from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
 from germane.errors import InvalidInput
@@ -69,7 +72,7 @@ class Anthropic:
         full = [
             block for block in blocks if block is not None and not (block.get("type") == "text" and blank(block.get("text")))
         ]
-        if not full or any(block is None or _is_invalid(block) for block in blocks):
+        if not full or any(block is None or _is_invalid(block, raw.get("role")) for block in blocks):
             return None
         results = [block.get("type") == "tool_result" for block in full]
         if results != sorted(results, reverse=True):
@@ -99,15 +102,18 @@ class Anthropic:
         marks = breakpoints((turn.native for turn in turns), tools)
         room = BREAKPOINTS - marks - any(turn.pinned for turn in turns)
         written = [_write_message(turn, room > 0) for turn in pair_calls(spoken, fits=ID.fullmatch)]
-        messages, unplaced = placed(merge_by_role(written, "content", [{"type": "text", "text": START}]))
+        messages, unplaced = placed(merge_by_role(_mended(written), "content", [{"type": "text", "text": START}]))
         own = {id(turn.native) for turn in turns}
         messages = [message if id(message) in own else _plain(message) for message in messages]
         if messages[-1]["role"] == "assistant":
             messages[-1] = _trimmed(messages[-1])
         return Wire(messages=messages, system=write_system([*apart, *unplaced], marks < BREAKPOINTS))
 
+    def faults(self, wire: Wire) -> tuple[Fault, ...]:
+        return tuple(faults(wire))
+
     def problems(self, wire: Wire) -> tuple[str, ...]:
-        return problems(wire)
+        return tuple(fault.text for fault in faults(wire))
 
 
 def _read_part(value: object, index: int) -> list[Part]:
@@ -160,8 +166,10 @@ def _string(raw: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _is_invalid(block: Mapping[str, Any]) -> bool:
+def _is_invalid(block: Mapping[str, Any], role: object) -> bool:
     """Returns whether the API would refuse the block as it is."""
+    if misplaced(block.get("type"), role):
+        return True
     match block.get("type"):
         case "tool_use":
             return not (
@@ -186,6 +194,16 @@ def _write_message(turn: OutgoingMessage, cache_mark: bool) -> ProviderMessage:
     return ProviderMessage(role=role, parts=blocks, answers=answers)
 
 
+def _mended(turns: Sequence[ProviderMessage]) -> list[ProviderMessage]:
+    """Returns the turns, without empty ones, with what `anthropic_turns` mends."""
+    full = [turn for turn in turns if turn.parts]
+    before = [{"role": turn.role, "content": turn.parts} for turn in full]
+    own = {id(message): turn for message, turn in zip(before, full, strict=True)}
+    return [
+        own.get(id(message)) or ProviderMessage(role=message["role"], parts=message["content"]) for message in mended(before)
+    ]
+
+
 def _blocks(content: object) -> list[Any]:
     return (
         [{"type": "text", "text": content}]
@@ -197,9 +215,15 @@ def _blocks(content: object) -> list[Any]:
 
 
 def _write_parts(message: Message, role: str) -> list[Any]:
-    """Writes a message's blocks: results first and calls last, as the API requires, without empty texts."""
-    order = sorted(message.parts, key=lambda part: -1 if isinstance(part, ToolResult) else isinstance(part, ToolCall))
+    """Writes a message's blocks: results first and calls last, as the API requires, without empty texts. Calls with thinking
+    stay where they are: thinking belongs to what stands before and behind it."""
+    thinks = any(isinstance(part, Opaque) and prefix_bound(part) for part in message.parts)
+    order = sorted(message.parts, key=lambda part: -1 if isinstance(part, ToolResult) else _is_last(part) and not thinks)
     return [block for part in order if (block := _write_part(part, role)) is not None]
+
+
+def _is_last(part: Part) -> bool:
+    return isinstance(part, ToolCall)
 
 
 def _write_part(part: Part, role: str) -> dict[str, Any] | None:
@@ -214,9 +238,9 @@ def _write_part(part: Part, role: str) -> dict[str, Any] | None:
         case Image():
             return (_write_image(part) if role == "user" else None) or {"type": "text", "text": sendable(image_note(part))}
         case Opaque(kind=kind, raw=raw) if kind.startswith("anthropic:"):
-            if role == "user" and raw.get("type") in ASSISTANT_ONLY:
+            if role == "user" and misplaced(raw.get("type"), role):
                 return None
-            return _write_attachment(part, role) if role == "assistant" and raw.get("type") in USER_ONLY else dict(raw)
+            return _write_attachment(part, role) if misplaced(raw.get("type"), role) else dict(raw)
         case Opaque():
             return _write_attachment(part, role)
 

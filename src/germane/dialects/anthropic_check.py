@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
+from germane.dialects.anthropic_turns import ends_in_thinking, is_server_result, lone_server_blocks
 from germane.dialects.envelope import mapping
+from germane.dialects.fault import Fault
 from germane.types.message import Wire
 
-__all__ = ["ASSISTANT_ONLY", "BREAKPOINTS", "ID", "NAME", "USER_ONLY", "blank", "breakpoints", "may_stand", "problems"]
+__all__ = ["BREAKPOINTS", "ID", "NAME", "blank", "breakpoints", "faults", "may_stand", "misplaced"]
 
 BREAKPOINTS = 4
 """Maximum number of `cache_control` marks in one request."""
 ID = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-USER_ONLY = ("image", "document", "tool_result", "search_result", "container_upload")
-ASSISTANT_ONLY = ("tool_use", "thinking", "redacted_thinking", "server_tool_use")
+_USER_ONLY = ("image", "document", "tool_result", "search_result", "container_upload")
+_ASSISTANT_ONLY = ("tool_use", "thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction", "fallback")
 _FOREIGN = frozenset({"image_url", "input_audio", "file", "refusal", "input_text", "output_text", "input_image", "input_file"})
 
 
@@ -36,6 +38,13 @@ def _marks(holder: Mapping[str, Any] | None) -> int:
     return sum(("cache_control" in block) + _marks(block) for block in blocks if block)
 
 
+def misplaced(kind: object, role: object) -> bool:
+    """Returns whether a block of this type can't stand in a message of this role."""
+    if role != "assistant" and (kind in _ASSISTANT_ONLY or is_server_result(kind)):
+        return True
+    return role != "user" and kind in _USER_ONLY
+
+
 def may_stand(messages: Sequence[Mapping[str, Any]], index: int) -> bool:
     """Returns whether a system message may stand there: behind a user's message, as the last one or before the assistant's."""
     if not index or messages[index - 1].get("role") != "user":
@@ -43,87 +52,114 @@ def may_stand(messages: Sequence[Mapping[str, Any]], index: int) -> bool:
     return index == len(messages) - 1 or messages[index + 1].get("role") == "assistant"
 
 
-def problems(wire: Wire) -> tuple[str, ...]:
-    """See `Dialect.problems`."""
-    found: list[str] = list(_system(wire.system))
-    if not wire.messages:
-        found.append("no messages")
-    elif wire.messages[0].get("role") != "user":
-        found.append("the first message isn't the user's")
+def faults(wire: Wire) -> Iterator[Fault]:
+    """Yields the reasons for which the API would refuse the request."""
+    for rule, text in _system(wire.system):
+        yield Fault(rule, None, text)
+    messages = wire.messages
+    if not messages:
+        yield Fault("no-messages", None, "no messages")
+    elif messages[0].get("role") != "user":
+        yield Fault("first-turn", 0, "the first message isn't the user's")
     system = wire.system if isinstance(wire.system, list) else []
-    if (marks := breakpoints([{"content": system}, *wire.messages], ())) > BREAKPOINTS:
-        found.append(f"{marks} cache_control marks, {BREAKPOINTS} at most")
+    if (marks := breakpoints([{"content": system}, *messages], ())) > BREAKPOINTS:
+        yield Fault("cache-marks", None, f"{marks} cache_control marks, {BREAKPOINTS} at most")
     waiting: set[str] = set()
     seen: set[str] = set()
-    last = len(wire.messages) - 1
-    for index, message in enumerate(wire.messages):
-        role = message.get("role")
-        if role == "system":
-            if not may_stand(wire.messages, index):
-                found.append(f"message {index}: a system message can't stand there")
-            parts = content if isinstance(content := message.get("content"), list | tuple) else ()
-            if any((mapping(block) or {}).get("type") != "text" for block in parts):
-                found.append(f"message {index}: a system message holds text only")
-        elif role not in ("user", "assistant"):
-            found.append(f"message {index}: unknown role {role!r}")
-        found += (f"message {index}: unknown key {key!r}" for key in message if key not in ("role", "content"))
-        content = message.get("content")
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        if not isinstance(blocks, list | tuple) or (not blocks and not (index == last and role == "assistant")):
-            found.append(f"message {index}: no content")
-            blocks = ()
-        read = [mapping(block) or {} for block in blocks]
-        found += (f"message {index}: {problem}" for block in read for problem in _block(block, role, index == last))
-        answered = [block.get("tool_use_id") for block in read if block.get("type") == "tool_result"]
-        if set(answered) != waiting or len(answered) != len(waiting):
-            found.append(f"message {index}: tool results {answered} for the tool calls {sorted(waiting)} right before")
-        if any(block.get("type") == "tool_result" for block in read[len(answered) :]):
-            found.append(f"message {index}: tool results after other blocks")
-        calls = [str(block.get("id")) for block in read if block.get("type") == "tool_use"]
+    lone = lone_server_blocks(messages)
+    for index, message in enumerate(messages):
+        last = index == len(messages) - 1
+        blocks, wrong = _read(message, last)
+        wrong += _envelope(messages, index)
+        wrong += (fault for block in blocks for fault in _block(block, message.get("role"), last))
+        wrong += (
+            ("server-pair", f"a {block.get('type')} without its other half")
+            for place, block in enumerate(blocks)
+            if (index, place) in lone
+        )
+        answered = [block.get("tool_use_id") for block in blocks if block.get("type") == "tool_result"]
+        wrong += _answers(answered, waiting)
+        if any(block.get("type") == "tool_result" for block in blocks[len(answered) :]):
+            wrong.append(("result-order", "tool results after other blocks"))
+        calls = [str(block.get("id")) for block in blocks if block.get("type") == "tool_use"]
         if seen & set(calls) or len(set(calls)) < len(calls):
-            found.append(f"message {index}: a tool call's id used twice")
+            wrong.append(("duplicate-call-id", "a tool call's id used twice"))
         seen |= set(calls)
         waiting = set(calls)
-        if (
-            index == last
-            and role == "assistant"
-            and read
-            and str(read[-1].get("text", "")) != str(read[-1].get("text", "")).rstrip()
-        ):
-            found.append(f"message {index}: the last words end in white space")
+        for rule, text in wrong:
+            yield Fault(rule, index, f"message {index}: {text}")
     if waiting:
-        found.append(f"tool calls at the end without a result: {sorted(waiting)}")
-    return tuple(found)
+        yield Fault("call-without-result", None, f"tool calls at the end without a result: {sorted(waiting)}")
 
 
-def _block(block: Mapping[str, Any], role: object, last: bool) -> Iterable[str]:
+def _read(message: Mapping[str, Any], last: bool) -> tuple[list[Mapping[str, Any]], list[tuple[str, str]]]:
+    """Returns the message's blocks, and the faults of its content as a whole: rules with sentences."""
+    content, role = message.get("content"), message.get("role")
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if not isinstance(blocks, list | tuple) or (not blocks and not (last and role == "assistant")):
+        return [], [("no-content", "no content")]
+    read = [mapping(block) or {} for block in blocks]
+    text = str(read[-1].get("text", "")) if read else ""
+    if last and role == "assistant" and text != text.rstrip():
+        return read, [("trailing-space", "the last words end in white space")]
+    return read, []
+
+
+def _envelope(messages: Sequence[Mapping[str, Any]], index: int) -> Iterator[tuple[str, str]]:
+    message = messages[index]
+    role, content = message.get("role"), message.get("content")
+    if role == "system":
+        if not may_stand(messages, index):
+            yield "system-place", "a system message can't stand there"
+        parts = content if isinstance(content, list | tuple) else ()
+        if any((mapping(block) or {}).get("type") != "text" for block in parts):
+            yield "system-part", "a system message holds text only"
+    elif role not in ("user", "assistant"):
+        yield "role", f"unknown role {role!r}"
+    for key in message:
+        if key not in ("role", "content"):
+            yield "key", f"unknown key {key!r}"
+    if ends_in_thinking(messages, index):
+        yield "thinking-last", "the assistant's last block is thinking"
+
+
+def _answers(answered: Sequence[Any], waiting: Set[str]) -> Iterator[tuple[str, str]]:
+    if set(answered) == waiting and len(answered) == len(waiting):
+        return
+    rule = "result-without-call" if waiting <= set(answered) else "call-without-result"
+    yield rule, f"tool results {list(answered)} for the tool calls {sorted(waiting)} right before"
+
+
+def _block(block: Mapping[str, Any], role: object, last: bool) -> Iterator[tuple[str, str]]:
     kind = block.get("type")
     if not isinstance(kind, str) or kind in _FOREIGN:
-        yield f"no block the API knows: {kind!r}"
-    elif (kind in USER_ONLY and role != "user") or (kind in ASSISTANT_ONLY and role != "assistant"):
-        yield f"a block of type {kind} can't stand in a message of role {role}"
+        yield "part-type", f"no block the API knows: {kind!r}"
+    elif misplaced(kind, role):
+        yield "part-type", f"a block of type {kind} can't stand in a message of role {role}"
     if kind == "text" and blank(block.get("text")) and not (last and role == "assistant" and block.get("text") == ""):
-        yield "an empty text"
+        yield "empty-text", "an empty text"
     elif kind == "tool_use":
         if not (ID.fullmatch(str(block.get("id", ""))) and NAME.fullmatch(str(block.get("name", "")))):
-            yield f"tool call {block.get('id')!r}: id or name isn't of the form the API takes"
+            yield "call-id", f"tool call {block.get('id')!r}: id or name isn't of the form the API takes"
         if not isinstance(block.get("input"), Mapping):
-            yield f"tool call {block.get('id')!r}: input is no object"
+            yield "arguments", f"tool call {block.get('id')!r}: input is no object"
     elif kind == "tool_result" and not isinstance(block.get("content", ""), str | list | tuple):
-        yield f"tool result {block.get('tool_use_id')!r}: content is neither text nor blocks"
+        yield "content-type", f"tool result {block.get('tool_use_id')!r}: content is neither text nor blocks"
+    elif kind == "thinking" and not (isinstance(block.get("thinking"), str) and isinstance(block.get("signature"), str)):
+        yield "part-shape", "thinking without its text or its signature"
     elif kind == "image":
         source = mapping(block.get("source")) or {}
         known = source.get("type") in ("base64", "url", "file")
         if not known or (source["type"] == "base64" and not str(source.get("media_type")).startswith("image/")):
-            yield "an image without a source the API can read"
+            yield "part-shape", "an image without a source the API can read"
 
 
-def _system(system: str | list[dict[str, Any]] | None) -> Iterable[str]:
+def _system(system: str | list[dict[str, Any]] | None) -> Iterator[tuple[str, str]]:
     if isinstance(system, str) and blank(system):
-        yield "system is empty"
+        yield "system-empty", "system is empty"
     elif isinstance(system, list):
         if not system:
-            yield "system is an empty list"
+            yield "system-empty", "system is an empty list"
         for block in system:
             if block.get("type") != "text" or blank(block.get("text")):
-                yield "a block of system that isn't text, or empty"
+                yield "system-part", "a block of system that isn't text, or empty"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from germane.dialects.fault import Fault
 from germane.types.message import Message, Wire
 
 __all__ = ["Dialect", "OutgoingMessage"]
@@ -66,5 +67,8 @@ class Dialect(Protocol):
     def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
         """As `render`, for messages that may carry the caller's own dicts, which are sent unchanged wherever possible."""
 
+    def faults(self, wire: Wire) -> tuple[Fault, ...]:
+        """Returns the reasons for which the provider's API would refuse `wire`, each with its rule; empty when it is valid."""
+
     def problems(self, wire: Wire) -> tuple[str, ...]:
-        """Returns the reasons for which the provider's API would refuse `wire`; empty when it is valid."""
+        """Returns the sentences of `faults`."""

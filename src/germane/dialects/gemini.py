@@ -14,7 +14,8 @@ from typing import Any
 from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
-from germane.dialects.gemini_check import NAME, either, problems
+from germane.dialects.fault import Fault
+from germane.dialects.gemini_check import NAME, UNSIGNED, either, faults, signature
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.merging import ProviderMessage, merge_by_role
 from germane.dialects.pairing import close_orphans, pair_calls
@@ -85,8 +86,11 @@ class Gemini:
         messages = merge_by_role([_write_message(turn) for turn in pair_calls(spoken)], "parts", [{"text": START}])
         return Wire(messages=messages, system=_system([turn for turn in turns if turn.message.role == "system"]))
 
+    def faults(self, wire: Wire) -> tuple[Fault, ...]:
+        return tuple(faults(wire))
+
     def problems(self, wire: Wire) -> tuple[str, ...]:
-        return problems(wire)
+        return tuple(fault.text for fault in faults(wire))
 
 
 def _read_part(value: object, index: int) -> Part:
@@ -96,19 +100,24 @@ def _read_part(value: object, index: int) -> Part:
     if raw is None:
         raise InvalidInput(f"part {index} is {type_name(value)}: give a mapping such as {{'text': …}}")
     if (call := either(raw, "functionCall")) is not None:
-        return ToolCall(id=_string(call, "id"), name=_string(call, "name"), arguments=json_text(call.get("args") or {}))
+        arguments = json_text(call.get("args") or {})
+        return ToolCall(id=_string(call, "id"), name=_string(call, "name"), arguments=arguments, raw=_signed(raw))
     if (answer := either(raw, "functionResponse")) is not None:
         text, error = _response(answer.get("response"))
         return ToolResult(call_id=_string(answer, "id"), name=_string(answer, "name"), text=text, error=error)
     if "text" in raw and raw.get("thought") is not True:
         if not isinstance(raw["text"], str):
             raise InvalidInput(f"part {index} has a text that is {type_name(raw['text'])}: give a string")
-        return Text(raw["text"])
+        return Text(raw["text"], raw=_signed(raw))
     if (inline := either(raw, "inlineData")) is not None and _media(inline).startswith("image/"):
         return _inline(raw, inline)
     if (file := either(raw, "fileData")) is not None and _media(file).startswith("image/"):
         return Image(url=_string(file, "fileUri") or _string(file, "file_uri") or None, raw=raw)
     return Opaque(kind=f"gemini:{next((str(key)[:40] for key in raw if key != 'text'), 'empty')}", raw=raw)
+
+
+def _signed(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    return raw if signature(raw) else None
 
 
 def _inline(raw: Mapping[str, Any], inline: Mapping[str, Any]) -> Image:
@@ -165,11 +174,32 @@ def _write_message(turn: OutgoingMessage) -> ProviderMessage:
 def _write_parts(message: Message) -> list[Any]:
     """Writes a message's parts: results first, calls last, without empty texts."""
     order = sorted(message.parts, key=lambda part: -1 if isinstance(part, ToolResult) else isinstance(part, ToolCall))
-    return [written for part in order if (written := _write_part(part)) is not None]
+    parts = [written for part in order if (written := _write_part(part)) is not None]
+    return _vouched(parts) if any(_is_of_signed(part) for part in message.parts) else parts
+
+
+def _is_of_signed(part: Part) -> bool:
+    """Returns whether the part is a call that was signed, or what is left of it where it was closed as text."""
+    return isinstance(part, ToolCall | Text) and part.raw is not None and either(part.raw, "functionCall") is not None
+
+
+def _vouched(parts: list[Any]) -> list[Any]:
+    """Returns the parts of a turn whose signed call may be closed as text. The API demands a signature at a turn's first call
+    and has a word for where there is none (ai.google.dev, Thought signatures)."""
+    first = next((n for n, part in enumerate(parts) if either(part, "functionCall") is not None), None)
+    if first is None or signature(parts[first]):
+        return parts
+    return [*parts[:first], {**parts[first], "thoughtSignature": UNSIGNED}, *parts[first + 1 :]]
 
 
 def _write_part(part: Part) -> dict[str, Any] | None:
     match part:
+        case Text(text, raw=raw) if raw is not None and raw.get("text") == text:
+            return dict(raw)
+        case ToolCall(raw=raw) if raw is not None and (call := either(raw, "functionCall")) is not None:
+            key = "functionCall" if raw.get("functionCall") is not None else "function_call"
+            fit = {**call, "name": tool_name(part.name, _MAX_NAME_CHARS)}
+            return dict(raw) if NAME.fullmatch(part.name) else {**raw, key: fit}
         case Text(text):
             return {"text": sendable(text)} if text else None
         case ToolCall():

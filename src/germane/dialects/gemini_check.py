@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from germane.dialects.envelope import mapping
+from germane.dialects.fault import Fault
 from germane.types.message import Wire
 
-__all__ = ["NAME", "either", "problems"]
+__all__ = ["NAME", "UNSIGNED", "either", "faults", "signature"]
+
+UNSIGNED = "skip_thought_signature_validator"
+"""Stands in the place of the signature of a call that the model didn't sign."""
 
 _SNAKE = {
     "functionCall": "function_call",
     "functionResponse": "function_response",
     "inlineData": "inline_data",
     "fileData": "file_data",
+    "toolCall": "tool_call",
+    "toolResponse": "tool_response",
 }
 _KINDS = (*_SNAKE, "executableCode", "codeExecutionResult", "executable_code", "code_execution_result", "text")
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
@@ -28,65 +34,98 @@ def either(part: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
     return mapping(part.get(_SNAKE[key]) if value is None else value)
 
 
-def problems(wire: Wire) -> tuple[str, ...]:
-    """See `Dialect.problems`."""
-    found: list[str] = []
+def signature(part: Mapping[str, Any]) -> object:
+    """Returns the part's signature under either spelling; something false where it has none."""
+    return part.get("thoughtSignature") or part.get("thought_signature")
+
+
+def faults(wire: Wire) -> Iterator[Fault]:
+    """Yields the reasons for which the API would refuse the request."""
     if not wire.messages:
-        found.append("no contents")
+        yield Fault("no-messages", None, "no contents")
     elif wire.messages[0].get("role") != "user":
-        found.append("the first turn isn't the user's")
-    if isinstance(wire.system, str) and not wire.system.strip():
-        found.append("the system instruction is empty")
-    if isinstance(wire.system, list):
-        if not wire.system:
-            found.append("the system instruction has no parts")
-        found += ("a part of the system instruction isn't text, or empty" for part in wire.system if not part.get("text"))
+        yield Fault("first-turn", 0, "the first turn isn't the user's")
+    for rule, text in _system(wire.system):
+        yield Fault(rule, None, text)
     waiting: list[Mapping[str, Any]] = []
+    turns: list[list[Mapping[str, Any]]] = []
     for index, message in enumerate(wire.messages):
+        wrong: list[tuple[str, str]] = []
         if (role := message.get("role")) not in ("user", "model"):
-            found.append(f"turn {index}: unknown role {role!r}")
-        found += (f"turn {index}: unknown key {key!r}" for key in message if key not in ("role", "parts"))
+            wrong.append(("role", f"unknown role {role!r}"))
+        wrong += (("key", f"unknown key {key!r}") for key in message if key not in ("role", "parts"))
         parts = message.get("parts")
         if not isinstance(parts, list | tuple) or not parts:
-            found.append(f"turn {index}: no parts")
+            wrong.append(("no-content", "no parts"))
             parts = ()
         read = [mapping(part) or {} for part in parts]
-        found += (f"turn {index}: {problem}" for part in read for problem in _part(part, role))
-        answers = [answer for part in read if (answer := either(part, "functionResponse")) is not None]
-        if Counter(map(_name, answers)) != Counter(map(_name, waiting)):
-            found.append(
-                f"turn {index}: responses {[*map(_name, answers)]} for the calls {[*map(_name, waiting)]} right before"
-            )
-        ids = Counter(call["id"] for call in waiting if call.get("id"))
-        if (given := Counter(answer["id"] for answer in answers if answer.get("id"))) - ids:
-            found.append(f"turn {index}: responses with ids no call has: {sorted(given - ids)}")
+        turns.append(read)
+        wrong += (fault for part in read for fault in _part(part, role))
+        wrong += _answers([answer for part in read if (answer := either(part, "functionResponse")) is not None], waiting)
         waiting = [call for part in read if (call := either(part, "functionCall")) is not None]
+        for rule, text in wrong:
+            yield Fault(rule, index, f"turn {index}: {text}")
     if waiting:
-        found.append(f"calls at the end without a response: {[*map(_name, waiting)]}")
-    return tuple(found)
+        yield Fault("call-without-result", None, f"calls at the end without a response: {[*map(_name, waiting)]}")
+    for index in _unsigned(wire.messages, turns):
+        yield Fault("signature-missing", index, f"turn {index}: its first call has lost its signature")
+
+
+def _answers(answers: Sequence[Mapping[str, Any]], waiting: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    given, asked = Counter(map(_name, answers)), Counter(map(_name, waiting))
+    if given != asked:
+        rule = "result-without-call" if given >= asked else "call-without-result"
+        yield rule, f"responses {[*map(_name, answers)]} for the calls {[*map(_name, waiting)]} right before"
+    ids = Counter(call["id"] for call in waiting if call.get("id"))
+    if (more := Counter(answer["id"] for answer in answers if answer.get("id"))) - ids:
+        yield "call-id", f"responses with ids no call has: {sorted(more - ids)}"
+
+
+def _unsigned(messages: Sequence[Mapping[str, Any]], turns: Sequence[Sequence[Mapping[str, Any]]]) -> list[int]:
+    """Returns the indexes of the model's turns since the user's last words whose first call is unsigned, where that of another
+    is signed. The API checks no earlier turns; a conversation without any signature is one of an older model."""
+    first: dict[int, bool] = {}
+    for index in range(len(turns) - 1, -1, -1):
+        if messages[index].get("role") == "user" and any(either(part, "functionResponse") is None for part in turns[index]):
+            break
+        call = next((part for part in turns[index] if either(part, "functionCall") is not None), None)
+        if call is not None:
+            first[index] = bool(signature(call))
+    return sorted(index for index, signed in first.items() if not signed) if any(first.values()) else []
 
 
 def _name(function: Mapping[str, Any]) -> str:
     return str(function.get("name", ""))
 
 
-def _part(part: Mapping[str, Any], role: object) -> Iterable[str]:
+def _part(part: Mapping[str, Any], role: object) -> Iterator[tuple[str, str]]:
     kinds = [key for key in _KINDS if part.get(key) is not None or part.get(_SNAKE.get(key, key)) is not None]
     if len(kinds) != 1:
-        yield f"a part must hold one thing, not {kinds or 'nothing'}"
+        yield "part-shape", f"a part must hold one thing, not {kinds or 'nothing'}"
     if part.get("text") == "" and len(part) == 1:
-        yield "an empty text"
+        yield "empty-text", "an empty text"
     for key, only in (("functionCall", "model"), ("functionResponse", "user")):
         function = either(part, key)
         if function is None:
             continue
         if role != only:
-            yield f"a {key} can't stand in a turn of role {role}"
+            yield "part-type", f"a {key} can't stand in a turn of role {role}"
         if not NAME.fullmatch(_name(function)):
-            yield f"the name of a {key} isn't of the form the API takes"
+            yield "call-name", f"the name of a {key} isn't of the form the API takes"
         if not isinstance(function.get("args" if key == "functionCall" else "response", {}), Mapping):
-            yield f"{key} {_name(function)}: arguments or response are no object"
+            yield "arguments", f"{key} {_name(function)}: arguments or response are no object"
     for key in ("inlineData", "fileData"):
         blob = either(part, key)
         if blob is not None and not (blob.get("mimeType") or blob.get("mime_type")):
-            yield f"{key} without a media type"
+            yield "part-shape", f"{key} without a media type"
+
+
+def _system(system: object) -> Iterator[tuple[str, str]]:
+    if isinstance(system, str) and not system.strip():
+        yield "system-empty", "the system instruction is empty"
+    if isinstance(system, list):
+        if not system:
+            yield "system-empty", "the system instruction has no parts"
+        for part in system:
+            if not part.get("text"):
+                yield "system-part", "a part of the system instruction isn't text, or empty"

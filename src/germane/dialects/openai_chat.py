@@ -13,8 +13,9 @@ from typing import Any
 from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
+from germane.dialects.fault import Fault
 from germane.dialects.image_size import data_url
-from germane.dialects.openai_check import FUNCTION, NAME, problems
+from germane.dialects.openai_check import FUNCTION, NAME, faults
 from germane.dialects.openai_content import has_part, read_content
 from germane.dialects.pairing import pair_calls
 from germane.dialects.wording import image_note, json_text, sendable, tool_name
@@ -104,8 +105,11 @@ class OpenAIChat:
                 out.append(_write_parts(turn.message))
         return Wire(messages=out)
 
+    def faults(self, wire: Wire) -> tuple[Fault, ...]:
+        return tuple(faults(wire))
+
     def problems(self, wire: Wire) -> tuple[str, ...]:
-        return problems(wire)
+        return tuple(fault.text for fault in faults(wire))
 
 
 def _fits(call_id: str) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from germane.dialects.envelope import mapping
+from germane.dialects.fault import Fault
 from germane.types.message import Wire
 
-__all__ = ["FUNCTION", "NAME", "problems"]
+__all__ = ["FUNCTION", "NAME", "faults"]
 
 NAME = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 FUNCTION = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -21,77 +22,88 @@ _PARTS: Mapping[str, frozenset[str]] = {
 _TEXT_ONLY = frozenset({"text"})
 
 
-def problems(wire: Wire) -> tuple[str, ...]:
-    """See `Dialect.problems`."""
-    found: list[str] = []
+def faults(wire: Wire) -> Iterator[Fault]:
+    """Yields the reasons for which the API would refuse the request."""
     if not wire.messages:
-        found.append("no messages")
+        yield Fault("no-messages", None, "no messages")
     if wire.system is not None:
-        found.append("system stands apart: it belongs among the messages")
+        yield Fault("system-place", None, "system stands apart: it belongs among the messages")
     waiting: set[str] = set()
     for index, message in enumerate(wire.messages):
         role = message.get("role")
         if role != "tool" and waiting:
-            found.append(f"message {index}: tool calls before it without a result: {sorted(waiting)}")
+            text = f"message {index}: tool calls before it without a result: {sorted(waiting)}"
+            yield Fault("call-without-result", index, text)
             waiting = set()
         if role not in _ROLES:
-            found.append(f"message {index}: unknown role {role!r}")
+            yield Fault("role", index, f"message {index}: unknown role {role!r}")
             continue
-        found += (f"message {index}: unknown key {key!r}" for key in ("id", "created_at") if key in message)
-        name = message.get("name")
-        if name is not None and not (isinstance(name, str) and NAME.fullmatch(name)):
-            found.append(f"message {index}: name isn't of the form the API takes")
-        found += (f"message {index}: {problem}" for problem in _content(message, role))
+        for rule, text in _envelope(message, role):
+            yield Fault(rule, index, f"message {index}: {text}")
         if role == "tool":
             if (id := message.get("tool_call_id")) in waiting:
                 waiting.discard(id)
             else:
-                found.append(f"message {index}: tool result without its call right before: {id!r}")
+                text = f"message {index}: tool result without its call right before: {id!r}"
+                yield Fault("result-without-call", index, text)
         if role == "assistant" and "tool_calls" in message:
             waiting, wrong = _calls(message["tool_calls"])
-            found += (f"message {index}: {problem}" for problem in wrong)
+            for rule, text in wrong:
+                yield Fault(rule, index, f"message {index}: {text}")
     if waiting:
-        found.append(f"tool calls at the end without a result: {sorted(waiting)}")
-    return tuple(found)
+        yield Fault("call-without-result", None, f"tool calls at the end without a result: {sorted(waiting)}")
 
 
-def _content(message: Mapping[str, Any], role: str) -> Iterable[str]:
+def _envelope(message: Mapping[str, Any], role: str) -> Iterator[tuple[str, str]]:
+    """Yields a rule and a sentence for each fault of the message in itself."""
+    for key in ("id", "created_at"):
+        if key in message:
+            yield "key", f"unknown key {key!r}"
+    if role != "assistant" and "tool_calls" in message:
+        yield "call-place", f"tool calls can't stand in a message of role {role}"
+    name = message.get("name")
+    if name is not None and not (isinstance(name, str) and NAME.fullmatch(name)):
+        yield "name", "name isn't of the form the API takes"
+    yield from _content(message, role)
+
+
+def _content(message: Mapping[str, Any], role: str) -> Iterator[tuple[str, str]]:
     content = message.get("content")
     if content is None:
         if not (role == "assistant" and any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))):
-            yield "no content"
+            yield "no-content", "no content"
     elif isinstance(content, list | tuple):
         if not content:
-            yield "content is an empty list"
+            yield "no-content", "content is an empty list"
         allowed = _PARTS.get(role, _TEXT_ONLY)
         for part in map(mapping, content):
             if part is None or part.get("type") not in allowed:
-                yield f"a part of type {part and part.get('type')!r} can't stand in a message of role {role}"
+                yield "part-type", f"a part of type {part and part.get('type')!r} can't stand in a message of role {role}"
             elif part["type"] == "text" and not isinstance(part.get("text"), str):
-                yield "a text part without text"
+                yield "part-shape", "a text part without text"
             elif part["type"] == "image_url":
                 url = (mapping(part.get("image_url")) or {}).get("url")
                 if not isinstance(url, str) or not url.startswith(("data:image/", "https://", "http://")):
-                    yield "an image without a URL the API can read"
+                    yield "part-shape", "an image without a URL the API can read"
     elif not isinstance(content, str):
-        yield f"content is {type(content).__name__}"
+        yield "content-type", f"content is {type(content).__name__}"
 
 
-def _calls(calls: Any) -> tuple[set[str], list[str]]:
+def _calls(calls: Any) -> tuple[set[str], list[tuple[str, str]]]:
     ids: set[str] = set()
-    wrong: list[str] = [] if calls else ["tool_calls is empty"]
+    wrong: list[tuple[str, str]] = [] if calls else [("no-calls", "tool_calls is empty")]
     for call in map(mapping, calls or ()):
         id = (call or {}).get("id")
         if call is None or not isinstance(id, str) or not 0 < len(id) <= 40:
-            wrong.append(f"a tool call without a fitting id: {id!r}")
+            wrong.append(("call-id", f"a tool call without a fitting id: {id!r}"))
             continue
         if id in ids:
-            wrong.append(f"two tool calls with the id {id!r}")
+            wrong.append(("duplicate-call-id", f"two tool calls with the id {id!r}"))
         ids.add(id)
         if call.get("type", "function") == "function":
             function = mapping(call.get("function")) or {}
             if not FUNCTION.fullmatch(str(function.get("name", ""))):
-                wrong.append(f"tool call {id!r}: the function's name isn't of the form the API takes")
+                wrong.append(("call-name", f"tool call {id!r}: the function's name isn't of the form the API takes"))
             if not isinstance(function.get("arguments"), str):
-                wrong.append(f"tool call {id!r}: arguments aren't text")
+                wrong.append(("arguments", f"tool call {id!r}: arguments aren't text"))
     return ids, wrong

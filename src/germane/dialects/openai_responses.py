@@ -12,10 +12,11 @@ from typing import Any
 from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, without
+from germane.dialects.fault import Fault
 from germane.dialects.image_size import data_url
 from germane.dialects.openai_check import FUNCTION
 from germane.dialects.openai_content import has_part, read_content
-from germane.dialects.responses_check import PARTS, problems
+from germane.dialects.responses_check import PARTS, faults
 from germane.dialects.responses_items import (
     KIND,
     OUTPUTS,
@@ -108,8 +109,11 @@ class OpenAIResponses:
         instructions = "\n\n".join(sendable(text) for text in texts if text.strip())
         return Wire(messages=out or [{"role": "user", "content": START}], system=instructions or None)
 
+    def faults(self, wire: Wire) -> tuple[Fault, ...]:
+        return tuple(faults(wire))
+
     def problems(self, wire: Wire) -> tuple[str, ...]:
-        return problems(wire)
+        return tuple(fault.text for fault in faults(wire))
 
 
 def _is_instruction(turn: OutgoingMessage) -> bool:

@@ -8,13 +8,14 @@ module works on whole conversations and knows no provider's format.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import count
 
 from germane.dialects.dialect import OutgoingMessage
+from germane.dialects.opaque import prefix_bound
 from germane.dialects.wording import call_as_text, result_as_text
-from germane.types.message import Message, Part, Text, ToolCall, ToolResult
+from germane.types.message import Message, Opaque, Part, Text, ToolCall, ToolResult
 
 __all__ = ["close_orphans", "end_of_results", "join_calls", "match_results", "pair_calls"]
 
@@ -137,14 +138,26 @@ def _write_calls(turn: OutgoingMessage, ids: dict[int, str], kept: set[int]) -> 
         match part:
             case ToolCall():
                 same = same and n in kept and ids[n] == part.id
-                parts.append(replace(part, id=ids[n]) if n in kept else Text(call_as_text(part)))
+                parts.append((part if ids[n] == part.id else replace(part, id=ids[n])) if n in kept else _closed(part))
                 n += 1
             case ToolResult():
                 same = False
                 parts.append(Text(result_as_text(part)))
             case _:
                 parts.append(part)
-    return turn if same else replace(turn, message=replace(turn.message, parts=tuple(parts)), native=None)
+    if same:
+        return turn
+    sequel = tuple(_sequel(turn.message.parts, parts))
+    return replace(turn, message=replace(turn.message, parts=sequel), native=None)
+
+
+def _sequel(before: Sequence[Part], after: Sequence[Part]) -> Iterator[Part]:
+    """Yields the parts after a change without those that their provider refuses behind a changed one."""
+    changed = False
+    for old, new in zip(before, after, strict=True):
+        changed = changed or old is not new
+        if not (changed and isinstance(new, Opaque) and prefix_bound(new)):
+            yield new
 
 
 def _write_results(
@@ -192,14 +205,20 @@ def close_orphans(turn: OutgoingMessage) -> OutgoingMessage:
     if message.role != "tool" and not _has_tools(message):
         return turn
     role = "user" if message.role == "tool" else message.role
-    return replace(turn, message=replace(message, role=role, parts=tuple(map(_as_text, message.parts))), native=None)
+    parts = tuple(_sequel(message.parts, [*map(_as_text, message.parts)]))
+    return replace(turn, message=replace(message, role=role, parts=parts), native=None)
 
 
 def _as_text(part: Part) -> Part:
     match part:
         case ToolCall():
-            return Text(call_as_text(part))
+            return _closed(part)
         case ToolResult():
             return Text(result_as_text(part))
         case _:
             return part
+
+
+def _closed(call: ToolCall) -> Text:
+    """A call as text, with the signed part that it was."""
+    return Text(call_as_text(call), raw=call.raw)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from germane.dialects.envelope import mapping
+from germane.dialects.fault import Fault
 from germane.dialects.openai_check import FUNCTION
 from germane.dialects.responses_items import OUTPUTS, ROLES, call_id, is_message
 from germane.dialects.responses_pairing import MAX_ID, continues
 from germane.types.message import Wire
 
-__all__ = ["MESSAGE_KEYS", "PARTS", "problems"]
+__all__ = ["MESSAGE_KEYS", "PARTS", "faults"]
 
 MESSAGE_KEYS = frozenset({"type", "role", "content", "id", "status", "phase"})
 _INPUT = frozenset({"input_text", "input_image", "input_file", "input_audio"})
@@ -31,38 +32,46 @@ _REQUIRED: Mapping[str, tuple[str, ...]] = {
 _CALLS = {output: call for call, output in OUTPUTS.items()}
 
 
-def problems(wire: Wire) -> tuple[str, ...]:
-    """See `Dialect.problems`."""
-    found: list[str] = []
+_UNFOLLOWED = "reasoning without the item that follows from it"
+
+
+def faults(wire: Wire) -> Iterator[Fault]:
+    """Yields the reasons for which the API would refuse the request."""
     if not wire.messages:
-        found.append("no input")
+        yield Fault("no-messages", None, "no input")
     if wire.system is not None and not (isinstance(wire.system, str) and wire.system.strip()):
-        found.append("instructions aren't text, or empty")
+        yield Fault("system-empty", None, "instructions aren't text, or empty")
     unseen = continues([_kind(item) for item in wire.messages])
-    waiting: dict[str, str] = {}
+    waiting: dict[str, tuple[str, int]] = {}
     used: set[str] = set()
+    named: set[str] = set()
     reasoning: int | None = None
     for index, item in enumerate(wire.messages):
         kind = _kind(item)
         if reasoning is not None and kind != "reasoning":
             if not _is_the_models(item, kind):
-                found.append(f"item {reasoning}: reasoning without the item that follows from it")
+                yield Fault("reasoning-alone", reasoning, f"item {reasoning}: {_UNFOLLOWED}")
             reasoning = None
-        found += (f"item {index}: {problem}" for problem in _item(item, kind))
-        id = call_id(item)
+        for rule, text in _item(item, kind):
+            yield Fault(rule, index, f"item {index}: {text}")
+        own, id = item.get("id"), call_id(item)
+        if isinstance(own, str) and own and kind != "local_shell_call_output":
+            if own in named:
+                yield Fault("duplicate-item-id", index, f"item {index}: an item's id used twice: {own!r}")
+            named.add(own)
         if kind == "reasoning":
             reasoning = index
         elif kind in OUTPUTS:
             if id in used:
-                found.append(f"item {index}: a call's id used twice: {id!r}")
+                yield Fault("duplicate-call-id", index, f"item {index}: a call's id used twice: {id!r}")
             used.add(id)
-            waiting[id] = kind
-        elif kind in _CALLS and waiting.pop(id, None) != _CALLS[kind] and not (unseen and id not in used):
-            found.append(f"item {index}: an output without its call: {id!r}")
+            waiting[id] = kind, index
+        elif kind in _CALLS and waiting.pop(id, ("", 0))[0] != _CALLS[kind] and not (unseen and id not in used):
+            yield Fault("result-without-call", index, f"item {index}: an output without its call: {id!r}")
     if reasoning is not None:
-        found.append(f"item {reasoning}: reasoning without the item that follows from it")
-    found += (f"a call without an output: {id!r}" for id in waiting)
-    return tuple(found)
+        yield Fault("reasoning-alone", reasoning, f"item {reasoning}: {_UNFOLLOWED}")
+    for id, (_, index) in waiting.items():
+        yield Fault("call-without-result", index, f"a call without an output: {id!r}")
 
 
 def _kind(item: Mapping[str, Any]) -> str:
@@ -77,42 +86,48 @@ def _is_the_models(item: Mapping[str, Any], kind: str) -> bool:
     return kind == "assistant" or not (is_message(item) or kind in _CALLS)
 
 
-def _item(item: Mapping[str, Any], kind: str) -> Iterable[str]:
+def _item(item: Mapping[str, Any], kind: str) -> Iterator[tuple[str, str]]:
     if is_message(item):
         yield from _message(item)
         return
     if item.get("type") is None and set(item) != {"id"}:
-        yield "neither a role nor a type"
+        yield "item-type", "neither a role nor a type"
     for key in _REQUIRED.get(kind, ()):
         if not isinstance(item.get(key), str):
-            yield f"{kind} without {key} as text"
+            yield "item-field", f"{kind} without {key} as text"
     if kind in _REQUIRED and not 0 < len(call_id(item)) <= MAX_ID:
-        yield f"{kind}: call_id isn't of the form the API takes"
+        yield "call-id", f"{kind}: call_id isn't of the form the API takes"
     if kind == "function_call" and not FUNCTION.fullmatch(str(item.get("name"))):
-        yield "function_call: the name isn't of the form the API takes"
+        yield "call-name", "function_call: the name isn't of the form the API takes"
     if kind == "function_call_output" and not isinstance(item.get("output"), str | list | tuple):
-        yield "function_call_output: the output is neither text nor parts"
+        yield "content-type", "function_call_output: the output is neither text nor parts"
     if kind == "item_reference" and not isinstance(item.get("id"), str):
-        yield "item_reference without id"
+        yield "item-field", "item_reference without id"
+    if kind == "compaction" and not isinstance(item.get("encrypted_content"), str):
+        yield "item-field", "compaction without its encrypted content"
 
 
-def _message(item: Mapping[str, Any]) -> Iterable[str]:
+def _message(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     role, content = item.get("role"), item.get("content")
     if role not in ROLES:
-        yield f"unknown role {role!r}"
+        yield "role", f"unknown role {role!r}"
         return
     if item.get("type") in (None, "message"):
-        yield from (f"unknown key {key!r}" for key in item if key not in MESSAGE_KEYS)
+        for key in item:
+            if key not in MESSAGE_KEYS:
+                yield "key", f"unknown key {key!r}"
     if isinstance(content, list | tuple):
         if not content:
-            yield "content is an empty list"
+            yield "no-content", "content is an empty list"
         for part in map(mapping, content):
             kind = (part or {}).get("type")
             if part is None or kind not in PARTS[str(role)]:
-                yield f"a part of type {kind!r} can't stand in a message of role {role}"
+                yield "part-type", f"a part of type {kind!r} can't stand in a message of role {role}"
             elif kind in ("input_text", "output_text") and not isinstance(part.get("text"), str):
-                yield "a text part without text"
+                yield "part-shape", "a text part without text"
             elif kind == "input_image" and not (part.get("image_url") or part.get("file_id")):
-                yield "an image without image_url or file_id"
+                yield "part-shape", "an image without image_url or file_id"
+    elif content is None:
+        yield "no-content", "content is NoneType"
     elif not isinstance(content, str):
-        yield f"content is {type(content).__name__}"
+        yield "content-type", f"content is {type(content).__name__}"

@@ -7,7 +7,7 @@ followed by what came of it. Orphans become text in the same place, and a reason
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -22,6 +22,8 @@ __all__ = ["MAX_ID", "continues", "item_type", "orphaned_items", "pair_items", "
 
 MAX_ID = 64
 """Characters of a `call_id`."""
+_NAMELESS = ("", "function_call", "custom_tool_call", *OUTPUTS.values())
+"""Types of items that the API takes without an id of its own."""
 _LOOSE = ("item_reference", "program")
 """Types of items behind which the server may hold calls that the input doesn't show."""
 
@@ -54,7 +56,7 @@ def pair_items(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
             groups[-1].append(item)
         else:
             groups.append([item])
-    return list(_followed([_joined(group) for group in groups]))
+    return list(_followed(_named_once([_joined(group) for group in groups])))
 
 
 def orphaned_items(turns: Sequence[OutgoingMessage]) -> Iterator[int]:
@@ -196,18 +198,56 @@ def _exploded(turn: OutgoingMessage) -> Iterator[OutgoingMessage]:
         yield OutgoingMessage(message=replace(message, role=role, parts=(part,)))
 
 
-def _followed(items: Sequence[OutgoingMessage]) -> Iterator[OutgoingMessage]:
-    """Yields the items without reasoning that isn't followed by what came of it."""
-    follows = False
-    kept: list[OutgoingMessage] = []
-    for item in reversed(items):
-        if item_type(item) == "reasoning":
-            if not follows:
+def _named_once(items: Sequence[OutgoingMessage]) -> Iterator[OutgoingMessage]:
+    """Yields the items with each of the API's ids at most once: what repeats it stands without an id, or not at all."""
+    seen: set[str] = set()
+    for item in items:
+        id = (_own(item) or {}).get("id")
+        if isinstance(id, str) and id and item_type(item) not in ("item_reference", "local_shell_call_output"):
+            if id in seen:
+                yield from _without_id(item)
                 continue
+            seen.add(id)
+        yield item
+
+
+def _followed(items: Iterable[OutgoingMessage]) -> Iterator[OutgoingMessage]:
+    """Yields the items without reasoning that isn't followed by what came of it. What else came of it loses its id, because the
+    API asks for the reasoning of an item that it knows."""
+    run: list[OutgoingMessage] = []
+    for item in items:
+        if item.message.role == "assistant" or item_type(item) == "reasoning":
+            run.append(item)
+            continue
+        yield from _reasoned(run)
+        run = []
+        yield item
+    yield from _reasoned(run)
+
+
+def _reasoned(run: Sequence[OutgoingMessage]) -> Iterator[OutgoingMessage]:
+    """Yields a run of the model's items, in which each reasoning is directly before what came of it."""
+    alone = False
+    for index, item in enumerate(run):
+        if item_type(item) == "reasoning":
+            following = next((other for other in run[index + 1 :] if item_type(other) != "reasoning"), None)
+            alone = following is None or _is_said(following)
+            if not alone:
+                yield item
+        elif alone:
+            yield from _without_id(item)
         else:
-            follows = item.message.role == "assistant" and not _is_said(item)
-        kept.append(item)
-    return reversed(kept)
+            yield item
+
+
+def _without_id(item: OutgoingMessage) -> Iterator[OutgoingMessage]:
+    """Yields the item without the API's id, or nothing where it can't be without."""
+    raw = item.native
+    if raw is None:
+        if _own(item) is None:
+            yield item
+    elif item_type(item) in _NAMELESS:
+        yield replace(item, native={key: value for key, value in raw.items() if key != "id"})
 
 
 def _joined(group: Sequence[OutgoingMessage]) -> OutgoingMessage:

@@ -49,10 +49,12 @@ def link_findings(
     at: datetime,
     now: datetime,
     sensitivity: Sensitivity = "private",
+    again: bool = False,
 ) -> Generator[Read[Any], Any, Linked]:
     """Decides how the findings in `thing` (the id of an event or memory of the scope's own, said `at`) are stored; the changes
     follow the one that stores the thing. Findings without a usable name are left out, those of a confidence below 0.7 that
-    are of no known entity, and relations between entities that weren't found beside them."""
+    are of no known entity, and relations between entities that weren't found beside them. With `again`, the thing may have been
+    read before: an entity that was mentioned at this time or later gains no salience."""
     told = _by_name(entities, sensitivity)
     keys = dict.fromkeys(key for name, one in told.items() for key in asked_keys(name.type, one.said.names))
     known = NamedEntities((yield from read(EntitiesNamed(tuple(keys)))) if keys else {})
@@ -64,7 +66,7 @@ def link_findings(
         entity = same or _new(name.type, said, user=user, at=at, now=now)
         mentioned = entity.id in said_of
         entity = with_said(entity, said, now)
-        if same is not None and not mentioned:
+        if same is not None and not mentioned and not (again and same.salient_at >= at):
             entity = replace(entity, salience=used(entity.salience_at(at)), salient_at=max(entity.salient_at, at))
         for other, held in found.items():
             if held.id == entity.id:

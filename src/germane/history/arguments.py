@@ -10,7 +10,7 @@ from germane.api.arguments import named_model, number
 from germane.api.check_messages import conversation
 from germane.catalog.catalog import Catalog
 from germane.catalog.profile import Profile
-from germane.compaction.measured import Measure
+from germane.compaction.message_cost import Measure
 from germane.compaction.strategy import CompactionStrategy
 from germane.dialects.registry import dialect, parse_all
 from germane.dialects.system_prompt import system_prompt

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from germane.text.normal import fold
 
-__all__ = ["contrast"]
+__all__ = ["contrast", "negations"]
 
 _TOKEN = re.compile(r"[\w'’.,:]++")
 _MARKS = ".,:'’"
@@ -75,6 +75,11 @@ def contrast(one: str, other: str) -> str:
     if _turned(first, second):
         return "order"
     return "name" if _names(one, second) and _names(other, first) else ""
+
+
+def negations(text: str) -> int:
+    """Returns how many words of the text negate, forbid or end something. Linear."""
+    return _negations(_words(text))
 
 
 def _words(text: str) -> list[str]:

@@ -18,7 +18,10 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
+    """`raw` is the provider's own part where it is signed, for writing it back whole."""
+
     text: str
+    raw: Mapping[str, Any] | None = field(default=None, hash=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +38,13 @@ class Image:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """`arguments` is JSON text, as the model wrote it."""
+    """`arguments` is JSON text, as the model wrote it. `raw` is the provider's own part where it is signed, for writing it back
+    whole."""
 
     id: str
     name: str
     arguments: str = "{}"
+    raw: Mapping[str, Any] | None = field(default=None, hash=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

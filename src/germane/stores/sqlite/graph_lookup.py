@@ -27,16 +27,22 @@ _ALL_TYPES = (
 )
 """The types that a partition has: one step in the index for each."""
 _GIVEN_TYPES = "(SELECT value FROM json_each(?))"
+_SHARED = 500
+"""Entities of one name or short form that are looked at: the first ones. A short form that more share says nothing."""
 
 
 def entities_named(
     connection: apsw.Connection, visible: tuple[VisiblePartition, ...], keys: Sequence[str], filters: Filters, limit: int
 ) -> tuple[Entity, ...]:
-    """Returns the entities that are found by these name keys, in the order of the keys, at most `limit`."""
+    """Returns the entities that are found by these name keys, in the order of the keys, at most `limit`. Of a key that more
+    than 500 entities share, the first 500 are looked at, whatever the filters."""
     clause, values = entity_clause(visible, filters)
+    shared = (
+        f"(SELECT entity FROM entity_names WHERE partition IN {in_clause(visible)} AND key = ? ORDER BY entity LIMIT {_SHARED})"
+    )
     sql = (
-        f"{ENTITY.replace('FROM entities n', 'FROM entity_names k CROSS JOIN entities n ON n.key = k.entity')}"
-        f" WHERE k.partition IN {in_clause(visible)} AND k.key = ? AND {clause} ORDER BY k.entity LIMIT ?"
+        f"{ENTITY.replace('FROM entities n', f'FROM {shared} k CROSS JOIN entities n ON n.key = k.entity')}"
+        f" WHERE {clause} ORDER BY k.entity LIMIT ?"
     )
     found = dict[str, Entity]()
     for key in _used(connection, visible, keys):

@@ -1,4 +1,4 @@
-"""Measured: what the messages of a conversation cost a model, each for itself, and what masking its outputs would save."""
+"""MessageCost: what each message of a conversation costs a model, and what masking its tool outputs would save."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from germane.dialects.tool_state import result_state
 from germane.ports.tokenizer import Tokenizer
 from germane.types.message import Message, ToolResult, Wire, system_text
 
-__all__ = ["Measure", "Measured"]
+__all__ = ["Measure", "MessageCost"]
 
 _LONG = 1_000_000
 """Characters of a text from which on it isn't counted, but taken at its tokenizer's ceiling."""
@@ -29,7 +29,7 @@ Raw = Mapping[str, Any] | Message
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MessageCost:
     """`cost` are the tokens of a message. `saving` are those that masking takes away of it at least, and `maskable` the
     numbers of the results that are worth it; `outputs` is the number of its tool outputs."""
 
@@ -58,7 +58,7 @@ class Measure:
         """Returns the tokens of a text; of a huge one an upper bound."""
         return self._tokenizer.ceiling(text) if len(text) > _LONG else self._tokenizer.count(text)
 
-    def message(self, message: Message, raw: Raw) -> Measured:
+    def message(self, message: Message, raw: Raw) -> MessageCost:
         """Returns what the message costs as it is sent: with what a dialect adds where it has to write it anew."""
         cost = message_tokens(message, self.profile, self.count)
         results = message.tool_results
@@ -70,14 +70,14 @@ class Measure:
                 sent = message_tokens(parse(native, self.provider), self.profile, self.count)
                 cost = max(cost, sent)
         if not results:
-            return Measured(cost)
+            return MessageCost(cost)
         saving, maskable = 0, []
         for number, result in enumerate(results):
             saved = self.count(result.text) - self._line
             if saved >= _LEAST_SAVING and self.may_mask(result, raw):
                 saving += saved
                 maskable.append(number)
-        return Measured(cost, len(results), saving, tuple(maskable))
+        return MessageCost(cost, len(results), saving, tuple(maskable))
 
     def may_mask(self, result: ToolResult, raw: Raw) -> bool:
         """Returns whether a line may stand for the result: it is final, and no line yet."""

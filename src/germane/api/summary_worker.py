@@ -1,0 +1,182 @@
+"""Summary worker: has a language model write summaries in the background; they come in whole, or not at all (HIST-3).
+
+A compaction asks for a summary and gets at once what there is; nothing waits for the language model. What it writes is accepted
+by `compaction/acceptance.py` before anybody sees it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
+from typing import Self
+
+from germane.api.loop_thread import Loop
+from germane.compaction.abstractive import abstract
+from germane.compaction.covered_span import CoveredSpan
+from germane.compaction.summary import SpanSummary
+from germane.compaction.summary_shelf import SummaryShelf
+from germane.ports.llm import LLM
+from germane.types.lru_cache import LruCache
+
+__all__ = ["SummaryRun", "SummaryWorker"]
+
+_SHELF, _ASKED, _WAITING = 1_024, 4_096, 256
+"""Summaries that are kept, spans that aren't asked about again, and conversations that wait at most."""
+_SHARE = 0.6
+"""Share of a summary's tokens that the language model fills: the rest is for lines about what has left since it wrote."""
+_CLOSING = 5.0
+"""Seconds that closing waits for a language model that doesn't stop when it is cancelled."""
+
+
+@dataclass(slots=True)
+class SummaryRun:
+    """What a worker has done since it was made. `reasons` says, without content, why texts weren't accepted, each with how
+    many."""
+
+    asked: int = 0
+    accepted: int = 0
+    refused: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+
+
+class SummaryWorker:
+    """A `SummarySource`. Use it as  async with SummaryWorker(llm) as worker,  which works on the running event loop, or as
+    with SummaryWorker(llm) as worker,  which has a thread of its own. Before and after it answers, but asks nobody.
+
+    At most `lanes` spans are worked on at once, and one of each conversation. A span is asked about once, whoever asks and
+    whatever comes of it. `patience` is in seconds for each question; `chunk_size` and `window` are those of `abstract`.
+
+    Which text comes in when: by default the answer for a fingerprint stays what it was at first, so that the prompt's prefix
+    stays byte for byte until the boundary moves. The language model's text then comes in with the next move, followed by
+    extractive lines for what has left since. With `at_once` it comes in as soon as it is there, and the provider's cache of all
+    that stands behind the summary is lost once more. With `closes_llm` closing the worker closes the language model too."""
+
+    def __init__(
+        self,
+        llm: LLM,
+        *,
+        at_once: bool = False,
+        lanes: int = 2,
+        patience: float = 60.0,
+        chunk_size: int = 50,
+        window: int | None = None,
+        closes_llm: bool = False,
+    ) -> None:
+        self.total = SummaryRun()
+        self._llm, self._at_once, self._lanes, self._closes_llm = llm, at_once, max(1, lanes), closes_llm
+        self._patience, self._chunk_size, self._window = patience, chunk_size, window
+        self._shelf = SummaryShelf(_SHELF)
+        self._lock = Lock()
+        self._asked = LruCache[str, None](_ASKED)
+        self._waiting = LruCache[str, CoveredSpan](_WAITING)
+        """The newest span of each conversation that nobody works on yet."""
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        """By conversation. Only the loop's thread touches it."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: Loop | None = None
+
+    def summary(self, span: CoveredSpan) -> SpanSummary | None:
+        """Returns what there is, at once, and has the span written about in the background where it wasn't yet. From any
+        thread."""
+        served = self._shelf.serve(span, anew=self._at_once)
+        with self._lock:
+            known = span.fingerprint in self._asked
+            if not known:
+                self._asked.put(span.fingerprint, None)
+                self._waiting.put(span.conversation, span)
+            loop = self._loop
+        if not known and loop is not None:
+            with suppress(RuntimeError):  # the loop was closed and the worker wasn't
+                loop.call_soon_threadsafe(self._begin)
+        return served
+
+    async def drain(self) -> None:
+        """Returns when nothing is left to write. On the worker's own loop."""
+        self._begin()
+        while self._tasks:
+            await asyncio.wait(list(self._tasks.values()))
+            await asyncio.sleep(0)  # what a task's end begins
+
+    def wait(self) -> None:
+        """As `drain`, for a worker with a thread of its own. Raises `StoreUnavailable` where it has none any more."""
+        if self._thread is not None:
+            self._thread.call(self.drain)
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        self._begin()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with self._lock:
+            self._loop = None
+            self._waiting.clear()
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_CLOSING)
+        if self._closes_llm:
+            await self._llm.close()
+
+    def __enter__(self) -> Self:
+        self._thread = Loop(self._open())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.close()
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[None]:
+        async with self:
+            yield
+
+    def _begin(self) -> None:
+        """Starts what may start: conversations nobody works on, the longest waiting first."""
+        with self._lock:
+            if self._loop is None:
+                return
+            free = [one for one in self._waiting if one not in self._tasks][: self._lanes - len(self._tasks)]
+            spans = [self._waiting.pop(one) for one in free]
+        for span in spans:
+            task = asyncio.get_running_loop().create_task(self._write(span))
+            self._tasks[span.conversation] = task
+            task.add_done_callback(partial(self._end, span.conversation))
+
+    def _end(self, conversation: str, task: asyncio.Task[None]) -> None:
+        del self._tasks[conversation]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.total.refused += 1
+            self.total.reasons[f"the summary failed: {type(error).__name__}"] += 1
+        self._begin()
+
+    async def _write(self, span: CoveredSpan) -> None:
+        """Has the language model go on from the newest summary of a part of the span."""
+        written, rest = self._shelf.newest(span)
+        self.total.asked += 1
+        made = await abstract(
+            self._llm,
+            [message for exchange in rest for message in exchange.messages],
+            notes=span.notes,
+            earlier=span.begins if written is None else written.text,
+            max_tokens=span.max_tokens if self._at_once else int(_SHARE * span.max_tokens),
+            count=span.count,
+            covers=span.covers,
+            ids=span.ids,
+            chunk_size=self._chunk_size,
+            patience=self._patience,
+            window=self._window,
+        )
+        if made.method == "llm":
+            self.total.accepted += 1
+            self._shelf.put(span, made.text)
+        else:
+            self.total.refused += 1
+            self.total.reasons[made.note] += 1

@@ -1,0 +1,197 @@
+"""Acceptance: whether a language model's text may stand for messages, and why not (HIST-3). The text is data; nothing is
+followed.
+
+A text is accepted if it is shorter than what it replaces, within its tokens, a report and nothing else, made of what was said,
+and holds what must be kept. Each rule can be wrong about an honest summary: the extractive one then serves, which costs little.
+A false summary that passes would cost more.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence, Set
+
+from germane.compaction.addressed import addresses
+from germane.compaction.contradiction import contradicts
+from germane.compaction.notes import ExchangeNotes
+from germane.compaction.specifics import KnownSpecifics, specifics
+from germane.text.analyse import analyse
+from germane.text.invisible import visible
+from germane.text.normal import normalised
+from germane.text.sentences import sentences
+
+__all__ = ["MustKeep", "Replaced", "refused", "tidied"]
+
+_GROUNDED = 0.4
+"""Share of a text's words that what it replaces must hold: it is about them, and in their language."""
+_REPORTING = (
+    "user assistant Nutzer Benutzer Assistent utilisateur usuario asistente utente usuário 用户 助手 ユーザー アシスタント"
+)
+"""Words for the speakers, which every summary holds."""
+_KEPT_SPECIFICS, _KEPT_WORDS = 0.6, 0.2
+"""Shares of what the extractive summary says that the text, or what is pinned beside it, must keep: numbers, paths, addresses
+and identifiers; and words."""
+_LETTERS = 0.5
+"""Share of letters among the characters of a text, white space aside."""
+_DISTINCT, _MIN_SENTENCES = 0.6, 5
+"""Share of a text's sentences that differ, where it has that many: a model that is stuck repeats one."""
+_MIN_ECHO = 40
+"""Characters from which on a text that stands word for word in a message, or in the instructions, is an echo."""
+_NO_TEXT = frozenset({"Cc", "Cs", "Co", "Cn"})
+"""Categories of control characters, surrogates, and code points without a meaning."""
+_FENCE = "```"
+_MAX_PREAMBLE = 120
+_PREAMBLE = (
+    "summary",
+    "zusammenfassung",
+    "resume",
+    "résumé",
+    "resumen",
+    "riassunto",
+    "resumo",
+    "samenvatting",
+    "摘要",
+    "总结",
+    "要約",
+)
+
+
+class Replaced:
+    """What a text is to stand for, as the language model was sent it: an earlier summary, messages, and what the rules
+    noted."""
+
+    __slots__ = ("_known", "_said", "_stems", "tokens")
+
+    def __init__(self, earlier: str, notes: Iterable[ExchangeNotes], count: Callable[[str], int]) -> None:
+        self._known, self._stems, self._said = KnownSpecifics(), set(analyse(_REPORTING)), list[str]()
+        self.tokens = 0
+        """Of the earlier summary and the messages."""
+        self.add([earlier], count)
+        for one in notes:
+            for text in (one.line, *_pinned(one)):
+                self._known.add(text)
+                self._stems.update(analyse(text))
+
+    def add(self, texts: Sequence[str], count: Callable[[str], int]) -> None:
+        """Adds messages. Linear in their length."""
+        for text in texts:
+            self._known.add(text)
+            self._stems.update(analyse(text))
+            self._said.append(" ".join(text.split()))
+        self.tokens += count("\n".join(texts)) if any(texts) else 0
+
+    def share(self, stems: Set[str]) -> float:
+        """Returns the share of these stems that what is replaced holds."""
+        return len(stems & self._stems) / len(stems) if stems else 0.0
+
+    def invented(self, text: str) -> int:
+        """Returns how many numbers and names of `text` what is replaced doesn't hold."""
+        return sum(not self._known.knows(one) for one in specifics(text))
+
+    def holds(self, text: str) -> bool:
+        """Returns whether `text` stands word for word in one of the messages."""
+        bare = " ".join(text.split())
+        return len(bare) >= _MIN_ECHO and any(bare in said for said in self._said)
+
+
+class MustKeep:
+    """What must be kept of what is replaced: what the extractive summary and the earlier one say, unless it is pinned."""
+
+    __slots__ = ("_notes", "_pinned", "_specifics", "_stems")
+
+    def __init__(self, extractive: str, earlier: str, notes: Sequence[ExchangeNotes]) -> None:
+        self._notes = notes
+        self._pinned = tuple(text for one in notes for text in _pinned(one))
+        self._specifics = tuple(dict.fromkeys((*specifics(extractive), *specifics(earlier))))
+        self._stems = frozenset((*analyse(extractive), *analyse(earlier)))
+
+    def specifics_kept(self, text: str) -> float:
+        """Returns the share of the numbers, paths, addresses and identifiers that `text` or what is pinned holds; 1 of none."""
+        kept = KnownSpecifics((text, *self._pinned))
+        return sum(map(kept.knows, self._specifics)) / len(self._specifics) if self._specifics else 1.0
+
+    def words_kept(self, text: str) -> float:
+        """Returns the share of the words that `text` holds; 1 of none."""
+        return len(self._stems.intersection(analyse(text))) / len(self._stems) if self._stems else 1.0
+
+    def contradicted(self, text: str) -> str:
+        constraints = (constraint for one in self._notes for constraint in one.constraints)
+        return contradicts(text, constraints, (artifact for one in self._notes for artifact in one.artifacts))
+
+
+def tidied(answer: str) -> str:
+    """Returns the answer composed and without invisible characters, without a fence of backticks around it, and without a first
+    line that only announces a summary."""
+    text = normalised(visible(answer)).strip()
+    if text.startswith(_FENCE) and text.endswith(_FENCE) and "\n" in text:
+        text = text.partition("\n")[2].removesuffix(_FENCE).strip()
+    first, _, rest = text.partition("\n")
+    bare = first.strip(" *#_").casefold()
+    if rest.strip() and len(bare) <= _MAX_PREAMBLE and bare.endswith((":", "：")) and any(word in bare for word in _PREAMBLE):
+        text = rest.strip()
+    return text
+
+
+def refused(
+    answer: str,
+    text: str,
+    replaced: Replaced,
+    *,
+    max_tokens: int,
+    count: Callable[[str], int],
+    instructions: str = "",
+    must_keep: MustKeep | None = None,
+) -> str:
+    """Returns why `text`, the tidied `answer`, isn't accepted, without any of its content; '' where it is. `instructions` are
+    those that the language model was given. Without `must_keep` what it drops isn't looked at. Linear."""
+    if _is_garbage(answer, text):
+        return "the language model's answer isn't text"
+    if not text:
+        return "the language model's answer was empty"
+    if what := addresses(text):
+        return f"the language model's answer holds {what}"
+    if (tokens := count(text)) > max_tokens:
+        return "the language model's answer was too long"
+    if tokens >= replaced.tokens:
+        return "the language model's answer isn't shorter than what it replaces"
+    if replaced.holds(text) or any(line in text for line in instructions.split("\n") if len(line) >= _MIN_ECHO):
+        return "the language model's answer is an echo"
+    if _repeats(text):
+        return "the language model's answer repeats itself"
+    if replaced.share(frozenset(analyse(text))) < _GROUNDED:
+        return "the language model's answer isn't about the messages"
+    if invented := replaced.invented(text):
+        return f"the language model's answer has {invented} numbers or names that the messages don't have"
+    return "" if must_keep is None else _dropped(text, must_keep)
+
+
+def _dropped(text: str, must_keep: MustKeep) -> str:
+    if what := must_keep.contradicted(text):
+        return f"the language model's answer contradicts {what}"
+    if must_keep.specifics_kept(text) < _KEPT_SPECIFICS:
+        return "the language model's answer drops numbers or names that must be kept"
+    if must_keep.words_kept(text) < _KEPT_WORDS:
+        return "the language model's answer says too little"
+    return ""
+
+
+def _is_garbage(answer: str, text: str) -> bool:
+    """Whether the answer has characters that no text has, or fewer letters than anything else."""
+    if "\ufffd" in answer or any(
+        unicodedata.category(char) in ("Cc", "Cs", "Co", "Cn") and char not in "\n\r\t" for char in answer
+    ):
+        return True
+    solid = "".join(text.split())
+    return sum(unicodedata.category(char)[0] in "LM" for char in solid) < _LETTERS * len(solid)
+
+
+def _repeats(text: str) -> bool:
+    said = ["".join(filter(str.isalnum, text[start:end])) for start, end in sentences(text)]
+    said = [one for one in said if one]
+    return len(said) >= _MIN_SENTENCES and len(set(said)) < _DISTINCT * len(said)
+
+
+def _pinned(notes: ExchangeNotes) -> Iterable[str]:
+    """What the prompt says beside the summary, whatever that says: constraints and the ledger."""
+    yield from (constraint.text for constraint in notes.constraints)
+    yield from (f"{artifact.name} {artifact.change}" for artifact in notes.artifacts)
