@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from germane.compaction.thread import Exchange, MessageGroup
-from germane.types.message import Message, Opaque, ToolCall, ToolResult, is_human
+from germane.types.message import Message, Opaque, Text, ToolCall, ToolResult, is_human
 
 __all__ = ["Division", "divide"]
 
@@ -82,7 +82,12 @@ class Division:
             self.lead += 1
             return
         human = is_human(message)
-        joined = self._join(message, index)
+        parts = message.parts
+        if len(parts) == 1 and type(parts[0]) is Text and not (self._groups and self._groups[-1].unfollowed):
+            self._groups.append(_Group(index, index + 1))
+            joined = False
+        else:
+            joined = self._join(message, index)
         if human:
             self._turns += 1
             self.last_human = index

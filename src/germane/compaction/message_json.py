@@ -27,13 +27,13 @@ _DEEPEST = 64
 
 
 def as_json(raw: Mapping[str, Any] | Message) -> Mapping[str, Any]:
-    """Returns the message as JSON: itself where it is JSON already."""
+    """Returns a copy of the message as JSON: what the caller does to the message later doesn't change it."""
     if isinstance(raw, Message):
         parts = [{"kind": _KINDS[type(part)], "fields": _plain(_fields(part), 0)} for part in raw.parts]
         said = None if raw.created_at is None else raw.created_at.isoformat()
         return {_KEY: "message", "role": raw.role, "parts": parts, "id": raw.id, "name": raw.name, "created_at": said}
-    if plain(raw):
-        return raw
+    if isinstance(raw, dict) and plain(raw):
+        return dict(raw)
     found = _plain(raw, 0)
     return found if isinstance(found, Mapping) else {}
 
@@ -58,18 +58,14 @@ def _fields(part: Part) -> dict[str, Any]:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """Returns the value as JSON; the same object where it is JSON already, as most are."""
+    """Returns a copy of the value as JSON."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if depth > _DEEPEST:
         return str(value)[:1_000]
-    if type(value) is dict:
-        made = {key if isinstance(key, str) else str(key): _plain(item, depth + 1) for key, item in value.items()}
-        return value if _same(value, made) else made
-    if type(value) is list:
-        items = [_plain(item, depth + 1) for item in value]
-        return value if all(one is other for one, other in zip(value, items, strict=True)) else items
-    if isinstance(value, tuple):
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else str(key): _plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
         return [_plain(item, depth + 1) for item in value]
     if isinstance(value, datetime):
         return value.isoformat()
@@ -77,7 +73,3 @@ def _plain(value: Any, depth: int) -> Any:
         return base64.b64encode(value).decode()
     fields = mapping(value)
     return str(value) if fields is None else _plain(dict(fields), depth + 1)
-
-
-def _same(value: dict[Any, Any], made: dict[str, Any]) -> bool:
-    return len(value) == len(made) and all(value.get(key, made) is item for key, item in made.items())

@@ -55,7 +55,9 @@ def read_role(raw: Mapping[str, Any], roles: Mapping[str, Any]) -> str:
 
 def mapping(value: object) -> Mapping[str, Any] | None:
     """Returns `value` as a mapping: itself, or the dump of an SDK's (Pydantic) object; None for anything else."""
-    return value if isinstance(value, Mapping) else dump(value)
+    if type(value) is dict or isinstance(value, Mapping):  # the first test takes a tenth of the second's time
+        return value
+    return dump(value)
 
 
 def without(raw: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]:

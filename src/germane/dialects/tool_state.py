@@ -62,6 +62,8 @@ def result_state(part: ToolResult, raw: Mapping[str, Any] | Message) -> ResultSt
         if _continues(part, raw):
             return "interim"
     told = _told(part.text)
+    if not told:
+        return "final"
     if told.get("preliminary") is True or told.get("willcontinue") is True or told.get("will_continue") is True:
         return "interim"
     words = [_word(holder.get(key)) for holder in _holders(told) for key in _STATES]

@@ -12,14 +12,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from germane.compaction.archive import Archive, ArchiveEntry
     from germane.compaction.compaction import Compaction
+    from germane.compaction.rebuild import rebuild
     from germane.compaction.strategy import Importance, Summarise, TimeDecay, Truncate
     from germane.compaction.summary import SpanSummary
     from germane.history.archives import FolderArchive, MemoryArchive
     from germane.history.compact import compact
+    from germane.history.compactor import Compactor
+    from germane.history.recompact import recompact
+    from germane.history.show_earlier import show_earlier, tool_definition
 
 __all__ = [
+    "Archive",
+    "ArchiveEntry",
     "Compaction",
+    "Compactor",
     "FolderArchive",
     "Importance",
     "MemoryArchive",
@@ -28,14 +36,23 @@ __all__ = [
     "TimeDecay",
     "Truncate",
     "compact",
+    "rebuild",
+    "recompact",
+    "show_earlier",
+    "tool_definition",
 ]
 
 _HOMES = {
+    "compaction.archive": ("Archive", "ArchiveEntry"),
+    "compaction.rebuild": ("rebuild",),
     "compaction.compaction": ("Compaction",),
     "compaction.strategy": ("Importance", "Summarise", "TimeDecay", "Truncate"),
     "compaction.summary": ("SpanSummary",),
     "history.archives": ("FolderArchive", "MemoryArchive"),
     "history.compact": ("compact",),
+    "history.compactor": ("Compactor",),
+    "history.recompact": ("recompact",),
+    "history.show_earlier": ("show_earlier", "tool_definition"),
 }
 
 

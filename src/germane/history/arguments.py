@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from germane.api.arguments import named_model, number
-from germane.api.check_messages import conversation
+from germane.api.check_messages import conversation, look
 from germane.catalog.catalog import Catalog
 from germane.catalog.profile import Profile
 from germane.compaction.message_cost import Measure
@@ -17,10 +17,11 @@ from germane.dialects.system_prompt import system_prompt
 from germane.errors import InvalidInput
 from germane.history.tokenizers import tokenizer
 from germane.types.budget import allocate
-from germane.types.limits import COUNT, MESSAGES, NAME, TOOLS, shown, text, within
+from germane.types.extent import Extent
+from germane.types.limits import CHARACTERS, COUNT, MESSAGES, NAME, TOOLS, shown, text, within
 from germane.types.message import Message
 
-__all__ = ["Compactable", "compactable", "window_of"]
+__all__ = ["Compactable", "compactable", "one_message", "window_of"]
 
 _ESTIMATED_SAFETY = 0.05
 
@@ -78,6 +79,13 @@ def compactable(
         system=system,
         tools=schemas,
     )
+
+
+def one_message(raw: Mapping[str, Any] | Message, provider: str, index: int) -> tuple[Mapping[str, Any] | Message, Message]:
+    """Returns a message, the number `index` of its conversation, checked and parsed. Raises `InvalidInput`."""
+    (seen,) = look([raw], Extent("messages", CHARACTERS), first=index)
+    (message,) = parse_all([seen], provider, first=index)
+    return seen, message
 
 
 def window_of(profile: Profile, measure: Measure) -> int:
