@@ -11,7 +11,7 @@ from germane.api.arguments import number
 from germane.api.contents import page_arguments
 from germane.api.wiring import Parts
 from germane.compaction.archive import EntryKind
-from germane.compaction.archived import Archived, KeptSummary
+from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.compaction.operations import CompleteOutline
 from germane.compaction.outline import OutlinePage
 from germane.compaction.shown_entry import shown_entry
@@ -85,7 +85,7 @@ class AgentHistory:
         return self._scope.within(string("session", named, ID)).session or ""
 
 
-def earlier_messages(archived: Archived) -> EarlierMessages:
+def earlier_messages(archived: KeptEntry) -> EarlierMessages:
     """Returns an entry of the archive as it is shown."""
     entry = archived.entry
     return EarlierMessages(

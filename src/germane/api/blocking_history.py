@@ -5,7 +5,7 @@ from __future__ import annotations
 from germane.api import agent_history
 from germane.api.agent_history import EarlierMessages
 from germane.api.loop_thread import Loop
-from germane.compaction.archived import KeptSummary
+from germane.compaction.kept_history import KeptSummary
 from germane.compaction.outline import OutlinePage
 
 __all__ = ["AgentHistory"]

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from germane.compaction.archived import Archived, KeptSummary
+from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.compaction.outline import OutlineLine, OutlinePage, SaidMessage, line_of_exchange, split_exchanges
 from germane.errors import InvalidInput
 from germane.search.unit import SENSITIVITY_CODES
@@ -41,7 +41,7 @@ class SqliteHistory:
     def __init__(self, scope: Scope, readers: Readers) -> None:
         self._scope, self._readers = scope, readers
 
-    async def archived(self, handles: Sequence[str], session: str | None = None) -> tuple[Archived, ...]:
+    async def archived(self, handles: Sequence[str], session: str | None = None) -> tuple[KeptEntry, ...]:
         return await self._own(lambda connection, own: entries_by_handle(connection, own, handles, session), ())
 
     async def summaries(self, session: str, limit: int) -> tuple[KeptSummary, ...]:
