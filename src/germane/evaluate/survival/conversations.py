@@ -29,7 +29,21 @@ _SPELLINGS = {
     "renamed": ("renam", "mov", "mv "),
     "read": (),
 }
-_RESOLVED = ("resolv", "fix", "solv", "succe", "pass", "behoben", "gelöst", "corrig", "risolt", "corrett", "исправ", "устран", "решен")
+_RESOLVED = (
+    "resolv",
+    "fix",
+    "solv",
+    "succe",
+    "pass",
+    "behoben",
+    "gelöst",
+    "corrig",
+    "risolt",
+    "corrett",
+    "исправ",
+    "устран",
+    "решен",
+)
 _DONE = ("done", "complet", "finish", "[x]", "✓")
 _OUTPUT_LINES = (8, 40)
 
@@ -164,7 +178,7 @@ class _Maker:
         word = self.random.choice(world()["errors"]["words"]) + str(self.random.randint(10, 99))
         error = self.kinds_of_errors.pop().format(word=word)
         command = f"pytest -q tests/test_{word}.py"
-        trace = f"{self._output()}\nTraceback (most recent call last):\n  File \"run.py\", line 3, in <module>\n{error}"
+        trace = f'{self._output()}\nTraceback (most recent call last):\n  File "run.py", line 3, in <module>\n{error}'
         self._call(*self.tools.run(command), trace)
         kind = error.partition(":")[0]
         turn = self.random.random()
@@ -180,7 +194,9 @@ class _Maker:
 
     def _look_up(self) -> None:
         order, ticket = str(self.random.randint(10_000, 99_999)), f"SUP-{self.random.randint(100, 999)}"
-        uuid = f"{self.random.getrandbits(32):08x}-0f{self.random.getrandbits(8):02x}-4a1b-9c3d-{self.random.getrandbits(48):012x}"
+        uuid = (
+            f"{self.random.getrandbits(32):08x}-0f{self.random.getrandbits(8):02x}-4a1b-9c3d-{self.random.getrandbits(48):012x}"
+        )
         name, shown = self.random.choice(
             (
                 ("get_order", f'{{"order_id": "{order}", "status": "shipped", "items": 3}}'),

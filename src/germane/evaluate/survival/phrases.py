@@ -35,7 +35,9 @@ class Phrases(NamedTuple):
         table = _table(self.split)[self.language]
         phrases: list[str] = table[kind]
         phrase = random.choice(phrases) if number is None else phrases[number % len(phrases)]
-        filled = phrase.format_map({"thing": random.choice(table["things"]), "number": str(random.randint(3, 60) * 10)} | values)
+        filled = phrase.format_map(
+            {"thing": random.choice(table["things"]), "number": str(random.randint(3, 60) * 10)} | values
+        )
         return Said(filled.replace("*", ""), tuple(_KEY.findall(filled)))
 
 
