@@ -118,7 +118,7 @@ def test_every_exception_is_still_needed() -> None:
         ("memories.remember", "pipeline.gather.merge"),
         ("search.unit", "memories.memory"),
         ("serve.worker_entry", "cli.exits"),
-        ("history.compact", "tokenizers.named"),
+        ("history.compacting", "tokenizers.named"),
         ("history.tokenizers", "stores.sqlite.store"),
     ],
 )

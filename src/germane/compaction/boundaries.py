@@ -28,6 +28,8 @@ Span = tuple[int, int]
 """The messages from an index to another (exclusive)."""
 Leaving = Callable[[Sequence[Span]], Iterable[Span]]
 """Returns exchanges, given in their order, in the order in which they leave."""
+_HEADING = 24
+"""Tokens of the heading over constraints, at most."""
 _MAX_OPEN = 16
 """Groups with an open call outside the running exchange that stay, the newest ones."""
 
@@ -35,13 +37,14 @@ _MAX_OPEN = 16
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """`high` and `low` are tokens of the messages alone. `block` are those that a summary may take with its delimiters, 0 where
-    there is none, `around` those of the delimiters, `held` those of a summary that the conversation begins with. `messages`
-    bounds their number."""
+    there is none, `around` those of the delimiters, `least` those that it takes even if it says nothing, `held` those of one
+    that the conversation begins with. `messages` bounds their number."""
 
     high: int
     low: int
     block: int = 0
     around: int = 0
+    least: int = 0
     held: int = 0
     messages: int = 1_000_000_000
     messages_low: int = 1_000_000_000
@@ -51,13 +54,15 @@ class Room:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundaryState:
-    """Where the boundaries are. Results before `masked` are masked, exchanges before `covered` have left but for `kept`; `left`
-    are the ranges that have, `spans` what each move put behind the boundary. `lost` are the tokens behind the place where the
-    newest move broke the prefix, `saved` those that it took away, `at` the number of messages when it came."""
+    """Where the boundaries are. Results before `masked` are masked, but for those of `unmasked` messages; exchanges before
+    `covered` have left, but for `kept`. `left` are the ranges that have, `spans` what each move put behind the boundary. `lost`
+    are the tokens behind the place where the newest move broke the prefix, `saved` those that it took away, `at` the number of
+    messages when it came."""
 
     masked: int = 0
     covered: int = 0
     kept: tuple[Span, ...] = ()
+    unmasked: frozenset[int] = frozenset()
     left: tuple[Span, ...] = ()
     spans: tuple[Span, ...] = ()
     moves: int = 0
@@ -82,6 +87,8 @@ class Boundaries:
         self._pinned: dict[str, int] = {}
         self._block = room.held
         self._size, self._number = room.held, 0
+        self.gone = 0
+        """The number of messages that have left."""
 
     @property
     def size(self) -> int:
@@ -106,6 +113,10 @@ class Boundaries:
         self._number += 1
         if self._over():
             self._move()
+
+    def pin(self, constraints: Iterable[tuple[str, int]]) -> None:
+        """Counts these constraints into the summary, once there is one."""
+        self._pinned.update(constraints)
 
     @property
     def block(self) -> int:
@@ -179,23 +190,30 @@ class Boundaries:
 
     def _mask_to(self, limit: int) -> None:
         """Masks outputs, the oldest first, before the message `limit`, down to the low-water mark."""
-        index, saved = self.now.masked, self._saved[-1]
+        index, saved, open = self.now.masked, self._saved[-1], set[int]()
         while index < limit and self._is_heavy(low=True):
             saving = self._savings[index]
-            if saving and self.division.group_at(index).state != "open":
+            if saving and self.division.group_at(index).state == "open":
+                open.add(index)
+            elif saving:
                 saved += saving
                 self._size -= saving
             self._saved.append(saved)
             index += 1
-        self.now = replace(self.now, masked=index)
+        self.now = replace(self.now, masked=index, unmasked=self.now.unmasked.union(open) if open else self.now.unmasked)
 
     def _cover(self, kept: list[Span], left: list[Span], covered: int) -> None:
         now = self.now
+        unmasked = now.unmasked
         if covered > now.masked:
             self._saved += [self._saved[-1]] * (covered - now.masked)
+            unmasked = unmasked.union(index for index in range(now.masked, covered) if self._savings[index])
+        standing = (*kept, (covered, self.division.count))
+        self.gone += sum(end - start for start, end in left)
         self.now = replace(
             now,
             kept=tuple(sorted(kept)),
+            unmasked=frozenset(index for index in unmasked if any(start <= index < end for start, end in standing)),
             left=(*now.left, *left),
             covered=covered,
             masked=max(now.masked, covered),
@@ -207,7 +225,7 @@ class Boundaries:
     def _count_block(self) -> None:
         """Counts the summary with what it may take, once something has left."""
         room, pinned = self.room, sum(self._pinned.values())
-        block = max(room.block, room.around + pinned if pinned else 0, room.held if room.block else 0)
+        block = max(room.block, room.least, room.around + _HEADING + pinned if pinned else 0)
         self._size += block - self._block
         self._block = block
 

@@ -203,7 +203,7 @@ def _urgent_first(items: Sequence[_Item], room: float) -> list[_Item]:
 def _thinned(items: Sequence[_Item], room: float) -> list[str]:
     """All lines where they fit; else the newest, and of the older ones evenly those that say most, each with the number of
     those that it stands for."""
-    if _size(items) <= room:
+    if not items or _size(items) <= room:
         return [item.text for item in items]
     recent = _newest_run(items, room * _RECENT)
     older = items[: len(items) - len(recent)]

@@ -10,14 +10,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from germane.catalog.prices import Price
 from germane.compaction.archive import ArchiveEntry
 from germane.compaction.boundaries import BoundaryState, Span
+from germane.compaction.compaction import Compaction
 from germane.compaction.message_cost import Measure, MessageCost, Raw
 from germane.compaction.notes import Artifact, Constraint
+from germane.compaction.strategy import CompactionStrategy
 from germane.compaction.summary import SpanSummary
 from germane.types.message import Message
 
-__all__ = ["CompactionPlan", "MaskedOutput"]
+__all__ = ["CompactionPlan", "CompactionTerms", "MaskedOutput"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionTerms:
+    """What a conversation has to fit. `max_tokens` are those of the whole request: messages, `system`, `tools`. `low_water` is
+    the part of them that is left after the boundaries have moved. `cite` says that handles may be named. `price` is the
+    model's, for the trace."""
+
+    measure: Measure
+    max_tokens: int
+    strategy: CompactionStrategy
+    low_water: float = 0.5
+    max_messages: int | None = None
+    system: Any = None
+    tools: Sequence[Mapping[str, Any]] = field(default=())
+    cite: bool = False
+    price: Price | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,40 +52,38 @@ class MaskedOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionPlan:
-    """Indexes are those of `raws`, `messages` and `measured`, of which the first `count` belong to the plan: a summary of
+    """Indexes are those of `raws`, `messages` and `costs`, of which the first `count` belong to the plan: a summary of
     germane's own that the caller's conversation began with isn't among them; `offset` is 1 where there was one.
 
     `summary` is what stands for all that has left, None where nothing does. `handle` is that of the newest span, `replaced` the
-    number of messages that the summary stands for. `entries` are by handle, in the order in which they were taken out."""
+    number of messages that the summary stands for. `entries` are by handle, in the order in which they were taken out. `draft`
+    is what the plan comes to with all handles named that may be."""
 
     raws: Sequence[Raw]
     messages: Sequence[Message]
-    measured: Sequence[MessageCost]
+    costs: Sequence[MessageCost]
     count: int
     lead: int
     offset: int
-    standing: BoundaryState
-    measure: Measure
-    max_tokens: int
+    state: BoundaryState
+    terms: CompactionTerms
     tokens_before: int
-    system: Any = None
-    tools: Sequence[Mapping[str, Any]] = ()
     masks: tuple[MaskedOutput, ...] = ()
     summary: SpanSummary | None = None
     handle: str = ""
     replaced: int = 0
-    dropped: int = 0
     entries: Mapping[str, ArchiveEntry] = field(default_factory=dict)
     constraints: tuple[Constraint, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     reasons: tuple[str, ...] = ()
+    draft: Compaction | None = None
 
     @property
     def provider(self) -> str:
-        return self.measure.provider
+        return self.terms.measure.provider
 
     def shown(self) -> Iterator[int]:
         """Yields the indexes of the messages that stay, without those of the system at the start."""
-        spans: tuple[Span, ...] = (*self.standing.kept, (self.standing.covered, self.count))
+        spans: tuple[Span, ...] = (*self.state.kept, (self.state.covered, self.count))
         for start, end in spans:
             yield from range(start, end)

@@ -7,10 +7,10 @@ from typing import Any
 
 from germane.compaction.archive import Archive, ArchiveEntry
 from germane.compaction.message_json import from_json
-from germane.compaction.wording import HeldSummary, masked_handle, read_summary
+from germane.compaction.wording import HeldSummary, held_summary, masked_handle
 from germane.dialects.registry import dialect, parse
 from germane.errors import InvalidInput
-from germane.types.message import Message, Text
+from germane.types.message import Message
 
 __all__ = ["rebuild"]
 
@@ -37,7 +37,7 @@ class _Rebuilding:
                 skipped -= 1
                 continue
             message = self._read(raw)
-            held = None if message is None else _summary(message)
+            held = None if message is None else held_summary(message)
             earlier = None if held is None or message is None else self._earlier(held)
             if earlier is None or held is None or message is None:
                 yield self._unmasked(raw, message)
@@ -87,9 +87,3 @@ class _Rebuilding:
             finally:
                 self._within.discard(entry.handle)
         return raw
-
-
-def _summary(message: Message) -> HeldSummary | None:
-    if message.role != "user" or not message.parts or not isinstance(first := message.parts[0], Text):
-        return None
-    return read_summary(first.text)

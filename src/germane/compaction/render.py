@@ -2,136 +2,199 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from germane.catalog.measure_budget import message_tokens
+from germane.catalog.prices import Price
 from germane.compaction.compaction import Compaction, CompactionTrace
 from germane.compaction.message_cost import Raw
 from germane.compaction.plan import CompactionPlan
 from germane.compaction.wording import mask_line, summary_block
-from germane.dialects.dialect import OutgoingMessage
+from germane.dialects.dialect import Dialect, OutgoingMessage
 from germane.dialects.masking import masked
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.orphans import orphans
 from germane.dialects.registry import dialect, outgoing, parse
 from germane.dialects.system_prompt import system_prompt
-from germane.types.message import Message
+from germane.types.message import Message, Wire
 
 __all__ = ["render"]
 
+_SUMMARY = -1
+
 
 def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequence[str] = ()) -> Compaction:
-    """Returns the compaction. Only handles of `verified` are named, the others' content is as good as dropped for the reader.
+    """Returns the compaction. Only handles of `verified` are named: those of entries that were read back from an archive.
     `reasons` go into the trace with those of the plan."""
-    if not plan.count and not plan.offset:
+    if plan.draft is not None and all(handle in verified for handle in plan.draft.cited):
+        draft = plan.draft
+        return replace(draft, trace=replace(draft.trace, reasons=(*draft.trace.reasons, *reasons))) if reasons else draft
+    terms, measure = plan.terms, plan.terms.measure
+    if not plan.count and plan.summary is None:
         return _empty(plan)
-    indexes, sources, turns = _turns(plan, frozenset(verified))
+    turns = _Turns(plan, frozenset(verified))
     target = dialect(plan.provider)
-    own = system_prompt(plan.system, plan.provider)
+    own = system_prompt(terms.system, plan.provider)
     apart = plan.provider != OpenAIChat.name
     first = [outgoing(parse(own, plan.provider), own, plan.provider)] if own is not None and apart else []
-    wire = target.compose([*first, *turns], plan.tools)
-    system = wire.system if apart and any(plan.messages[index].role == "system" for index in indexes if index >= 0) else None
+    wire = target.compose([*first, *turns.turns], terms.tools)
+    if turns.summary is not None and plan.state.kept:
+        wire = turns.with_kept(wire, target)
+    system = terms.system
+    if apart and any(turn.message.role == "system" for turn in turns.turns):
+        system = wire.system
     known = {
-        id(turn.native): message_tokens(turn.message, plan.measure.profile, plan.measure.count)
-        for turn, raw in zip(turns, sources, strict=True)
+        id(turn.native): message_tokens(turn.message, measure.profile, measure.count)
+        for turn, raw in zip(turns.turns, turns.sources, strict=True)
         if turn.native is not None and turn.native is raw
     }
-    tokens = plan.measure.fixed(None if apart else plan.system, plan.tools) + plan.measure.wire(wire, known, target.parse)
-    lost = tuple(indexes[place] for place in sorted(orphans(turns, plan.provider)))
-    standing = plan.standing
-    shift = plan.offset
-    fits = tokens <= plan.max_tokens
+    tokens = measure.fixed(None if apart else terms.system, terms.tools) + measure.wire(wire, known, target.parse)
+    lost = sorted(turns.indexes[place] for place in orphans(turns.turns, plan.provider))
+    fits = tokens <= terms.max_tokens
+    told = plan.summary is not None or plan.replaced == 0
     return Compaction(
         messages=list(wire.messages),
         provider=plan.provider,
-        system=plan.system if system is None else system,
+        system=system,
         tokens=tokens,
         tokens_before=plan.tokens_before,
-        max_tokens=plan.max_tokens,
+        max_tokens=terms.max_tokens,
         fits=fits,
         summary=plan.summary,
         masked=len(plan.masks),
-        summarised=plan.replaced if plan.summary is not None else 0,
-        dropped=plan.dropped,
-        quarantined=tuple(index + shift for index in lost if index >= 0),
+        summarised=plan.replaced if told else 0,
+        dropped=0 if told else plan.replaced,
+        quarantined=tuple(index + plan.offset for index in lost if index != _SUMMARY),
         constraints=plan.constraints,
         artifacts=plan.artifacts,
         entries=plan.entries,
-        cited=tuple(_cited(plan, frozenset(verified))),
-        trace=CompactionTrace(
-            moves=standing.moves,
-            masked_before=standing.masked + shift,
-            covered_before=standing.covered + shift,
-            saved_tokens=standing.saved,
-            cache_lost_tokens=standing.lost,
-            reasons=(*plan.reasons, *reasons, *(() if fits else (_too_large(plan, tokens),))),
-        ),
+        cited=tuple(turns.cited()),
+        trace=_trace(plan, (*plan.reasons, *reasons, *(() if fits else (_too_large(plan, tokens),)))),
     )
+
+
+@dataclass(slots=True)
+class _Turns:
+    """The messages to send: `indexes` and `sources` say of each which one of the plan it is, and what it was made of."""
+
+    plan: CompactionPlan
+    verified: frozenset[str]
+    indexes: list[int] = field(default_factory=list)
+    sources: list[Raw] = field(default_factory=list)
+    turns: list[OutgoingMessage] = field(default_factory=list)
+    summary: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        plan = self.plan
+        lines: dict[int, dict[int, str]] = {}
+        for mask in plan.masks:
+            handle = mask.handle if mask.handle in self.verified else ""
+            lines.setdefault(mask.index, {})[mask.part] = mask_line(mask.tokens, handle)
+        for index in range(plan.lead):
+            self._add(index, plan.raws[index], plan.messages[index])
+        if plan.replaced and (plan.summary is not None or self._handle):
+            self._summarise()
+        for index in plan.shown():
+            given = plan.raws[index]
+            if index in lines:
+                changed = masked(given, lines[index], plan.provider)
+                self._add(index, changed, parse(changed, plan.provider))
+            else:
+                self._add(index, given, plan.messages[index])
+
+    @property
+    def _handle(self) -> str:
+        return self.plan.handle if self.plan.handle in self.verified else ""
+
+    def cited(self) -> Iterator[str]:
+        """Yields the handles that are named, each once."""
+        if self.summary is not None and self._handle:
+            yield self._handle
+        yield from dict.fromkeys(mask.handle for mask in self.plan.masks if mask.handle in self.verified)
+
+    def with_kept(self, wire: Wire, target: Dialect) -> Wire:
+        """The request with a summary that says how many of the messages right behind it are older than the boundary, as they
+        are written: dialects join and split messages."""
+        place = next((place for place, raw in enumerate(wire.messages) if raw is self.summary), None)
+        if place is None:
+            return wire
+        kept = sum(end - start for start, end in self.plan.state.kept)
+        end = self.indexes.index(_SUMMARY) + 1 + kept
+        after = self.turns[end].native if end < len(self.turns) else None
+        following = next((at for at, raw in enumerate(wire.messages) if after is not None and raw is after), None)
+        if following is None:
+            following = len(target.compose(self.turns[:end], self.plan.terms.tools).messages)
+        if following - place - 1 == kept:
+            return wire
+        written = _block(self.plan, following - place - 1, self._handle, target)
+        return replace(wire, messages=[written if raw is self.summary else raw for raw in wire.messages])
+
+    def _summarise(self) -> None:
+        kept = sum(end - start for start, end in self.plan.state.kept)
+        raw = _block(self.plan, kept, self._handle, dialect(self.plan.provider))
+        self.summary = raw
+        self.indexes.append(_SUMMARY)
+        self.sources.append(raw)
+        self.turns.append(OutgoingMessage(message=parse(raw, self.plan.provider), native=raw))
+
+    def _add(self, index: int, raw: Raw, message: Message) -> None:
+        turn = outgoing(message, raw, self.plan.provider)
+        middle = index >= self.plan.lead and message.role == "system" and self.plan.terms.measure.profile.mid_system
+        self.indexes.append(index)
+        self.sources.append(raw)
+        self.turns.append(replace(turn, in_place=True) if middle else turn)
+
+
+def _block(plan: CompactionPlan, kept: int, handle: str, target: Dialect) -> dict[str, Any]:
+    """The summary as a user's message in the provider's shape."""
+    said = "" if plan.summary is None else plan.summary.text
+    return target.render([Message.of("user", summary_block(said, plan.replaced, kept, handle))]).messages[0]
 
 
 def _empty(plan: CompactionPlan) -> Compaction:
-    tokens = plan.measure.fixed(plan.system, plan.tools)
+    tokens = plan.terms.measure.fixed(plan.terms.system, plan.terms.tools)
     return Compaction(
         messages=[],
         provider=plan.provider,
-        system=plan.system,
+        system=plan.terms.system,
         tokens=tokens,
         tokens_before=tokens,
-        max_tokens=plan.max_tokens,
-        fits=tokens <= plan.max_tokens,
+        max_tokens=plan.terms.max_tokens,
+        fits=tokens <= plan.terms.max_tokens,
     )
 
 
-def _turns(plan: CompactionPlan, verified: frozenset[str]) -> tuple[list[int], list[Raw], list[OutgoingMessage]]:
-    """Returns the messages to send, with the index of each, -1 for the summary, and what each was made of."""
-    lines: dict[int, dict[int, str]] = {}
-    for mask in plan.masks:
-        lines.setdefault(mask.index, {})[mask.part] = mask_line(mask.tokens, mask.handle if mask.handle in verified else "")
-    indexes: list[int] = []
-    sources: list[Raw] = []
-    turns: list[OutgoingMessage] = []
-
-    def add(index: int, raw: Raw, message: Message) -> None:
-        turn = outgoing(message, raw, plan.provider)
-        late = index >= plan.lead and message.role == "system" and plan.measure.profile.mid_system
-        indexes.append(index)
-        sources.append(raw)
-        turns.append(replace(turn, in_place=True) if late else turn)
-
-    for index in range(plan.lead):
-        add(index, plan.raws[index], plan.messages[index])
-    if plan.summary is not None and plan.summary.text:
-        handle = plan.handle if plan.handle in verified else ""
-        kept = sum(end - start for start, end in plan.standing.kept)
-        text = summary_block(plan.summary.text, plan.replaced, kept, handle)
-        message = Message.of("user", text)
-        raw: Mapping[str, Any] = dialect(plan.provider).render([message]).messages[0]
-        indexes.append(-1)
-        sources.append(raw)
-        turns.append(OutgoingMessage(message=message, native=raw))
-    for index in plan.shown():
-        given = plan.raws[index]
-        if index in lines:
-            changed = masked(given, lines[index], plan.provider)
-            add(index, changed, parse(changed, plan.provider))
-        else:
-            add(index, given, plan.messages[index])
-    return indexes, sources, turns
+def _trace(plan: CompactionPlan, reasons: tuple[str, ...]) -> CompactionTrace:
+    state = plan.state
+    return CompactionTrace(
+        moves=state.moves,
+        masked_before=state.masked + plan.offset,
+        covered_before=state.covered + plan.offset,
+        saved_tokens=state.saved,
+        cache_lost_tokens=state.lost,
+        pays_after=_pays_after(state.saved, state.lost, plan.terms.price),
+        reasons=reasons,
+    )
 
 
-def _cited(plan: CompactionPlan, verified: frozenset[str]) -> Iterator[str]:
-    if plan.summary is not None and plan.summary.text and plan.handle in verified:
-        yield plan.handle
-    yield from dict.fromkeys(mask.handle for mask in plan.masks if mask.handle in verified)
+def _pays_after(saved: int, lost: int, price: Price | None) -> float | None:
+    """The number of calls after which a move has paid for itself: once, the tokens behind the place where it broke the prefix
+    cost what reading or writing them anew does, in place of what reading them from the cache would; each call then saves what
+    reading the others from the cache would cost."""
+    if price is None or not saved:
+        return None
+    cached = price.input if price.cached is None else price.cached
+    write = price.input if price.write is None else price.write
+    return lost * max(0.0, write - cached) / (saved * cached) if cached else None
 
 
 def _too_large(plan: CompactionPlan, tokens: int) -> str:
-    fixed = plan.measure.fixed(plan.system, plan.tools)
-    lead = sum(each.cost for each in plan.measured[: plan.lead])
+    measure = plan.terms.measure
+    fixed = measure.fixed(plan.terms.system, plan.terms.tools)
+    lead = sum(each.cost for each in plan.costs[: plan.lead])
     return (
-        f"what may not be lost takes {tokens} tokens, {plan.max_tokens} are allowed: {fixed} for the request with tools and "
-        f"system prompt, {lead} for system messages at the start, the rest for the running exchange and what must be kept"
+        f"what may not be lost takes {tokens} tokens of {plan.terms.max_tokens}: {fixed} for the request with tools and system "
+        f"prompt, {lead} for system messages at the start, the rest for the running exchange and what must be kept"
     )

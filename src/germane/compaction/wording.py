@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["MASK_LINE", "HeldSummary", "mask_line", "masked_handle", "read_summary", "summary_block"]
+from germane.types.message import Message, Text
+
+__all__ = ["MASK_LINE", "HeldSummary", "held_summary", "mask_line", "masked_handle", "summary_block"]
 
 _TAG = "conversation-summary"
 _TAGS = re.compile(r"[<＜﹤‹](?=[\s/\\]{0,8}+conversation[-_\s]{0,4}+summary)", re.IGNORECASE)
@@ -44,8 +46,12 @@ def summary_block(text: str, messages: int, kept: int, handle: str) -> str:
     return f'<{_TAG} messages="{messages}" kept="{kept}"{named}>\n{head}\n{inner}\n</{_TAG}>'
 
 
-def read_summary(text: str) -> HeldSummary | None:
-    """Returns what a block says that `summary_block` wrote, whole and with nothing beside it; None for any other text."""
+def held_summary(message: Message) -> HeldSummary | None:
+    """Returns what germane's own summary says, where a user's message begins with a part that is one, written by
+    `summary_block` and with nothing beside it; None for any other message."""
+    if message.role != "user" or not message.parts or not isinstance(first := message.parts[0], Text):
+        return None
+    text = first.text
     end = f"\n</{_TAG}>"
     begun = _BEGINNING.match(text) if text.endswith(end) else None
     if begun is None or not begun["head"].startswith(_HEAD) or text.find(end) != len(text) - len(end):

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from germane.compaction.strategy import Importance, Summarise, TimeDecay, Truncate
     from germane.compaction.summary import SpanSummary
     from germane.history.archives import FolderArchive, MemoryArchive
-    from germane.history.compact import compact
+    from germane.history.compacting import compact
     from germane.history.compactor import Compactor
-    from germane.history.recompact import recompact
-    from germane.history.show_earlier import show_earlier, tool_definition
+    from germane.history.recompacting import recompact
+    from germane.history.showing import show_earlier, tool_definition
 
 __all__ = [
     "Archive",
@@ -49,10 +49,10 @@ _HOMES = {
     "compaction.strategy": ("Importance", "Summarise", "TimeDecay", "Truncate"),
     "compaction.summary": ("SpanSummary",),
     "history.archives": ("FolderArchive", "MemoryArchive"),
-    "history.compact": ("compact",),
+    "history.compacting": ("compact",),
     "history.compactor": ("Compactor",),
-    "history.recompact": ("recompact",),
-    "history.show_earlier": ("show_earlier", "tool_definition"),
+    "history.recompacting": ("recompact",),
+    "history.showing": ("show_earlier", "tool_definition"),
 }
 
 

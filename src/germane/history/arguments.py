@@ -9,8 +9,11 @@ from typing import Any, get_args
 from germane.api.arguments import named_model, number
 from germane.api.check_messages import conversation, look
 from germane.catalog.catalog import Catalog
+from germane.catalog.prices import Prices
 from germane.catalog.profile import Profile
+from germane.compaction.archive import Archive
 from germane.compaction.message_cost import Measure
+from germane.compaction.plan import CompactionTerms
 from germane.compaction.strategy import CompactionStrategy
 from germane.dialects.registry import dialect, parse_all
 from germane.dialects.system_prompt import system_prompt
@@ -28,17 +31,11 @@ _ESTIMATED_SAFETY = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compactable:
-    """A conversation to compact, checked and parsed, and how."""
+    """A conversation to compact, checked and parsed, and what it has to fit."""
 
     raws: Sequence[Mapping[str, Any] | Message]
     messages: Sequence[Message]
-    measure: Measure
-    max_tokens: int
-    strategy: CompactionStrategy
-    low_water: float
-    max_messages: int | None
-    system: Any
-    tools: Sequence[Mapping[str, Any]]
+    terms: CompactionTerms
 
 
 def compactable(
@@ -50,6 +47,7 @@ def compactable(
     system: Any,
     tools: Sequence[Mapping[str, Any]],
     strategy: CompactionStrategy,
+    archive: Archive | None,
     low_water: float,
     max_messages: int | None,
 ) -> Compactable:
@@ -68,9 +66,7 @@ def compactable(
     system_prompt(system, name)
     schemas = _tools(tools)
     raws = conversation(messages, MESSAGES)
-    return Compactable(
-        raws=raws,
-        messages=parse_all(raws, name),
+    terms = CompactionTerms(
         measure=measure,
         max_tokens=size,
         strategy=strategy,
@@ -78,7 +74,10 @@ def compactable(
         max_messages=max_messages,
         system=system,
         tools=schemas,
+        cite=archive is not None,
+        price=Prices.built_in().find(model),
     )
+    return Compactable(raws=raws, messages=parse_all(raws, name), terms=terms)
 
 
 def one_message(raw: Mapping[str, Any] | Message, provider: str, index: int) -> tuple[Mapping[str, Any] | Message, Message]:

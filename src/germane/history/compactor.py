@@ -17,7 +17,7 @@ from germane.compaction.summary import SpanSummary
 from germane.dialects.plain import plain
 from germane.dialects.registry import parse
 from germane.errors import InvalidInput
-from germane.history.arguments import Compactable, compactable, one_message
+from germane.history.arguments import compactable, one_message
 from germane.types.message import Message
 
 __all__ = ["Compactor"]
@@ -57,7 +57,7 @@ class Compactor:
         low_water: float = 0.5,
         max_messages: int | None = None,
     ) -> None:
-        self._given = compactable(
+        given = compactable(
             [],
             model=model,
             max_tokens=max_tokens,
@@ -65,15 +65,17 @@ class Compactor:
             system=system,
             tools=tools,
             strategy=strategy,
+            archive=archive,
             low_water=low_water,
             max_messages=max_messages,
         )
+        self._terms = given.terms
         self._archive = archive
         self._lock = RLock()
         self._added: list[_Added] = []
         self._kept: frozenset[str] = frozenset()
         """Handles of entries that were read back."""
-        self._fold = _fold(self._given)
+        self._fold = CompactionFold(self._terms)
 
     def __len__(self) -> int:
         """The number of messages added."""
@@ -82,7 +84,7 @@ class Compactor:
     def add(self, message: Raw) -> None:
         """Adds a message at the end. Raises `InvalidInput` for one that can't be read."""
         with self._lock:
-            raw, read = one_message(message, self._given.measure.provider, len(self._added))
+            raw, read = one_message(message, self._terms.measure.provider, len(self._added))
             self._added.append(_Added(raw, read, raw["content"] if isinstance(raw, dict) and plain(raw) else None))
             self._fold.add(raw, read)
 
@@ -116,7 +118,7 @@ class Compactor:
             same += 1
         if same < len(self._added):
             del self._added[same:]
-            self._fold = _fold(self._given)
+            self._fold = CompactionFold(self._terms)
             for known in self._added:
                 self._fold.add(known.raw, known.message)
         for raw in messages[same:]:
@@ -126,18 +128,6 @@ class Compactor:
         if known.said is not None and isinstance(raw, dict) and plain(raw):
             return bool(raw["content"] == known.said and raw["role"] == known.message.role)
         try:
-            return parse(raw, self._given.measure.provider) == known.message
+            return parse(raw, self._terms.measure.provider) == known.message
         except InvalidInput:
             return False
-
-
-def _fold(given: Compactable) -> CompactionFold:
-    return CompactionFold(
-        given.measure,
-        given.max_tokens,
-        given.strategy,
-        low_water=given.low_water,
-        max_messages=given.max_messages,
-        system=given.system,
-        tools=given.tools,
-    )

@@ -1,4 +1,4 @@
-"""Compact: makes a conversation fit a model's window, without a store and without a network."""
+"""Compacting: makes a conversation fit a model's window, without a store and without a network."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ def compact(
         system=system,
         tools=tools,
         strategy=strategy,
+        archive=archive,
         low_water=low_water,
         max_messages=max_messages,
     )
@@ -59,18 +60,7 @@ def compact(
 
 def compacted(given: Compactable, archive: Archive | None, summaries: Sequence[SpanSummary] = ()) -> Compaction:
     """Returns the compaction of checked arguments."""
-    plan = plan_compaction(
-        given.raws,
-        given.messages,
-        measure=given.measure,
-        max_tokens=given.max_tokens,
-        strategy=given.strategy,
-        low_water=given.low_water,
-        max_messages=given.max_messages,
-        system=given.system,
-        tools=given.tools,
-        summaries=summaries,
-    )
+    plan = plan_compaction(given.raws, given.messages, given.terms, summaries)
     if archive is None or not plan.entries:
         return render(plan)
     kept = archived(archive, plan.entries)

@@ -1,4 +1,4 @@
-"""Show earlier: the tool with which a model reads again what was taken out of its conversation."""
+"""Showing: the tool with which a model reads again what was taken out of its conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recompact: the way out after a provider has refused a request as too long."""
+"""Recompacting: the way out after a provider has refused a request as too long."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from germane.compaction.strategy import CompactionStrategy, Summarise
 from germane.compaction.summary import SpanSummary
 from germane.compaction.too_long import read_too_long
 from germane.history.arguments import compactable
-from germane.history.compact import compacted
+from germane.history.compacting import compacted
 from germane.types.message import Message
 
 __all__ = ["recompact"]
@@ -48,11 +48,12 @@ def recompact(
         system=system,
         tools=tools,
         strategy=strategy,
+        archive=archive,
         low_water=low_water,
         max_messages=max_messages,
     )
-    measure = given.measure
-    tokens = measure.fixed(system, given.tools) + sum(
+    measure = given.terms.measure
+    tokens = measure.fixed(system, given.terms.tools) + sum(
         measure.message(message, raw).cost for message, raw in zip(given.messages, given.raws, strict=True)
     )
     told = read_too_long(error)
@@ -62,4 +63,5 @@ def recompact(
         allowed = min(int(told.most * _MARGIN), int(tokens * _MARGIN))
     else:
         allowed = int(told.most * min(1.0, tokens / told.used) * _MARGIN)
-    return compacted(replace(given, max_tokens=min(given.max_tokens, allowed)), archive, summaries)
+    terms = replace(given.terms, max_tokens=min(given.terms.max_tokens, allowed))
+    return compacted(replace(given, terms=terms), archive, summaries)

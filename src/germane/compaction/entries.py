@@ -1,0 +1,93 @@
+"""Entries: what a compaction takes out, as entries for an archive. They are made when they are asked for: hashing a long
+conversation takes longer than compacting it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from germane.compaction.archive import ArchiveEntry, handle_of
+from germane.compaction.boundaries import Span
+from germane.compaction.message_cost import Raw
+from germane.compaction.message_json import as_json
+
+__all__ = ["EntryMaker", "LazyEntries"]
+
+
+class EntryMaker:
+    """Makes each entry once. `raws` may grow; `begun` is the handle of the span before the first, "" for none."""
+
+    __slots__ = ("_outputs", "_provider", "_raws", "_spans", "_title", "begun")
+
+    def __init__(self, raws: Sequence[Raw], provider: str, title: Callable[[int, int], str]) -> None:
+        """`title` returns the name of the tool whose result has this number in this message."""
+        self._raws, self._provider, self._title = raws, provider, title
+        self._spans: list[tuple[Span, ArchiveEntry]] = []
+        self._outputs: dict[tuple[int, int], ArchiveEntry] = {}
+        self.begun = ""
+
+    def spans(self, spans: Sequence[Span], first: int) -> list[ArchiveEntry]:
+        """Returns an entry for each span that has messages from the index `first` on, each naming the one before."""
+        made: list[ArchiveEntry] = []
+        previous = self.begun
+        for place, span in enumerate(spans):
+            if place == len(self._spans) or self._spans[place][0] != span:
+                self._spans[place:] = [(span, self._span(span, first, previous))]
+            entry = self._spans[place][1]
+            if entry.messages:
+                previous = entry.handle
+                made.append(entry)
+        return made
+
+    def output(self, index: int, part: int) -> ArchiveEntry:
+        """Returns the entry for one result."""
+        entry = self._outputs.get((index, part))
+        if entry is None:
+            messages = (as_json(self._raws[index]),)
+            entry = self._outputs[index, part] = ArchiveEntry(
+                handle=handle_of("output", messages, part=part),
+                kind="output",
+                provider=self._provider,
+                title=self._title(index, part),
+                messages=messages,
+                part=part,
+            )
+        return entry
+
+    def _span(self, span: Span, first: int, previous: str) -> ArchiveEntry:
+        messages = tuple(as_json(self._raws[index]) for index in range(max(span[0], first), span[1]))
+        return ArchiveEntry(
+            handle=handle_of("span", messages, previous),
+            kind="span",
+            provider=self._provider,
+            title=f"messages {span[0]} to {span[1] - 1}",
+            messages=messages,
+            previous=previous,
+        )
+
+
+class LazyEntries(Mapping[str, ArchiveEntry]):
+    """Entries by handle, in the order in which they were taken out; made at the first look."""
+
+    __slots__ = ("_found", "_make")
+
+    def __init__(self, make: Callable[[], Sequence[ArchiveEntry]]) -> None:
+        self._make = make
+        self._found: dict[str, ArchiveEntry] | None = None
+
+    def __getitem__(self, handle: str) -> ArchiveEntry:
+        return self._made()[handle]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made())
+
+    def __len__(self) -> int:
+        return len(self._made())
+
+    def __repr__(self) -> str:
+        return "<LazyEntries>" if self._found is None else f"<LazyEntries {len(self._found)}>"
+
+    def _made(self) -> dict[str, ArchiveEntry]:
+        if self._found is None:
+            self._found = {entry.handle: entry for entry in self._make()}
+        return self._found
