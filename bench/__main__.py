@@ -38,6 +38,7 @@ soak           the long runs in turn: blocks, budget, digest, forgery, linear, p
 secrets DATA   secrets that are recognised, false alarms, and the cost of the search
 embedders DATA questions in thirteen scripts, and texts a second, of the embedders without a network
 entities       precision and recall of the entities that rules find, and of merged names
+survival       whether constraints and artifacts survive compaction
 tasks          what the task stack and typed events bring to a coding session of 400 events; delegated agents
 distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
@@ -91,6 +92,7 @@ from bench import (
     roundtrip,
     secrets,
     service,
+    survival,
     tasks,
     tuning,
 )
@@ -135,6 +137,8 @@ def main() -> int:
             burst.main(rest)
         case "graph":
             graph.main(rest)
+        case "survival":
+            return survival.main(rest)
         case "tasks":
             tasks.main(rest)
         case "compaction-evidence":

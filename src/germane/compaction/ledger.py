@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ExchangeNotes
+from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ExchangeNotes, Resolution
 
 __all__ = ["KINDS", "Ledger", "folded_change", "is_open"]
 
@@ -43,15 +43,14 @@ class Ledger:
             key = _key(constraint.text)
             self._constraints.pop(key, None)
             self._constraints[key] = constraint
+        for resolution in notes.resolutions:
+            self.resolve(resolution)
         for artifact in notes.artifacts:
             self.note(artifact)
 
     def note(self, artifact: Artifact) -> None:
-        """Adds one artifact. An error that is named by its command alone, in backticks, or by its type alone, and that is
-        resolved, resolves those errors that are known and open, and is none itself."""
-        if artifact.kind == "error" and self._resolves_others(artifact):
-            return
-        key = (artifact.kind, _key(artifact.name) if artifact.kind != "file" else artifact.name)
+        """Adds one artifact, or what became of it now."""
+        key = (artifact.kind, artifact.name if artifact.kind == "file" else _key(artifact.name))
         known = self._found.pop(key, None)
         change = artifact.change
         if known is not None and artifact.kind == "file":
@@ -61,6 +60,15 @@ class Ledger:
         self._found[key] = artifact if change == artifact.change else replace(artifact, change=change)
         if artifact.kind == "error" and is_open(artifact):
             self._expect(key[1], artifact)
+
+    def resolve(self, resolution: Resolution) -> None:
+        """Resolves the open errors of this command or type, if there are any."""
+        waiting = [*self._failing.pop(resolution.of, ()), *self._typed.pop(resolution.of, ())]
+        for key in dict.fromkeys(waiting):
+            known = self._found.get(("error", key))
+            if known is not None and is_open(known):
+                del self._found["error", key]
+                self._found["error", key] = replace(known, change=resolution.change)
 
     def of(self, kind: ArtifactKind) -> tuple[Artifact, ...]:
         """Returns the artifacts of one kind, the newest last."""
@@ -81,19 +89,6 @@ class Ledger:
             self._failing.setdefault(command[1], []).append(key)
         if named := _TYPE.search(error.name):
             self._typed.setdefault(named[0], []).append(key)
-
-    def _resolves_others(self, error: Artifact) -> bool:
-        if not error.change.startswith(_RESOLVED):
-            return False
-        alone = error.name.startswith("`")
-        waiting = self._failing if alone else self._typed
-        name = error.name.strip("`") if alone else error.name
-        for key in waiting.pop(name, ()):
-            known = self._found.get(("error", key))
-            if known is not None and is_open(known):
-                del self._found["error", key]
-                self._found["error", key] = replace(known, change=error.change)
-        return alone or _TYPE.fullmatch(error.name) is not None
 
 
 def is_open(artifact: Artifact) -> bool:

@@ -50,7 +50,7 @@ _OUTPUT_LINES = (8, 40)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurvivalConversation:
-    """`messages` are OpenAI chat messages; those of the last exchange are the active ones. What is expected holds after them."""
+    """`messages` are OpenAI chat messages, the last exchange the active one. What is expected holds at their end."""
 
     name: str
     agent: AgentKind
@@ -81,6 +81,7 @@ class _Maker:
         self.files = dict[str, tuple[str, str]]()
         """The last change of each file, and its new name where it was renamed."""
         self.errors = dict[str, tuple[str, ...]]()
+        """What shows that each error is resolved; empty where it isn't."""
         self.words = dict[str, ExpectedArtifact]()
         self.tasks = dict[str, bool]()
         self.topics = random.sample(world()["words"]["topics"], len(world()["words"]["topics"]))
@@ -182,6 +183,7 @@ class _Maker:
         self._call(*self.tools.run(command), trace)
         kind = error.partition(":")[0]
         turn = self.random.random()
+        shown = command
         if turn < 0.6:
             self._edit()
             self._call(*self.tools.run(command), "1 passed in 0.12s")
@@ -189,8 +191,9 @@ class _Maker:
             path = self._known()
             self._call(*self.tools.edit(path), "ok")
             self.files[path] = ("edited", "")
-            self.closing.append(self.phrases.say("fixed", self.random, error=kind, file=path).text)
-        self.errors[error] = _RESOLVED if turn < 0.8 else ()
+            shown = self.phrases.say("fixed", self.random, error=kind, file=path).text
+            self.closing.append(shown)
+        self.errors[error] = (shown,) if turn < 0.8 else ()
 
     def _look_up(self) -> None:
         order, ticket = str(self.random.randint(10_000, 99_999)), f"SUP-{self.random.randint(100, 999)}"
@@ -236,8 +239,8 @@ class _Maker:
             yield ExpectedArtifact(kind="file", names=names, changes=_SPELLINGS[change])
 
     def _expected_errors(self) -> Iterator[ExpectedArtifact]:
-        for error, how in self.errors.items():
-            yield ExpectedArtifact(kind="error", names=(error,), changes=how)
+        for error, shown in self.errors.items():
+            yield ExpectedArtifact(kind="error", names=(error,), changes=_RESOLVED if shown else (), later=shown)
 
     def _expected_tasks(self) -> Iterator[ExpectedArtifact]:
         for task, done in self.tasks.items():

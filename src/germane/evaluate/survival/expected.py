@@ -20,9 +20,11 @@ class ExpectedConstraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedArtifact:
-    """`names` must all stand in one line. `changes` are spellings of what became of it last, one of which must stand near; empty
-    where the name is enough."""
+    """`names` must all stand in one line. `changes` are spellings of what became of it last, one of which must stand near;
+    empty where the name is enough. In their place one of `later` may stand in a line further down: the words of the
+    conversation that show the change, where they are still there."""
 
     kind: ArtifactKind
     names: tuple[str, ...]
     changes: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()

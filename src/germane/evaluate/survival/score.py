@@ -1,10 +1,11 @@
-"""Score: the share of constraints and artifacts that a text, or messages, still say. Grades any compactor's output by text alone.
+"""Score: the share of constraints and artifacts that a text, or messages, still say: any compactor's, graded by text alone.
 
 What counts as survived, without regard to case, with white space of any kind as one space:
 
 - a *constraint*: all its key words stand in one line;
 - an *artifact*: all its names stand in one line, each as a whole (`a.py` isn't in `data.py`), and, where its last change is
-  expected, one of the spellings of that change stands in the same line within 200 characters of one of the names.
+  expected, one of the spellings of that change stands in the same line within 200 characters of the first name, or the words
+  of the conversation that show it, such as the command that failed before, stand in a line further down.
 
 A line ends at a line end only. Of messages, the texts count, and the calls and results of tools, each message by itself: a call
 is one line, its name and arguments as JSON.
@@ -17,7 +18,7 @@ from typing import Any
 
 from germane.dialects.registry import parse
 from germane.evaluate.survival.expected import ExpectedArtifact, ExpectedConstraint
-from germane.types.message import Message, system_text
+from germane.types.message import Message
 
 __all__ = ["artifact_survival", "constraint_survival", "lost_artifacts", "lost_constraints"]
 
@@ -48,7 +49,7 @@ def lost_constraints(output: Output, expected: Sequence[ExpectedConstraint]) -> 
 def lost_artifacts(output: Output, expected: Sequence[ExpectedArtifact]) -> tuple[ExpectedArtifact, ...]:
     """Returns the artifacts that didn't survive, as `lost_constraints`."""
     lines = _lines(output)
-    return tuple(one for one in expected if not any(_has(line, one) for line in lines))
+    return tuple(one for one in expected if not _survived(lines, one))
 
 
 def _lines(output: Output) -> list[str]:
@@ -57,27 +58,31 @@ def _lines(output: Output) -> list[str]:
 
 
 def _text(message: Mapping[str, Any] | Message) -> str:
-    if isinstance(message, Message):
-        return message.content
-    return parse([message])[0].content or system_text(message.get("content"))
+    return parse(message).content
 
 
 def _says(line: str, words: Iterable[str]) -> bool:
     return all(_plain(word) in line for word in words)
 
 
-def _has(line: str, expected: ExpectedArtifact) -> bool:
-    names = [_plain(name) for name in expected.names]
-    if not all(name in line for name in names):
-        return False
-    places = [next(_whole(line, name), -1) for name in names]
-    if min(places) < 0:
-        return False
-    if not expected.changes:
-        return True
-    spellings = [_plain(change) for change in expected.changes]
-    for place in _whole(line, names[0]):
-        around = line[max(0, place - _NEAR) : place + len(names[0]) + _NEAR]
+def _survived(lines: Sequence[str], expected: ExpectedArtifact) -> bool:
+    names, spellings, later = ([_plain(text) for text in texts] for texts in (expected.names, expected.changes, expected.later))
+    named = False
+    for line in lines:
+        if named and any(words in line for words in later):
+            return True
+        if not all(name in line for name in names) or any(next(_whole(line, name), -1) < 0 for name in names):
+            continue
+        if not spellings or _is_near(line, names[0], spellings):
+            return True
+        named = True
+    return False
+
+
+def _is_near(line: str, name: str, spellings: Sequence[str]) -> bool:
+    """Whether one of the spellings stands near the name."""
+    for place in _whole(line, name):
+        around = line[max(0, place - _NEAR) : place + len(name) + _NEAR]
         if any(spelling in around for spelling in spellings):
             return True
     return False
