@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -29,9 +29,11 @@ from typing import Any, NamedTuple
 from bench.machine import describe
 from germane.catalog.catalog import Catalog
 from germane.catalog.measure_budget import message_tokens
+from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
 from germane.evaluate.containment import contained, words_shared
 from germane.evaluate.dataset import Conversation
 from germane.evaluate.formats import load
+from germane.history import compact
 from germane.ports.tokenizer import Tokenizer
 from germane.text.analyse import analyse, query_terms
 from germane.text.sentences import sentences
@@ -168,8 +170,15 @@ Compacting = Callable[[Wire, int], tuple[list[str], int]]
 """From messages and a number of tokens: the texts that are left, and their tokens."""
 
 
-def _ways(only: str, unmasked: bool) -> dict[str, Compacting]:
-    return {name: way for name, way in {"plain truncation": truncated}.items() if not only or only in name}
+def _ways(mask: bool) -> dict[str, Compacting]:
+    strategies = (Truncate(mask=mask, keep_recent=1_000_000), Summarise(mask=mask), Importance(mask=mask), TimeDecay(mask=mask))
+    return {"plain truncation": truncated} | {type(one).__name__: partial(_compacted, one) for one in strategies}
+
+
+def _compacted(strategy: CompactionStrategy, messages: Wire, max_tokens: int) -> tuple[list[str], int]:
+    result = compact(messages, model=_MODEL, max_tokens=max_tokens, strategy=strategy)
+    assert result.fits, result.trace.reasons
+    return [message["content"] for message in result.messages], result.tokens
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -188,7 +197,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("| tokens left | strategy | evidence | its words | answers | answer's words | tokens used |")
     print("|---|---|---|---|---|---|---|")
     for share in options.shares:
-        for name, way in _ways(options.only, options.unmasked).items():
+        for name, way in _ways(not options.unmasked).items():
+            if options.only not in name:
+                continue
             kept, used = list[Kept](), list[float]()
             for wire, questions, size in zip(wires, asked, sizes, strict=True):
                 texts, tokens = way(wire, size * share // 100)
