@@ -12,9 +12,10 @@ What is left is compared with the labels, in percent:
 - *answers*: answers that stand in the conversation word for word, and still do
 - *answer's words*: the mean share of an answer's content words in the result, wherever they stand
 
-The first row is plain truncation: the newest messages that fit, whole. The conversations have no tool outputs, so that masking
-can change nothing; `--unmasked` compacts without it, to show that. `--half tune` takes every second conversation, `--half
-held-out` the others.
+The first row is plain truncation: the newest messages that fit, whole. Compactions leave `--low-water` of the tokens, so that
+all are compared at about the same size; by default they would leave a half, to move seldom. The conversations have no tool
+outputs, so that masking can change nothing; `--unmasked` compacts without it, to show that. `--half tune` takes every second
+conversation, `--half held-out` the others.
 """
 
 from __future__ import annotations
@@ -170,13 +171,13 @@ Compacting = Callable[[Wire, int], tuple[list[str], int]]
 """From messages and a number of tokens: the texts that are left, and their tokens."""
 
 
-def _ways(mask: bool) -> dict[str, Compacting]:
+def _ways(mask: bool, low_water: float) -> dict[str, Compacting]:
     strategies = (Truncate(mask=mask, keep_recent=1_000_000), Summarise(mask=mask), Importance(mask=mask), TimeDecay(mask=mask))
-    return {"plain truncation": truncated} | {type(one).__name__: partial(_compacted, one) for one in strategies}
+    return {"plain truncation": truncated} | {type(one).__name__: partial(_compacted, one, low_water) for one in strategies}
 
 
-def _compacted(strategy: CompactionStrategy, messages: Wire, max_tokens: int) -> tuple[list[str], int]:
-    result = compact(messages, model=_MODEL, max_tokens=max_tokens, strategy=strategy)
+def _compacted(strategy: CompactionStrategy, low_water: float, messages: Wire, max_tokens: int) -> tuple[list[str], int]:
+    result = compact(messages, model=_MODEL, max_tokens=max_tokens, strategy=strategy, low_water=low_water)
     assert result.fits, result.trace.reasons
     return [message["content"] for message in result.messages], result.tokens
 
@@ -188,6 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--half", choices=("all", "tune", "held-out"), default="all")
     parser.add_argument("--only", default="", help="a part of the name of the strategies to measure")
     parser.add_argument("--unmasked", action="store_true", help="compact without masking")
+    parser.add_argument("--low-water", type=float, default=0.9, help="the share of the tokens that a compaction leaves")
     options = parser.parse_args(arguments)
     conversations = _half(load(options.data).conversations, options.half)
     wires = [wire_messages(conversation) for conversation in conversations]
@@ -197,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("| tokens left | strategy | evidence | its words | answers | answer's words | tokens used |")
     print("|---|---|---|---|---|---|---|")
     for share in options.shares:
-        for name, way in _ways(not options.unmasked).items():
+        for name, way in _ways(not options.unmasked, options.low_water).items():
             if options.only not in name:
                 continue
             kept, used = list[Kept](), list[float]()
