@@ -69,9 +69,11 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Engine"]
 
-_NOT_SEARCHING = frozenset({"blocks", "continuity", "directive", "events", "history", "recent", "structured", "tasks"})
+_NOT_SEARCHING = frozenset(
+    {"blocks", "continuity", "directive", "events", "history", "outline", "recent", "structured", "tasks"}
+)
 """Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
-answers the question."""
+answers the question. An outline has no text that the messages don't have."""
 
 _SCORING, _PACKING = 0.6, 0.5
 """Shares of the time after gathering (8 to 50 ms) that scoring and packing need; with less, they are done the quick way."""
@@ -341,7 +343,9 @@ class Engine:
         *,
         searching: bool = True,
     ) -> Gathered:
-        asked = partial(sources, store, strategy, self.sources, blocks=request.blocks, tasks=task.read)
+        asked = partial(
+            sources, store, strategy, self.sources, blocks=request.blocks, tasks=task.read, relevance=self.relevance
+        )
         return await gather(
             task.joined(read(request), request.messages),
             store,
