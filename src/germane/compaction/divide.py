@@ -9,14 +9,19 @@ what a dialect pairs is always in one group.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from germane.compaction.thread import Exchange, MessageGroup
+from germane.dialects.opaque import bound_to_next
+from germane.dialects.tool_state import Unsettled
 from germane.types.message import Message, Opaque, Text, ToolCall, ToolResult, is_human
 
 __all__ = ["Division", "divide"]
 
+_MAX_UNSETTLED = 64
+"""Messages that wait for an end that are known; of more, the oldest count as ended."""
 _REACH = 8
 """User's turns that may stand between a call and its result: what comes later answers nothing any more."""
 
@@ -40,6 +45,8 @@ class _Group:
     opaque: bool = False
     ends: bool = True
     """Whether nothing may follow in this group but results that name its calls."""
+    answering: bool = False
+    """Whether results have come: further calls begin a group of their own."""
     unfollowed: bool = False
     """Whether the last message is nothing but an opaque item, which must be followed by what came of it."""
 
@@ -59,7 +66,7 @@ def divide(messages: Sequence[Message]) -> tuple[int, tuple[Exchange, ...]]:
 class Division:
     """Mutable. Takes a conversation message by message; each one costs the same however many came before."""
 
-    __slots__ = ("_before", "_groups", "_turns", "_waiting", "begins", "count", "floor", "last_human", "lead")
+    __slots__ = ("_before", "_groups", "_turns", "_unsettled", "_waiting", "begins", "count", "floor", "last_human", "lead")
 
     def __init__(self) -> None:
         self.lead = self.count = 0
@@ -71,11 +78,13 @@ class Division:
         """Where each exchange begins."""
         self._groups: list[_Group] = []
         self._waiting: dict[str, list[_Call]] = {}
+        self._unsettled = Unsettled()
         self._turns = 0
         self._before = False
         """Whether the message before was the user's words."""
 
-    def add(self, message: Message) -> None:
+    def add(self, message: Message, raw: Mapping[str, Any] | Message | None = None) -> None:
+        """Adds a message. Its dict tells more about the state of its results."""
         index = self.count
         self.count += 1
         if message.role == "system" and self.lead == index:
@@ -88,6 +97,7 @@ class Division:
             joined = False
         else:
             joined = self._join(message, index)
+            self._unsettled.add(index, message, message if raw is None else raw)
         if human:
             self._turns += 1
             self.last_human = index
@@ -107,7 +117,7 @@ class Division:
         place = bisect_right(self._groups, start, key=_start) - 1
         while 0 <= place < len(self._groups) and self._groups[place].start < end:
             group = self._groups[place]
-            state = "open" if group.open and self._is_recent(group) else "closed"
+            state = "open" if (group.open and self._is_recent(group)) or self._is_unsettled(group) else "closed"
             yield MessageGroup(group.start, group.end, state, group.opaque)
             place += 1
 
@@ -119,6 +129,14 @@ class Division:
     def _is_recent(self, group: _Group) -> bool:
         return any(not call.answered and self._turns - call.turn <= _REACH for call in group.calls)
 
+    def _is_unsettled(self, group: _Group) -> bool:
+        """Whether the group waits for a confirmation, or for the end of work whose interim result it holds."""
+        waiting = self._unsettled.indexes
+        if not waiting:
+            return False
+        newest = list(waiting)[-_MAX_UNSETTLED:] if len(waiting) > _MAX_UNSETTLED else waiting
+        return any(group.start <= index < group.end for index in newest)
+
     def _join(self, message: Message, index: int) -> bool:
         """Puts the message into a group; returns whether into one that began before it."""
         last = self._groups[-1] if self._groups else None
@@ -127,7 +145,7 @@ class Division:
         opaque = message.role == "assistant" and any(isinstance(part, Opaque) for part in message.parts)
         joins = False
         if last is not None and message.role == "assistant" and not results:
-            running = bool(last.calls) and not last.ends and (bool(calls) or opaque)
+            running = bool(last.calls) and not last.ends and not last.answering and (bool(calls) or opaque)
             joins = running or last.unfollowed
         elif last is not None and results:
             joins = bool(last.calls) and not last.ends
@@ -144,9 +162,10 @@ class Division:
         group.calls += calls
         group.opaque = group.opaque or opaque
         group.ends = not (group.calls and (calls or opaque or results)) or (bool(results) and is_human(message))
+        group.answering = bool(results)
         if results and message.role == "assistant":
-            group.ends = not calls
-        group.unfollowed = opaque and not calls and all(isinstance(part, Opaque) for part in message.parts)
+            group.ends, group.answering = not calls, False
+        group.unfollowed = opaque and isinstance(ends := message.parts[-1], Opaque) and bound_to_next(ends)
         for call in filter(_id, calls):
             self._waiting.setdefault(call.id, []).append(call)
         return joins

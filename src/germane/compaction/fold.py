@@ -54,6 +54,8 @@ class CompactionFold:
         self._lead: list[tuple[Raw, Message]] = []
         """System messages at the start, until something else comes."""
         self._held: HeldSummary | None = None
+        self._held_raw: Raw | None = None
+        """The message with the summary that the conversation begins with, where it holds nothing else."""
         self._boundaries: Boundaries | None = None
         constraints_only = isinstance(terms.strategy, Truncate)
         self._notebook = Notebook(self._messages, terms.measure.count, constraints_only=constraints_only)
@@ -69,6 +71,7 @@ class CompactionFold:
             self._begin(held)
             if held is not None:
                 if len(message.parts) < 2:
+                    self._held_raw = raw
                     return
                 raw = message = replace(message, parts=message.parts[1:])
         self._put(raw, message)
@@ -137,7 +140,7 @@ class CompactionFold:
         self._raws.append(raw)
         self._messages.append(message)
         self._costs.append(cost)
-        self._boundaries.add(message, cost.cost, cost.outputs, cost.saving)
+        self._boundaries.add(message, raw, cost.cost, cost.outputs, cost.saving)
 
     def _drafted(self, boundaries: Boundaries, summaries: Sequence[SpanSummary]) -> CompactionPlan:
         """The plan with what it comes to when every handle may be named."""
@@ -175,6 +178,7 @@ class CompactionFold:
             terms=terms,
             tokens_before=self._fixed + boundaries.whole,
             masks=masks,
+            held=None if left else self._held_raw,
             summary=told.summary,
             handle=handle,
             replaced=left + (held.messages if held is not None else 0),

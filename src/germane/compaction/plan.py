@@ -56,8 +56,9 @@ class CompactionPlan:
     germane's own that the caller's conversation began with isn't among them; `offset` is 1 where there was one.
 
     `summary` is what stands for all that has left, None where nothing does. `handle` is that of the newest span, `replaced` the
-    number of messages that the summary stands for. `entries` are by handle, in the order in which they were taken out. `draft`
-    is what the plan comes to with all handles named that may be."""
+    number of messages that the summary stands for. `held` is the message of an earlier summary that still says it all.
+    `entries` are by handle, in the order in which they were taken out. `draft` is what the plan comes to with all handles named
+    that may be."""
 
     raws: Sequence[Raw]
     messages: Sequence[Message]
@@ -69,6 +70,7 @@ class CompactionPlan:
     terms: CompactionTerms
     tokens_before: int
     masks: tuple[MaskedOutput, ...] = ()
+    held: Raw | None = None
     summary: SpanSummary | None = None
     handle: str = ""
     replaced: int = 0

@@ -96,7 +96,7 @@ class _Turns:
             lines.setdefault(mask.index, {})[mask.part] = mask_line(mask.tokens, handle)
         for index in range(plan.lead):
             self._add(index, plan.raws[index], plan.messages[index])
-        if plan.replaced and (plan.summary is not None or self._handle):
+        if plan.replaced and (plan.summary is not None or plan.held is not None or self._handle):
             self._summarise()
         for index in plan.shown():
             given = plan.raws[index]
@@ -134,6 +134,9 @@ class _Turns:
         return replace(wire, messages=[written if raw is self.summary else raw for raw in wire.messages])
 
     def _summarise(self) -> None:
+        if self.plan.held is not None:
+            self._add(_SUMMARY, self.plan.held, parse(self.plan.held, self.plan.provider))
+            return
         kept = sum(end - start for start, end in self.plan.state.kept)
         raw = _block(self.plan, kept, self._handle, dialect(self.plan.provider))
         self.summary = raw

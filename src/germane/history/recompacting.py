@@ -62,6 +62,6 @@ def recompact(
     elif told.used is None:
         allowed = min(int(told.most * _MARGIN), int(tokens * _MARGIN))
     else:
-        allowed = int(told.most * min(1.0, tokens / told.used) * _MARGIN)
+        allowed = int(tokens * told.most / told.used * _MARGIN)
     terms = replace(given.terms, max_tokens=min(given.terms.max_tokens, allowed))
     return compacted(replace(given, terms=terms), archive, summaries)

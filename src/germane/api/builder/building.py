@@ -15,7 +15,7 @@ from germane.api.arguments import build_request
 from germane.api.builder.activity import Activity, lately, write_activity
 from germane.api.builder.build_plan import BuildPlan
 from germane.api.builder.built_request import BuildMetadata, BuiltRequest, CachePoint, TokensByPart
-from germane.api.builder.exchanges import KeptHistory, batches, keep_newest
+from germane.api.builder.exchanges import KeptHistory, keep_newest
 from germane.api.builder.stored_blocks import StoredBlocks
 from germane.api.builder.system_parts import BlockPacking, pack_blocks
 from germane.api.strategies import allowed_filters
@@ -24,6 +24,7 @@ from germane.catalog.bounded import CountedTokenizer, count_within
 from germane.catalog.measure_budget import measure, message_tokens, texts_of, tools_tokens
 from germane.catalog.profile import Profile
 from germane.clock import zone
+from germane.compaction.divide import divide
 from germane.dialects.request_body import RequestBody, body_of
 from germane.dialects.written_tools import WrittenTools, convert_tools
 from germane.errors import InvalidInput
@@ -136,8 +137,8 @@ class _Build:
         costs = [message_tokens(message, profile, counter.count) for message in request.messages]
         rules = write_rules(plan.rules)
         stated = sum(counter.count(text) for text in (plan.instructions, rules) if text)
-        lead, starts = batches(request.messages)
-        active = sum(costs[starts[-1] :]) if starts else 0
+        lead, exchanges = divide(request.messages)
+        active = sum(costs[exchanges[-1].start :]) if exchanges else 0
         room = self._room(limits, profile, counter, lead, stated)
         memory = min(limits.memory_tokens, max(0, room - active))
         directive = counter.count(read.directive) + _AROUND_DIRECTIVE if read.directive else 0

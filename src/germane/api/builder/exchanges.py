@@ -1,4 +1,4 @@
-"""Exchanges: a conversation in batches, each an exchange with its tool calls and results, and how many of them fit (BUILD-3).
+"""Exchanges: how many of a conversation's batches fit, each an exchange with its tool calls and results (BUILD-3).
 
 Only whole batches are left out, the oldest first. The newest batch, which is being worked on, always stays.
 """
@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from germane.types.message import Message, is_human
+from germane.compaction.divide import divide
+from germane.types.message import Message
 
-__all__ = ["KeptHistory", "batches", "keep_newest"]
+__all__ = ["KeptHistory", "keep_newest"]
 
 
 class KeptHistory(NamedTuple):
@@ -28,23 +29,11 @@ class KeptHistory(NamedTuple):
         return self.start - self.lead
 
 
-def batches(messages: Sequence[Message]) -> tuple[int, list[int]]:
-    """Returns the number of system messages at the start, and the index at which each batch begins. A batch begins with the
-    user's words, and never between a call and its result."""
-    lead = next((index for index, message in enumerate(messages) if message.role != "system"), len(messages))
-    joined = _joined(messages)
-    starts: list[int] = []
-    for index in range(lead, len(messages)):
-        begins = is_human(messages[index]) and not (index > lead and is_human(messages[index - 1]))
-        if index == lead or (begins and joined[index] < index):
-            starts.append(index)
-    return lead, starts
-
-
 def keep_newest(messages: Sequence[Message], costs: Sequence[int], max_tokens: int, max_messages: int) -> KeptHistory:
     """Returns which batches stay: the newest ones that cost at most `max_tokens` together and hold at most `max_messages`, and
     at least the newest. `costs` are the messages' tokens. Lead messages count neither way."""
-    lead, starts = batches(messages)
+    lead, exchanges = divide(messages)
+    starts = [exchange.start for exchange in exchanges]
     fixed = sum(costs[:lead])
     if not starts:
         return KeptHistory(lead, lead, lead, fixed, 0)
@@ -59,19 +48,3 @@ def keep_newest(messages: Sequence[Message], costs: Sequence[int], max_tokens: i
         if too_much:
             break
     return KeptHistory(lead, starts[kept], starts[-1], fixed + tokens, kept)
-
-
-def _joined(messages: Sequence[Message]) -> list[int]:
-    """For each index, the last message that belongs together with one before that index, by a call and its result; -1 for
-    none."""
-    calls: dict[str, int] = {}
-    ends = [-1] * (len(messages) + 1)
-    for index, message in enumerate(messages):
-        for result in message.tool_results:
-            if result.call_id and result.call_id in calls:
-                began = calls[result.call_id] + 1
-                ends[began] = max(ends[began], index)
-        calls |= {call.id: index for call in message.tool_calls}
-    for index in range(1, len(ends)):
-        ends[index] = max(ends[index], ends[index - 1])
-    return ends
