@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from bench.compaction_readers import COMPACTION_READERS
 from bench.document_readers import DOCUMENT_READERS
 from bench.event_readers import EVENT_READERS
 from bench.graph_readers import GRAPH_READERS
@@ -477,6 +478,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         **REQUEST_READERS,
         **EVENT_READERS,
         **MESSAGE_READERS,
+        **COMPACTION_READERS,
         **GRAPH_READERS,
     }
 )

@@ -8,7 +8,7 @@ from itertools import islice
 
 from germane.compaction.constraints import constraints_of
 from germane.compaction.ledger import Ledger
-from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
+from germane.compaction.notes import Artifact, Constraint, ExchangeNotes, Resolution
 from germane.compaction.outline_line import line_of, one_line
 from germane.compaction.phrase_rules import demand_rules
 from germane.compaction.references import ids_in, json_ids, paths_in, urls_in
@@ -27,7 +27,7 @@ _MAX_RESULT = 4_000
 _EACH = 8
 """Ids and addresses that are taken from one text."""
 _MAX_COMMAND = 120
-_MAX_MARKS = 32
+_MAX_RESOLUTIONS = 32
 """Commands that succeeded, the newest, which an exchange notes."""
 
 
@@ -41,7 +41,7 @@ def read_exchange(messages: Sequence[Message]) -> ExchangeNotes:
 
 
 class _Reader:
-    __slots__ = ("_asked", "_calls", "_changed", "_constraints", "_ended", "_ledger", "_marks", "_newest", "_tools")
+    __slots__ = ("_asked", "_calls", "_changed", "_constraints", "_ended", "_ledger", "_newest", "_resolutions", "_tools")
 
     def __init__(self) -> None:
         self._ledger = Ledger()
@@ -51,8 +51,8 @@ class _Reader:
         self._tools = list[str]()
         self._calls: dict[str, tuple[ToolCall, list[Artifact], str]] = {}
         """Calls that wait for their results, by id: what each did if it succeeds, and its command."""
-        self._marks: dict[str, Artifact] = {}
-        """What succeeded or is said to be fixed, by its command or type: it may resolve errors of exchanges before."""
+        self._resolutions: dict[str, Resolution] = {}
+        """What succeeded or is said to be fixed, by its command or type."""
         self._newest = ""
         """The name of the newest error."""
         self._changed = ""
@@ -79,7 +79,8 @@ class _Reader:
         return ExchangeNotes(
             line=line,
             constraints=tuple(self._constraints.values()),
-            artifacts=(*found, *tuple(self._marks.values())[-_MAX_MARKS:]),
+            artifacts=found,
+            resolutions=tuple(self._resolutions.values())[-_MAX_RESOLUTIONS:],
         )
 
     def _user(self, text: str) -> None:
@@ -151,20 +152,20 @@ class _Reader:
         """Notes that a command succeeded: what failed before in the same way, here or in an exchange before, is resolved."""
         line = one_line(command, _MAX_COMMAND)
         how = f"resolved by {self._changed}; `{line}` succeeds" if self._changed else f"resolved: `{line}` succeeds"
-        mark = Artifact(kind="error", name=f"`{line}`", change=how)
-        self._ledger.note(mark)
-        if "\n" not in command and line == command:
-            self._marks.pop(mark.name, None)
-            self._marks[mark.name] = mark
+        self._resolve(Resolution(of=line, change=how))
 
     def _fixed(self, artifact: Artifact) -> None:
         """Notes what a sentence says to have fixed: the errors of the type that it names, else the newest one."""
         if artifact.name:
-            self._ledger.note(artifact)
-            self._marks[artifact.name] = artifact
+            self._resolve(Resolution(of=artifact.name, change=artifact.change))
         elif self._newest:
             self._ledger.note(replace(artifact, name=self._newest))
             self._newest = ""
+
+    def _resolve(self, resolution: Resolution) -> None:
+        self._ledger.resolve(resolution)
+        self._resolutions.pop(resolution.of, None)
+        self._resolutions[resolution.of] = resolution
 
     def _note(self, artifacts: Iterable[Artifact]) -> None:
         for artifact in artifacts:
