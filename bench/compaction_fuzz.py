@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
@@ -30,8 +31,10 @@ from germane.catalog.catalog import Catalog
 from germane.catalog.measure_budget import message_tokens, tools_tokens
 from germane.compaction.archive import Archive, ArchiveEntry
 from germane.compaction.compaction import Compaction
+from germane.compaction.rebuild import rebuild
 from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
-from germane.dialects.registry import dialect
+from germane.dialects.registry import dialect, outgoing, parse_all
+from germane.errors import InvalidInput
 from germane.history.archives import MemoryArchive
 from germane.history.compacting import compact
 from germane.testing.conversations import GeneratedConversation, generated
@@ -42,7 +45,7 @@ from germane.types.message import system_text
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from support.strict_rules import anthropic_refuses, chat_refuses, gemini_refuses, responses_refuses
 
-__all__ = ["Tally", "case", "main", "run"]
+__all__ = ["Case", "Outcome", "Tally", "case", "main", "outcome", "run"]
 
 MODELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -85,6 +88,8 @@ class Tally:
     unfit: int = 0
     judged: int = 0
     """Outputs that the second opinion judged too."""
+    rebuilt: int = 0
+    """Conversations that were rebuilt from the archive."""
     faults: Counter[str] = field(default_factory=Counter)
     seeds: dict[str, list[str]] = field(default_factory=dict)
 
@@ -94,6 +99,7 @@ class Tally:
         self.compacted += other.compacted
         self.unfit += other.unfit
         self.judged += other.judged
+        self.rebuilt += other.rebuilt
         self.faults.update(other.faults)
         for kind, seeds in other.seeds.items():
             self.seeds[kind] = [*self.seeds.get(kind, []), *seeds][:20]
@@ -111,8 +117,10 @@ class Case:
     tools: tuple[Mapping[str, Any], ...]
     archive: str
 
-    def compaction(self, messages: list[dict[str, Any]]) -> Compaction:
-        archives: dict[str, Archive | None] = {"none": None, "memory": MemoryArchive(), "unwritable": _Unwritable()}
+    def new_archive(self) -> Archive | None:
+        return {"none": lambda: None, "memory": MemoryArchive, "unwritable": _Unwritable}[self.archive]()
+
+    def compaction(self, messages: list[dict[str, Any]], archive: Archive | None) -> Compaction:
         return compact(
             messages,
             model=self.model,
@@ -123,7 +131,7 @@ class Case:
             strategy=self.strategy,
             low_water=self.low_water,
             max_messages=self.max_messages,
-            archive=archives[self.archive],
+            archive=archive,
         )
 
 
@@ -150,34 +158,66 @@ def case(seed: str, most: int) -> Case:
     )
 
 
-def wrong(each: Case, again: bool) -> tuple[Compaction | None, bool, list[tuple[str, str]]]:
-    """Runs the case. Returns the compaction, whether the second opinion judged it, and what is wrong: kinds with a sentence.
-    `again` says that it is run a second time, to compare."""
+@dataclass(slots=True)
+class Outcome:
+    """Mutable. What came of a case: what is wrong, as kinds with a sentence, and what was looked at."""
+
+    compaction: Compaction | None = None
+    judged: bool = False
+    rebuilt: bool = False
+    faults: list[tuple[str, str]] = field(default_factory=list)
+
+
+def outcome(each: Case, *, again: bool) -> Outcome:
+    """Runs the case; `again` says that it is run a second time, to compare."""
     given = each.conversation
-    provider, messages = given.provider, copy.deepcopy(given.messages)
+    provider, messages, archive = given.provider, copy.deepcopy(given.messages), each.new_archive()
     try:
-        found = each.compaction(messages)
+        found = each.compaction(messages, archive)
     except Exception as error:
-        return None, False, [(f"raised {type(error).__name__}", str(error)[:200])]
-    faults: list[tuple[str, str]] = []
+        return Outcome(faults=[(f"raised {type(error).__name__}", str(error)[:200])])
+    sent = _sent(found)
+    seen = Outcome(compaction=found, judged=not _BEYOND_STRICT & set(given.oddities))
+    faults = seen.faults
     if messages != given.messages:
         faults.append(("input changed", "compact has changed its argument"))
-    sent = _sent(found)
-    faults += ((f"invalid: {violation.rule}", violation.message) for violation in validate(sent, provider, system=found.system))
-    faults += (
-        (violation.rule, violation.message)
-        for violation in validate_against(given.messages, sent, provider, system=found.system)
-    )
-    if found.fits and (tokens := counted(each, found)) > given.max_tokens:
+    faults += ((f"invalid: {fault.rule}", fault.message) for fault in validate(sent, provider, system=found.system))
+    try:
+        lost = validate_against(given.messages, sent, provider, system=found.system)
+        tokens = counted(each, found)
+    except InvalidInput as error:
+        faults.append(("unreadable", str(error)[:200]))
+        return seen
+    faults += ((violation.rule, violation.message) for violation in lost)
+    if found.fits and tokens > given.max_tokens:
         faults.append(("above budget", f"{tokens} tokens of {given.max_tokens}, {found.tokens} as told"))
-    judged = not _BEYOND_STRICT & set(given.oddities) and not (provider == "gemini" and "interleaved" in given.oddities)
-    if judged:
+    if seen.judged:
         faults += (("refused by the second opinion", text) for text in second_opinion(provider, sent, found.system))
+    if archive is not None and _can_return(each, found):
+        seen.rebuilt = True
+        whole = [message for message in rebuild(sent, archive, provider=provider) if not _is_system(message)]
+        if whole != [message for message in given.messages if not _is_system(message)]:
+            faults.append(("rebuilt otherwise", f"{len(whole)} messages of {len(given.messages)} with system messages"))
     if again:
-        other = each.compaction(copy.deepcopy(given.messages))
+        other = each.compaction(copy.deepcopy(given.messages), each.new_archive())
         if json.dumps(_sent(other), default=str) != json.dumps(sent, default=str):
             faults.append(("nondeterministic", "a second run has another result"))
-    return found, judged, faults
+    return seen
+
+
+def _can_return(each: Case, found: Compaction) -> bool:
+    """Returns whether everything that was taken out is named, and nothing had to be mended: only then the conversation comes
+    back as it was."""
+    if not found.compacted or found.dropped or set(found.entries) - set(found.cited):
+        return False
+    messages, provider = each.conversation.messages, found.provider
+    turns = [outgoing(message, raw, provider) for message, raw in zip(parse_all(messages, provider), messages, strict=True)]
+    sent = dialect(provider).compose(turns).messages
+    return sent == [message for message in messages if provider == "openai" or not _is_system(message)]
+
+
+def _is_system(message: object) -> bool:
+    return isinstance(message, Mapping) and message.get("role") in ("system", "developer")
 
 
 def _sent(found: Compaction) -> list[dict[str, Any]]:
@@ -214,14 +254,26 @@ def _parts(system: Any) -> Any:
 
 
 def _alternating(turns: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Turns of one role in a row as one, as the API reads them."""
+    """Turns of one role in a row as one, and responses in the order of their calls: the API pairs them by name."""
     out: list[dict[str, Any]] = []
     for turn in turns:
         if out and out[-1]["role"] == turn["role"]:
             out[-1] = {**out[-1], "parts": [*out[-1]["parts"], *turn["parts"]]}
         else:
             out.append(dict(turn))
+    for before, turn in pairwise(out):
+        names = [part["functionCall"].get("name") for part in before["parts"] if "functionCall" in part]
+        place = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        turn["parts"] = sorted(turn["parts"], key=lambda part: place.get(part.get("functionResponse", {}).get("name"), 99))
+        asked = sorted(names, key=place.__getitem__)
+        if names != asked:
+            calls = sorted((part for part in before["parts"] if "functionCall" in part), key=_name_of(place))
+            before["parts"] = [*(part for part in before["parts"] if "functionCall" not in part), *calls]
     return out
+
+
+def _name_of(place: Mapping[Any, int]) -> Callable[[Mapping[str, Any]], int]:
+    return lambda part: place[part["functionCall"].get("name")]
 
 
 def run(seeds: Sequence[str], most: int) -> Tally:
@@ -230,14 +282,15 @@ def run(seeds: Sequence[str], most: int) -> Tally:
     tally = Tally()
     for number, seed in enumerate(seeds):
         each = case(seed, most)
-        found, judged, faults = wrong(each, number % 10 == 0)
+        seen = outcome(each, again=number % 10 == 0)
         tally.conversations += 1
         tally.messages += len(each.conversation.messages)
-        tally.judged += judged
-        if found is not None:
-            tally.compacted += found.compacted
-            tally.unfit += not found.fits
-        for kind in {kind for kind, _ in faults}:
+        tally.judged += seen.judged
+        tally.rebuilt += seen.rebuilt
+        if seen.compaction is not None:
+            tally.compacted += seen.compaction.compacted
+            tally.unfit += not seen.compaction.fits
+        for kind in {kind for kind, _ in seen.faults}:
             tally.faults[kind] += 1
             tally.seeds.setdefault(kind, []).append(seed)
     return tally
@@ -259,7 +312,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.one:
         each = case(options.one, options.most)
-        print(each, *wrong(each, again=True)[2], sep="\n")
+        print(each, *outcome(each, again=True).faults, sep="\n")
         return 0
     started, tally, size = time.perf_counter(), Tally(), 250
     chunks = [
@@ -273,7 +326,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(f"{tally.conversations:,} conversations, faults: {dict(tally.faults) or 'none'}", flush=True)
     print(
         f"\n{tally.conversations:,} conversations, {tally.messages:,} messages, {tally.compacted:,} compacted, {tally.unfit:,} "
-        f"that can't fit, {tally.judged:,} judged a second time, {time.perf_counter() - started:.0f} s"
+        f"that can't fit, {tally.judged:,} judged a second time, {tally.rebuilt:,} rebuilt, "
+        f"{time.perf_counter() - started:.0f} s"
     )
     for kind, number in tally.faults.most_common():
         print(f"{number:>8,}  {kind}   seeds {', '.join(tally.seeds[kind][: options.show])}")

@@ -13,7 +13,7 @@ from typing import Any
 
 from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
-from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
+from germane.dialects.envelope import mapping, only, read_envelope, read_role, type_name, without
 from germane.dialects.fault import Fault
 from germane.dialects.gemini_check import NAME, UNSIGNED, either, faults, signature, unsigned
 from germane.dialects.image_size import data_url, image_size
@@ -29,7 +29,6 @@ ROLES: Mapping[str, Role] = MappingProxyType(
     {"user": "user", "model": "assistant", "assistant": "assistant", "function": "user", "system": "system"}
 )
 _MAX_NAME_CHARS = 128
-_EXTRAS = ("id", "name", "created_at")
 
 
 class Gemini:
@@ -60,7 +59,7 @@ class Gemini:
         full = [part for part in read if part is not None and part and dict(part) != {"text": ""}]
         if not full or None in read or any(map(_is_invalid, full)):
             return None
-        raw = without(raw, _EXTRAS)
+        raw = only(raw, ("role", "parts"))
         return raw if len(full) == len(read) else {**raw, "parts": full}
 
     def mask(self, raw: Mapping[str, Any], lines: Mapping[int, str]) -> Mapping[str, Any]:

@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.dialects.closing import open_calls
-from germane.dialects.dialect import Dialect, OutgoingMessage
+from germane.dialects.dialect import Dialect
 from germane.dialects.gemini_check import UNSIGNED, signature
 from germane.dialects.opaque import bound_to_next, prefix_bound, signed
-from germane.dialects.registry import dialect_of, parse_all
+from germane.dialects.registry import outgoing, parse_all
 from germane.dialects.responses_items import KIND
 from germane.dialects.wording import call_as_text, json_text, result_as_text, sendable
 from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult, system_text
@@ -56,7 +56,7 @@ def broken(
     yield from _signed(before, sent, after)
     yield from _bound([before, sent], after)
     if one.name == "anthropic":
-        yield from _gaps(before, after)
+        yield from _gaps(sent, after)
     if one.name == "openai-responses":
         yield from _reasoning(before, after)
 
@@ -65,13 +65,7 @@ def _as_sent(
     original: Sequence[Mapping[str, Any] | Message], before: Sequence[Message], one: Dialect
 ) -> Sequence[Mapping[str, Any]]:
     """The whole conversation as germane sends it where nothing is taken away: with its orphans closed as text."""
-    turns = [
-        OutgoingMessage(
-            message=message,
-            native=one.native(raw) if not isinstance(raw, Message) and dialect_of(raw, one.name) is one else None,
-        )
-        for raw, message in zip(original, before, strict=True)
-    ]
+    turns = [outgoing(message, raw, one.name) for raw, message in zip(original, before, strict=True)]
     return one.compose(turns).messages
 
 
@@ -216,14 +210,15 @@ def _likeness(part: Part) -> str:
 
 def _gaps(before: Sequence[Message], after: Sequence[Message]) -> Iterator[_Found]:
     kept = Counter(block for message in after for block in _thinking(message))
-    calls = {call.id for message in after for call in message.tool_calls}
+    calls = {(call.id, call.arguments) for message in after for call in message.tool_calls}
+    times = Counter((call.id, call.arguments) for message in before for call in message.tool_calls)
     began = False
     for message in before:
         for block in _thinking(message):
             if kept[block]:
                 kept[block] -= 1
                 began = True
-            elif began and calls.intersection(call.id for call in message.tool_calls if call.id):
+            elif began and any((key := (call.id, call.arguments)) in calls and times[key] == 1 for call in message.tool_calls):
                 yield "thinking-gap", None, f"thinking was left out behind thinking that was kept: {_short(block)}"
 
 

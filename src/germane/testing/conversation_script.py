@@ -149,7 +149,8 @@ class _Script:
             if len(answers) > 1 and random.random() < 0.4:
                 cut = random.randrange(1, len(answers))
                 yield self.step("answer", answers=tuple(answers[:cut]))
-                yield self.step(random.choice(("user", "say", "system")), self.text())
+                if (between := random.choice(("user", "say", "system", ""))) != "":
+                    yield self.step(between, self.text())
                 answers = answers[cut:]
         yield self.step("answer", answers=tuple(answers))
 

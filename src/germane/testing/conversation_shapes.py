@@ -67,10 +67,7 @@ def _anthropic(step: Step, random: Random) -> list[Raw]:
                 blocks.insert(0, _anthropic_media(step, random))
             return [{"role": "user", "content": blocks if step.media or random.random() < 0.3 else step.text}]
         case "answer":
-            results = [_anthropic_result(answer, step, random) for answer in step.answers]
-            if len(results) > 1 and random.random() < 0.1:
-                return [{"role": "user", "content": [result]} for result in results]
-            return [{"role": "user", "content": results}]
+            return [{"role": "user", "content": [_anthropic_result(answer, step, random) for answer in step.answers]}]
     blocks = [{"type": "text", "text": step.text}] if step.text else []
     uses: list[Raw] = [{"type": "tool_use", "id": call.id, "name": call.name, "input": _arguments(call)} for call in step.calls]
     if not step.opaque:
@@ -109,7 +106,7 @@ def _anthropic_media(step: Step, random: Random) -> Raw:
 def _anthropic_result(answer: Answer, step: Step, random: Random) -> Raw:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _PNG}}
     content: Any = [{"type": "text", "text": answer.text or "-"}, image] if answer.media else answer.text
-    mark = _MARK if step.number == 3 and random.random() < 0.5 else {}
+    mark = _MARK if step.number == 3 and answer is step.answers[-1] and random.random() < 0.5 else {}
     return {"type": "tool_result", "tool_use_id": answer.id, "content": content, **mark, **_failed(answer)}
 
 
