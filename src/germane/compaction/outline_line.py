@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
-from math import inf
 
 from germane.memories.extraction.own_words import without_fences
 from germane.text.sentences import sentences

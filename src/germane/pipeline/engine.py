@@ -34,7 +34,7 @@ from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
 from germane.pipeline.format.nonce import nonce
 from germane.pipeline.gather.abandoned import Abandoned
-from germane.pipeline.gather.builtin import sources
+from germane.pipeline.gather.builtin import NOT_SEARCHING, sources
 from germane.pipeline.gather.depth import SearchDepth, search_depth
 from germane.pipeline.gather.gather import Gathered, gather
 from germane.pipeline.gather.merge import RequestContents, fresh, merge
@@ -68,12 +68,6 @@ from germane.types.scope import Scope
 from germane.types.strategy import Strategy
 
 __all__ = ["Engine"]
-
-_NOT_SEARCHING = frozenset(
-    {"blocks", "continuity", "directive", "events", "history", "outline", "recent", "structured", "tasks"}
-)
-"""Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
-answers the question. An outline has no text that the messages don't have."""
 
 _SCORING, _PACKING = 0.6, 0.5
 """Shares of the time after gathering (8 to 50 ms) that scoring and packing need; with less, they are done the quick way."""
@@ -167,7 +161,7 @@ class Engine:
 
     async def recall(self, request: Request, store: ScopedStore, strategy: Strategy) -> tuple[Scored, ...]:
         """Scored candidates, best first. Waits for every source; packs nothing and counts no tokens."""
-        plans = tuple(plan for plan in strategy.sources if plan.name not in _NOT_SEARCHING)
+        plans = tuple(plan for plan in strategy.sources if plan.name not in NOT_SEARCHING)
         strategy = replace(strategy, sources=plans)
         deadline = Deadline(None, None)
         depth = SearchDepth(min_relevance=min_relevance(strategy), blocks=True)
@@ -191,7 +185,6 @@ class Engine:
         )
 
     async def _compact(self, assembly: Assembly, asked: HistoryTerms, store: ScopedStore, deadline: Deadline) -> None:
-        """Makes the conversation fit."""
         left = None if deadline.gathered is None else deadline.gathered - self.clock.steady()
         assembly.request, assembly.history = await compact_history(
             self.history,
