@@ -75,8 +75,7 @@ _WRITING = 0.004
 """Seconds before the answer is due at which an exact packing stops searching: the gate and the writing come after it."""
 _CLOSING_SHARE = 0.35
 """The share of the time after gathering at which hasty packing ends: the gate needs the rest."""
-_COMPACTING = 0.6
-"""The share of the time for gathering that compacting a conversation may take."""
+_COMPACTING = 0.6  # the share of the time for gathering that compacting a conversation may take
 _NEVER = Deadline(None, None)
 """The deadline of the last stage: what is written is given back, as nothing else would be quicker."""
 
@@ -185,7 +184,6 @@ class Engine:
         )
 
     async def _compact(self, assembly: Assembly, asked: HistoryTerms, store: ScopedStore, deadline: Deadline) -> None:
-        left = None if deadline.gathered is None else deadline.gathered - self.clock.steady()
         assembly.request, assembly.history = await compact_history(
             self.history,
             assembly.request,
@@ -194,7 +192,7 @@ class Engine:
             catalog=self.catalog,
             tokenizers=self.tokenizer,
             cap=assembly.cap,
-            seconds=None if left is None else left * _COMPACTING,
+            seconds=deadline.gathering(self.clock.steady(), _COMPACTING),
         )
 
     async def _assemble(self, assembly: Assembly, store: ScopedStore, deadline: Deadline, slot: Slot | None) -> None:
