@@ -66,9 +66,10 @@ class ScopedStore(Protocol):
         """Returns the standing instructions, the agent's and those of the scope's user."""
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
-        """Returns those of `ids` (of memories, events, archival entries, entities, relations and patterns, and `<id>@<version>`
-        of blocks) that this scope may see, that are valid at `at`, aren't forgotten and have an allowed sensitivity, as stored
-        now (PACK-8). A block's version must be the current one; blocks and entries are private."""
+        """Returns those of `ids` (of memories, events, archival entries, entities, relations and patterns, `<id>@<version>` of
+        blocks, and `<id of the first message>@outline` of lines of outlines) that this scope may see, that are valid at `at`,
+        aren't forgotten and have an allowed sensitivity, as stored now (PACK-8). A block's version must be the current one;
+        blocks and entries are private."""
 
     async def injections(self, also: Sequence[str] = (), *, at: datetime, filters: Filters) -> KeptInjections:
         """Returns what was injected for the turns of the scope's session, oldest first, and those of its items, and of the ids
@@ -155,8 +156,9 @@ class Store(Protocol):
         texts embedded."""
 
     async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Divides the long texts that an earlier version stored undivided, and calls `progress(done, total)`; an interrupted
-        run is taken up again by the next one. Returns the number of texts divided."""
+        """Divides the long texts that an earlier version stored undivided, then makes the outlines that its sessions lack, and
+        calls `progress(done, total)` for each; an interrupted run is taken up again by the next one. Returns the number of
+        texts divided and sessions outlined."""
 
     @property
     def refused_texts(self) -> int:

@@ -8,11 +8,24 @@ from typing import Any
 __all__ = ["anthropic_refuses", "chat_refuses", "gemini_refuses", "responses_refuses"]
 
 Body = dict[str, Any]
+_RESPONSES_OPTIONS = frozenset(
+    {
+        "include",
+        "parallel_tool_calls",
+        "prompt_cache_key",
+        "reasoning",
+        "stream",
+        "text",
+        "tool_choice",
+        "prompt_cache_retention",
+    }
+)
+"""Options of the Responses API that have nothing to do with the conversation."""
 
 
 def chat_refuses(body: Body) -> Iterator[str]:
     """The chat completions API."""
-    yield from _keys("body", body, {"model", "messages"}, {"tools", "temperature"})
+    yield from _keys("body", body, {"model", "messages"}, {"tools", "temperature", "stream", "tool_choice"})
     open_calls: list[str] = []
     for index, message in enumerate(body.get("messages") or [{}]):
         where, role = f"messages[{index}]", message.get("role")
@@ -44,7 +57,7 @@ def chat_refuses(body: Body) -> Iterator[str]:
 
 def responses_refuses(body: Body) -> Iterator[str]:
     """The Responses API, without a stored conversation."""
-    yield from _keys("body", body, {"model", "input"}, {"instructions", "tools", "store"})
+    yield from _keys("body", body, {"model", "input"}, {"instructions", "tools", "store", *_RESPONSES_OPTIONS})
     if body.get("instructions") == "":
         yield "instructions are empty"
     items = body.get("input") or [{}]

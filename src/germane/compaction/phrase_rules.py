@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -23,8 +22,8 @@ _WORD = re.compile(r"[^\W\d_]++(?:['’-][^\W\d_]++)*+")
 _JOINTS = re.compile(r"['’-]")
 _REACH = 120
 """Characters before and behind a rule's word that are looked at."""
-_MAX_WORDS = 40
-"""Words of one sentence that are looked up in rules."""
+_MAX_WORDS = 80
+"""Words of one sentence whose rules are looked at."""
 _DEPTH = 4
 
 
@@ -37,6 +36,8 @@ class PhraseRule(NamedTuple):
     after: re.Pattern[str]
     asks: bool
     """Whether it holds in a question too."""
+    narrated: bool
+    """Whether it holds where speakers tell what they do or plan themselves."""
 
 
 class FoundPhrase(NamedTuple):
@@ -53,22 +54,26 @@ class PhraseRules(NamedTuple):
     """What stands before somebody else's words."""
     handed: re.Pattern[str] | None
     """What hands a text over, up to its colon."""
+    narrates: re.Pattern[str] | None
+    """What stands before a word where speakers tell of themselves."""
 
     def find(self, sentence: str) -> Iterator[FoundPhrase]:
         """Yields the phrases of one sentence, in their order, each word once. Linear in the sentence."""
         asked = sentence.rstrip().endswith("?")
         looked = 0
         for word in _WORD.finditer(sentence):
-            whole = word[0].lower()
-            for rule in self.by_word.get(whole, ()) or self.by_word.get(_JOINTS.split(whole, maxsplit=1)[0], ()):
-                if asked and not rule.asks:
-                    continue
-                end = word.start() + min(len(whole), len(word[0])) if whole in self.by_word else _first(word)
-                if self._fits(rule, sentence, word.start(), end):
+            whole, end = word[0].lower(), word.end()
+            rules = self.by_word.get(whole)
+            if rules is None:
+                joint = _JOINTS.search(word[0])
+                rules = self.by_word.get(whole[: joint.start()], ()) if joint is not None else ()
+                end = word.start() + joint.start() if joint is not None else end
+            if not rules:
+                continue
+            for rule in rules:
+                if (rule.asks or not asked) and self._fits(rule, sentence, word.start(), end):
                     yield FoundPhrase(rule.name, word.start(), end)
                     break
-            else:
-                continue
             looked += 1
             if looked >= _MAX_WORDS:
                 return
@@ -81,13 +86,9 @@ class PhraseRules(NamedTuple):
             return False
         if rule.not_before is not None and rule.not_before.search(sentence, low, start) is not None:
             return False
+        if not rule.narrated and self.narrates is not None and self.narrates.search(sentence, low, start) is not None:
+            return False
         return self.told is None or self.told.search(sentence, low, start) is None
-
-
-def _first(word: re.Match[str]) -> int:
-    """Where the first part of a word of several ends."""
-    joint = _JOINTS.search(word[0])
-    return word.start() + (joint.start() if joint else len(word[0]))
 
 
 @cache
@@ -112,19 +113,22 @@ def _rules(names: Sequence[str]) -> PhraseRules:
             rule = _rule(given, parts)
             for word in given["words"].split():
                 by_word[word] = (*by_word.get(word, ()), rule)
-    told, handed = (_either([table["reading"][part] for table in tables if "reading" in table]) for part in ("told", "handed"))
-    return PhraseRules(MappingProxyType(by_word), told, handed)
+    told, handed, narrates = (_either(tables, part) for part in ("told", "handed", "narrates"))
+    return PhraseRules(MappingProxyType(by_word), told, handed, narrates)
 
 
 def _rule(given: Mapping[str, Any], parts: Mapping[str, str]) -> PhraseRule:
     before, not_before = (
         _compiled(f"(?:{given[part]})\\Z", parts) if given.get(part) else None for part in ("before", "not_before")
     )
-    return PhraseRule(given["name"], before, not_before, _compiled(given["after"], parts), given.get("asks", False))
+    after = _compiled(given["after"], parts)
+    return PhraseRule(given["name"], before, not_before, after, given.get("asks", False), given.get("narrated", True))
 
 
-def _either(patterns: Sequence[str]) -> re.Pattern[str] | None:
-    return re.compile("|".join(chain(patterns)), re.IGNORECASE) if patterns else None
+def _either(tables: Sequence[Mapping[str, Any]], part: str) -> re.Pattern[str] | None:
+    """What any language says of this part of reading; None where none says anything."""
+    patterns = [table["reading"][part] for table in tables if part in table.get("reading", {})]
+    return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
 
 
 def _compiled(pattern: str, parts: Mapping[str, str]) -> re.Pattern[str]:

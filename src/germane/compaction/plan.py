@@ -14,6 +14,7 @@ from germane.catalog.prices import Price
 from germane.compaction.archive import ArchiveEntry
 from germane.compaction.boundaries import BoundaryState, Span
 from germane.compaction.compaction import Compaction
+from germane.compaction.covered_span import CoveredSpan
 from germane.compaction.message_cost import Measure, MessageCost, Raw
 from germane.compaction.notes import Artifact, Constraint
 from germane.compaction.strategy import CompactionStrategy
@@ -42,12 +43,14 @@ class CompactionTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedOutput:
-    """The result with the number `part` of the message `index`, of so many tokens, is masked and goes under `handle`."""
+    """The result with the number `part` of the message `index`, of so many tokens, is masked and goes under `handle`. `facts`
+    are what the line in its place says of it."""
 
     index: int
     part: int
     tokens: int
     handle: str
+    facts: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +81,10 @@ class CompactionPlan:
     constraints: tuple[Constraint, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     reasons: tuple[str, ...] = ()
+    span: CoveredSpan | None = None
+    """What has left, where a source of summaries was given."""
+    complete: bool = True
+    """Whether the summary holds every constraint."""
     draft: Compaction | None = None
 
     @property

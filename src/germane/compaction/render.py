@@ -10,6 +10,7 @@ from germane.catalog.measure_budget import message_tokens
 from germane.catalog.prices import Price
 from germane.compaction.compaction import Compaction, CompactionTrace
 from germane.compaction.message_cost import Raw
+from germane.compaction.origins import origins
 from germane.compaction.plan import CompactionPlan
 from germane.compaction.wording import mask_line, summary_block
 from germane.dialects.dialect import Dialect, OutgoingMessage
@@ -52,16 +53,17 @@ def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequen
     }
     tokens = measure.fixed(None if apart else terms.system, terms.tools) + measure.wire(wire, known, target.parse)
     lost = sorted(turns.indexes[place] for place in orphans(turns.turns, plan.provider))
-    fits = tokens <= terms.max_tokens
+    small = tokens <= terms.max_tokens
     told = plan.summary is not None or plan.replaced == 0
     return Compaction(
         messages=list(wire.messages),
+        origins=origins(wire.messages, turns.turns, [index + plan.offset * (index >= plan.lead) for index in turns.indexes]),
         provider=plan.provider,
         system=system,
         tokens=tokens,
         tokens_before=plan.tokens_before,
         max_tokens=terms.max_tokens,
-        fits=fits,
+        fits=small and plan.complete,
         summary=plan.summary,
         masked=len(plan.masks),
         summarised=plan.replaced if told else 0,
@@ -71,7 +73,7 @@ def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequen
         artifacts=plan.artifacts,
         entries=plan.entries,
         cited=tuple(turns.cited()),
-        trace=_trace(plan, (*plan.reasons, *reasons, *(() if fits else (_too_large(plan, tokens),)))),
+        trace=_trace(plan, (*plan.reasons, *reasons, *(() if small else (_too_large(plan, tokens),)))),
     )
 
 
@@ -91,7 +93,7 @@ class _Turns:
         lines: dict[int, dict[int, str]] = {}
         for mask in plan.masks:
             handle = mask.handle if mask.handle in self.verified else ""
-            lines.setdefault(mask.index, {})[mask.part] = mask_line(mask.tokens, handle)
+            lines.setdefault(mask.index, {})[mask.part] = mask_line(mask.tokens, handle, mask.facts)
         for index in range(plan.lead):
             self._add(index, plan.raws[index], plan.messages[index])
         if plan.replaced and (plan.summary is not None or plan.held is not None or self._handle):
