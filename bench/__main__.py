@@ -22,12 +22,15 @@ added DATA     what sources of events, graph and tasks add to the evidence that 
 bridges DATA   whether entities that messages share tell which messages answer, held out by conversation
 current        whether a context shows what holds now, and nothing outdated unmarked, in seven languages
 crowd DATA     calibration of probabilities by store size
+adapters       generated conversations through LangGraph, Pydantic AI and the OpenAI Agents SDK, with the real packages
+compactors     constraints and artifacts that survive compaction, by germane, LangChain's and the OpenAI Agents SDK's
 tuning DATA    recall by relevance floor and recency weight
 pack           time of packing and formatting alone
 packers DATA   exact packing compared with greedy packing
 proven         the exact packer against brute force
 observing      time that logs, metrics and spans add to a call
 remembering    memories per second, with the search for near-duplicates
+compaction-fuzz  generated conversations that a compaction must not corrupt
 consolidation  time to bring a large store within a storage budget
 forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
@@ -37,6 +40,8 @@ soak           the long runs in turn: blocks, budget, digest, forgery, linear, p
 secrets DATA   secrets that are recognised, false alarms, and the cost of the search
 embedders DATA questions in thirteen scripts, and texts a second, of the embedders without a network
 entities       precision and recall of the entities that rules find, and of merged names
+survival       whether constraints and artifacts survive compaction
+summaries      honest summaries that the rules of acceptance refuse, and false ones that pass; time of checking
 tasks          what the task stack and typed events bring to a coding session of 400 events; delegated agents
 compaction     long conversations made to fit: time, the cost of one more message, and how much of the prefix stays
 distil         makes the table of the default embedder from MiniLM
@@ -59,6 +64,7 @@ from bench import (
     burst,
     client,
     compaction,
+    compaction_fuzz,
     consolidation,
     crowd,
     current,
@@ -91,12 +97,15 @@ from bench import (
     roundtrip,
     secrets,
     service,
+    summaries,
+    survival,
     tasks,
     tuning,
 )
 
 _LONG: Mapping[str, Callable[[], int]] = {
     "blocks": lambda: blocks.main(["--count", "100000"]),
+    "compaction-fuzz": lambda: compaction_fuzz.main([]),
     "budget": lambda: budget.main(["--count", "100000"]),
     "digest": lambda: digest.main(["--count", "100000"]),
     "forgery": lambda: forgery.main(["--count", "100000"]),
@@ -129,16 +138,28 @@ def _soak(names: Sequence[str]) -> int:
 def main() -> int:
     name, *rest = sys.argv[1:] or ["all"]
     match name:
+        case "adapters":
+            from bench.adapters import main as adapters
+
+            return adapters(rest)
+        case "compactors":
+            from bench.compactors.__main__ import main as compactors
+
+            return compactors(rest)
         case "latency":
             latency.main(rest)
         case "burst":
             burst.main(rest)
         case "graph":
             graph.main(rest)
+        case "survival":
+            return survival.main(rest)
         case "tasks":
             tasks.main(rest)
         case "compaction":
             compaction.main(rest)
+        case "compaction-fuzz":
+            return compaction_fuzz.main(rest)
         case "consolidation":
             consolidation.main(rest)
         case "remembering":
@@ -181,6 +202,8 @@ def main() -> int:
             return memory_tool.main(rest)
         case "embedders":
             embedders.main(rest)
+        case "summaries":
+            return summaries.main(rest)
         case "entities":
             return entities.main(rest)
         case "distil":

@@ -155,8 +155,9 @@ class Store(Protocol):
         texts embedded."""
 
     async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Divides the long texts that an earlier version stored undivided, and calls `progress(done, total)`; an interrupted
-        run is taken up again by the next one. Returns the number of texts divided."""
+        """Divides the long texts that an earlier version stored undivided, then makes the outlines that its sessions lack, and
+        calls `progress(done, total)` for each; an interrupted run is taken up again by the next one. Returns the number of
+        texts divided and sessions outlined."""
 
     @property
     def refused_texts(self) -> int:

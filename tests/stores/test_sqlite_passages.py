@@ -26,6 +26,7 @@ from germane.stores.sqlite.units import UNIT_TABLES
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, an_event, question, writing
 from germane.types.candidate import LONG
+from germane.types.query import Filters
 from germane.types.scope import Scope
 
 UNITS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
@@ -144,6 +145,8 @@ def as_before(path: Path) -> None:
         "ALTER TABLE events DROP COLUMN outcome; ALTER TABLE events DROP COLUMN task;"
         "DROP TABLE task_checkpoints; DROP TABLE task_heads; DROP TABLE task_branches; DROP TABLE tasks;"
         "ALTER TABLE counters DROP COLUMN tasks;"
+        "DROP TABLE unoutlined; DROP TABLE history_outlines; DROP TABLE history_summaries; DROP TABLE history_archive;"
+        "ALTER TABLE sessions DROP COLUMN outlined;"
         f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
     )
     connection.close()
@@ -186,7 +189,8 @@ asyncio.run(main())
 
 
 async def test_an_upgrade_that_was_killed_is_taken_up_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """By the next process, with the texts that are left; what was found before is found all the time."""
+    """By the next process, with the texts that are left, and then the session's outline; what was found before is found all the
+    time."""
     store = opened_at(tmp_path)
     events = [an_event(f"{TEXT} number{n}", position=n) for n in range(5)]
     await store.within(Scope()).journal.commit(writing(*map(PutEvent, events)))
@@ -198,9 +202,11 @@ async def test_an_upgrade_that_was_killed_is_taken_up_again(tmp_path: Path, capl
     store, told = opened_at(tmp_path), list[tuple[int, int]]()
     assert len({hit.thing.id for hit in await hits(store, NEEDLES[0])}) == 5
     with caplog.at_level("INFO", "germane.store"):
-        assert await store.upgrade(lambda done, total: told.append((done, total))) == 3
-    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
-    assert [record.getMessage()[-6:] for record in caplog.records] == ["0 of 3", "3 of 3"]
+        assert await store.upgrade(lambda done, total: told.append((done, total))) == 4
+    assert told == [(0, 3), (1, 3), (2, 3), (3, 3), (0, 1), (1, 1)]
+    assert [record.getMessage()[-6:] for record in caplog.records] == ["0 of 3", "3 of 3", "0 of 1", "1 of 1"]
+    lines = await store.within(Scope()).history.latest_lines(9, filters=Filters())
+    assert [line.first_id for line in lines] == [event.id for event in events[:4]]
     for n in range(5):
         hit, *_ = await hits(store, f"number{n}")
         assert hit.thing.id == events[n].id

@@ -9,7 +9,9 @@ import apsw
 import pytest
 
 from germane import Agent, Germane
+from germane.compaction.operations import PutArchived
 from germane.store import Checkup
+from germane.testing.stored import an_archived, writing
 
 LONG = "The harbour of Leith was built in the fourteenth century. " * 200
 
@@ -25,6 +27,7 @@ async def lived(agent: Agent) -> None:
         ],
         session="s",
     )
+    await agent._scoped(agent.scope).journal.commit(writing(PutArchived(an_archived("Built in Leith", session="s"))))
     for text in ("The staging database is reset every night", "The staging database is reset every night!"):
         await agent.remember(text, tags=["Ops", "db"])
     fact = await agent.remember(kind="fact", key="home", value={"city": "Leith", "since": [2019]})
@@ -46,7 +49,7 @@ async def test_a_sound_store_is_sound(tmp_path: Path) -> None:
         for full in (False, True):
             found = await germane.verify(full=full, progress=lambda done, total: steps.append((done, total)))
             assert unwell(found) == {}
-        assert {name for name, _, _ in found.findings} == {"checksums", "search rows", "blocks", "orphans"}
+        assert {name for name, _, _ in found.findings} == {"checksums", "search rows", "blocks", "archive", "orphans"}
     assert steps[-1][0] == steps[-1][1]
 
 
@@ -58,6 +61,10 @@ async def test_a_sound_store_is_sound(tmp_path: Path) -> None:
         ("UPDATE units_memories SET terms = x'01020304'", {"search rows"}),
         ("DELETE FROM units_parts", {"search rows", "orphans"}),
         ("DELETE FROM memories", {"orphans"}),
+        ("UPDATE history_archive SET messages = replace(messages, 'Leith', 'Oslo!')", {"archive"}),
+        ("UPDATE history_archive SET messages = '['", {"archive"}),
+        ("DELETE FROM history_outlines", {"orphans"}),
+        ("UPDATE history_outlines SET last = last + 1000", {"orphans"}),
         ("INSERT INTO links VALUES ('x', 1, 'conflict', 998, 999, '', NULL, 0, NULL, NULL)", {"orphans"}),
         ("PRAGMA foreign_keys = off; INSERT INTO derivations VALUES ('x', 999)", {"orphans"}),
     ],

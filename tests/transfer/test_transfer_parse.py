@@ -136,7 +136,7 @@ def changed(number: int, **fields: Any) -> dict[str, Any]:
         (changed(10, what="poem"), "what must be one of memory, message, block"),
         (changed(10, reason="x" * 1001), "reason has 1,001"),
         ({"type": "header", "format": "other"}, "format must be"),
-        ({"type": "header", "format": "germane-export", "version": 4}, "upgrade germane"),
+        ({"type": "header", "format": "germane-export", "version": 5}, "upgrade germane"),
         ({"type": "header", "format": "germane-export", "version": "1"}, "version must be a whole number"),
         ({"type": "header", "format": "germane-export", "version": 1}, "needs its scope"),
     ],

@@ -335,10 +335,11 @@ class Germane:
         return await self._open.store.reembed(progress)
 
     async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Brings what an earlier version stored into the form of this one: its long texts are divided into parts for search.
+        """Brings what an earlier version stored into the form of this one: its long texts are divided into parts for search,
+        and its sessions get their outlines.
         Opening begins that in the background and logs how far it is (logger `germane.store`); `upgrade` returns when it is
-        done. `progress(done, total)` counts texts. Returns how many were left to do. What is interrupted is taken up again when
-        the store is opened next. Raises `StoreError`."""
+        done. `progress(done, total)` counts texts, then sessions. Returns how many were left to do. What is interrupted is
+        taken up again when the store is opened next. Raises `StoreError`."""
         parts = self._open
         if parts.store.read_only:
             return 0

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from germane.api.wiring import Parts
 from germane.blocks.entry import ArchivalEntry
+from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.errors import Conflict, GermaneError, InvalidInput
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
@@ -34,11 +35,14 @@ from germane.transfer.restore import (
     restore_tombstones,
 )
 from germane.transfer.restore_graph import restore_entities, restore_patterns, restore_relations
+from germane.transfer.restore_history import restore_archived, restore_summaries
 from germane.transfer.restore_tasks import restore_stacks, restore_tasks
 from germane.transfer.stored import Owned, Owner, Reach, SessionRecord, StoredBlock, StoredDirective, StoredStack, Thing
 from germane.transfer.stored_graph import StoredEntity, StoredPattern, StoredRelation
 from germane.types.candidate import LONG
+from germane.types.extent import bounded
 from germane.types.inventory import Tombstone
+from germane.types.limits import VALUES_IN_ALL
 from germane.types.plan import Plan
 from germane.types.scope import Scope
 
@@ -71,6 +75,9 @@ class Restored:
     tasks: int = 0
     task_stacks: int = 0
     """Sessions whose stack was restored."""
+    archived: int = 0
+    """Entries of the archive: what compactions took out."""
+    summaries: int = 0
     tombstones: int = 0
     known: int = 0
     forgotten: int = 0
@@ -260,6 +267,10 @@ class _Restoring:
                 return "tasks", restore_tasks(things, strict=self._strict)
             case StoredStack():
                 return "task_stacks", restore_stacks(things)
+            case KeptEntry():
+                return "archived", restore_archived(things, strict=self._strict)
+            case KeptSummary():
+                return "summaries", restore_summaries(things, strict=self._strict)
             case Tombstone():
                 return "tombstones", restore_tombstones(things, ownerless=owner.org is None)
         record, session = self._session, things[0].session
@@ -301,6 +312,10 @@ def _size(thing: Thing) -> int:
         return 500 * len(thing.refs)
     if isinstance(thing, TaskFrame):
         return len(thing.result or "")
+    if isinstance(thing, KeptEntry):
+        return bounded("messages", thing.entry.messages, VALUES_IN_ALL)[1]
+    if isinstance(thing, KeptSummary):
+        return len(thing.summary.text)
     return len(thing.text) if isinstance(thing, Event | Memory | ArchivalEntry) else 0
 
 

@@ -22,6 +22,7 @@ from germane.api.extraction_worker import ExtractionWorker
 from germane.api.injection_writer import InjectionWriter
 from germane.api.llm_argument import LLMArgument, is_llm
 from germane.api.retrieval_counter import RetrievalCounter
+from germane.api.session_compactions import SessionCompactions
 from germane.api.strategies import Strategies, archetype_strategy
 from germane.api.warm_up import warm_up
 from germane.archetypes.archetype import Archetype
@@ -168,6 +169,7 @@ async def wire(
         relevance=relevance_model,
         nonce_key=key,
         sources=dict(sources),
+        history=SessionCompactions(secrets or settings.secrets, clock.now),
     )
     if warm:
         await _warm_up(engine, store, words)

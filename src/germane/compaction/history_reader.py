@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from germane.compaction.archived import Archived, KeptSummary
+from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.compaction.outline import OutlineLine, OutlinePage
 from germane.types.query import Filters
 
@@ -16,9 +16,15 @@ class HistoryReader(Protocol):
     """Every method but `latest_lines` sees what belongs to the scope's own user, or the agent-wide things where the scope has
     no user."""
 
-    async def archived(self, handles: Sequence[str], session: str | None = None) -> tuple[Archived, ...]:
+    async def archived(self, handles: Sequence[str], session: str | None = None) -> tuple[KeptEntry, ...]:
         """Returns the entries with these handles whose content is as it was written, each once and in this order; of one
         session, or of the latest session that has the handle. Unknown handles are left out."""
+
+    async def handles(self, session: str, handles: Sequence[str]) -> frozenset[str]:
+        """Returns those of these handles that the session's archive has, without reading their content."""
+
+    async def summaries_of(self, session: str, fingerprint: str) -> tuple[KeptSummary, ...]:
+        """Returns the session's summaries with this fingerprint, oldest first."""
 
     async def summaries(self, session: str, limit: int) -> tuple[KeptSummary, ...]:
         """Returns the last `limit` summaries of the session, oldest first."""

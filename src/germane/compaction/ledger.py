@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ExchangeNotes
+from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ExchangeNotes, Resolution
 
-__all__ = ["KINDS", "Ledger", "folded_change", "is_open"]
+__all__ = ["BY_COLON", "KINDS", "Ledger", "canonical_name", "folded_change", "is_open"]
 
 KINDS: tuple[ArtifactKind, ...] = ("file", "error", "decision", "task", "id", "url")
+BY_COLON: frozenset[ArtifactKind] = frozenset({"file", "id", "url"})
+"""Kinds whose name and change a colon tells apart; of the others it is a dash."""
 _TIMES = re.compile(r" ×(\d{1,6})\Z")
 _MAX_STEPS = 6
 """Changes of one file that are told apart; of more, the first and the newest."""
@@ -43,24 +45,36 @@ class Ledger:
             key = _key(constraint.text)
             self._constraints.pop(key, None)
             self._constraints[key] = constraint
+        for resolution in notes.resolutions:
+            self.resolve(resolution)
         for artifact in notes.artifacts:
             self.note(artifact)
 
     def note(self, artifact: Artifact) -> None:
-        """Adds one artifact. An error that is named by its command alone, in backticks, or by its type alone, and that is
-        resolved, resolves those errors that are known and open, and is none itself."""
-        if artifact.kind == "error" and self._resolves_others(artifact):
+        """Adds one artifact, or what became of it now; one without a name is passed over."""
+        name, change = canonical_name(artifact), " ".join(artifact.change.split())
+        if not name:
             return
-        key = (artifact.kind, _key(artifact.name) if artifact.kind != "file" else artifact.name)
+        key = (artifact.kind, name if artifact.kind == "file" else name.casefold())
         known = self._found.pop(key, None)
-        change = artifact.change
         if known is not None and artifact.kind == "file":
             change = folded_change(known.change, change)
         elif known is not None and not change and artifact.kind != "error":
             change = known.change
-        self._found[key] = artifact if change == artifact.change else replace(artifact, change=change)
+        if (name, change) != (artifact.name, artifact.change):
+            artifact = replace(artifact, name=name, change=change)
+        self._found[key] = artifact
         if artifact.kind == "error" and is_open(artifact):
             self._expect(key[1], artifact)
+
+    def resolve(self, resolution: Resolution) -> None:
+        """Resolves the open errors of this command or type, if there are any."""
+        waiting = [*self._failing.pop(resolution.of, ()), *self._typed.pop(resolution.of, ())]
+        for key in dict.fromkeys(waiting):
+            known = self._found.get(("error", key))
+            if known is not None and is_open(known):
+                del self._found["error", key]
+                self._found["error", key] = replace(known, change=resolution.change)
 
     def of(self, kind: ArtifactKind) -> tuple[Artifact, ...]:
         """Returns the artifacts of one kind, the newest last."""
@@ -82,18 +96,11 @@ class Ledger:
         if named := _TYPE.search(error.name):
             self._typed.setdefault(named[0], []).append(key)
 
-    def _resolves_others(self, error: Artifact) -> bool:
-        if not error.change.startswith(_RESOLVED):
-            return False
-        alone = error.name.startswith("`")
-        waiting = self._failing if alone else self._typed
-        name = error.name.strip("`") if alone else error.name
-        for key in waiting.pop(name, ()):
-            known = self._found.get(("error", key))
-            if known is not None and is_open(known):
-                del self._found["error", key]
-                self._found["error", key] = replace(known, change=error.change)
-        return alone or _TYPE.fullmatch(error.name) is not None
+
+def canonical_name(artifact: Artifact) -> str:
+    """Returns an artifact's name on one line, without the mark that tells it apart from its change in a summary."""
+    name = " ".join(artifact.name.split())
+    return name.replace(": ", ":") if artifact.kind in BY_COLON else name.replace("—", "–")
 
 
 def is_open(artifact: Artifact) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Artifact", "ArtifactKind", "Constraint", "ExchangeNotes"]
+__all__ = ["Artifact", "ArtifactKind", "Constraint", "ExchangeNotes", "Resolution"]
 
 ArtifactKind = Literal["file", "url", "id", "error", "decision", "task"]
 
@@ -29,9 +29,19 @@ class Artifact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What resolves errors of exchanges before, if there are any: `of` is the command that succeeded, or the type of error that
+    is said to be fixed; `change` is what such an error's becomes."""
+
+    of: str
+    change: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeNotes:
     """`line` is the outline's line: who asked for what, what was done, and how it ended; one line, without a number."""
 
     line: str
     constraints: tuple[Constraint, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
+    resolutions: tuple[Resolution, ...] = ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from germane.compaction.archived import Archived, KeptSummary
+from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.types.plan import Change, Read
 
 __all__ = [
@@ -74,7 +74,7 @@ class OutlineLeft(Read[bool]):
 class PutArchived(Change):
     """Stores an entry of the archive, unless the session's archive has its handle."""
 
-    archived: Archived
+    archived: KeptEntry
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,9 @@ def _did(tools: Sequence[str], files: Sequence[str]) -> str:
 
 
 def _best(said: Sequence[str], signs: re.Pattern[str], *, first: bool) -> str:
-    """The sentence that says most; of equal ones the first or the last."""
+    """The sentence that says most; of equal ones the first or the last; '' where none says more than hello."""
+    if len(said) == 1 and not _SMALL.match(said[0]):
+        return said[0]
     best, score = "", -1.0
     for place, sentence in enumerate(said):
         words = min(len(sentence), 120) / 40

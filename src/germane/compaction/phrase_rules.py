@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -37,6 +36,8 @@ class PhraseRule(NamedTuple):
     after: re.Pattern[str]
     asks: bool
     """Whether it holds in a question too."""
+    narrated: bool
+    """Whether it holds where speakers tell what they do or plan themselves."""
 
 
 class FoundPhrase(NamedTuple):
@@ -53,6 +54,8 @@ class PhraseRules(NamedTuple):
     """What stands before somebody else's words."""
     handed: re.Pattern[str] | None
     """What hands a text over, up to its colon."""
+    narrates: re.Pattern[str] | None
+    """What stands before a word where speakers tell of themselves."""
 
     def find(self, sentence: str) -> Iterator[FoundPhrase]:
         """Yields the phrases of one sentence, in their order, each word once. Linear in the sentence."""
@@ -80,6 +83,8 @@ class PhraseRules(NamedTuple):
         if rule.before is not None and rule.before.search(sentence, low, start) is None:
             return False
         if rule.not_before is not None and rule.not_before.search(sentence, low, start) is not None:
+            return False
+        if not rule.narrated and self.narrates is not None and self.narrates.search(sentence, low, start) is not None:
             return False
         return self.told is None or self.told.search(sentence, low, start) is None
 
@@ -112,19 +117,22 @@ def _rules(names: Sequence[str]) -> PhraseRules:
             rule = _rule(given, parts)
             for word in given["words"].split():
                 by_word[word] = (*by_word.get(word, ()), rule)
-    told, handed = (_either([table["reading"][part] for table in tables if "reading" in table]) for part in ("told", "handed"))
-    return PhraseRules(MappingProxyType(by_word), told, handed)
+    told, handed, narrates = (_either(tables, part) for part in ("told", "handed", "narrates"))
+    return PhraseRules(MappingProxyType(by_word), told, handed, narrates)
 
 
 def _rule(given: Mapping[str, Any], parts: Mapping[str, str]) -> PhraseRule:
     before, not_before = (
         _compiled(f"(?:{given[part]})\\Z", parts) if given.get(part) else None for part in ("before", "not_before")
     )
-    return PhraseRule(given["name"], before, not_before, _compiled(given["after"], parts), given.get("asks", False))
+    after = _compiled(given["after"], parts)
+    return PhraseRule(given["name"], before, not_before, after, given.get("asks", False), given.get("narrated", True))
 
 
-def _either(patterns: Sequence[str]) -> re.Pattern[str] | None:
-    return re.compile("|".join(chain(patterns)), re.IGNORECASE) if patterns else None
+def _either(tables: Sequence[Mapping[str, Any]], part: str) -> re.Pattern[str] | None:
+    """What any language says of this part of reading; None where none says anything."""
+    patterns = [table["reading"][part] for table in tables if part in table.get("reading", {})]
+    return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
 
 
 def _compiled(pattern: str, parts: Mapping[str, str]) -> re.Pattern[str]:

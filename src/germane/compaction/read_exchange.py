@@ -8,7 +8,7 @@ from itertools import islice
 
 from germane.compaction.constraints import constraints_of
 from germane.compaction.ledger import Ledger
-from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
+from germane.compaction.notes import Artifact, Constraint, ExchangeNotes, Resolution
 from germane.compaction.outline_line import line_of, one_line
 from germane.compaction.phrase_rules import demand_rules
 from germane.compaction.references import ids_in, json_ids, paths_in, urls_in
@@ -18,7 +18,7 @@ from germane.compaction.tool_actions import boxes_in, command_in, file_changes, 
 from germane.compaction.user_words import MAX_READ, OwnSentence, own_sentences
 from germane.types.message import Message, Text, ToolCall, ToolResult
 
-__all__ = ["read_exchange"]
+__all__ = ["read_exchange", "read_line"]
 
 _MAX_ANSWER = 8_000
 """Characters of an assistant's text that are read for what it states."""
@@ -27,7 +27,7 @@ _MAX_RESULT = 4_000
 _EACH = 8
 """Ids and addresses that are taken from one text."""
 _MAX_COMMAND = 120
-_MAX_MARKS = 32
+_MAX_RESOLUTIONS = 32
 """Commands that succeeded, the newest, which an exchange notes."""
 
 
@@ -40,8 +40,29 @@ def read_exchange(messages: Sequence[Message]) -> ExchangeNotes:
     return reader.notes()
 
 
+def read_line(messages: Sequence[Message]) -> str:
+    """Returns the line of `read_exchange` alone, which is read in a fraction of the time where no tool was called."""
+    if any(message.tool_calls or message.tool_results for message in messages):
+        return read_exchange(messages).line
+    asked, ended = list[str](), ""
+    for message in messages:
+        for part in message.parts:
+            if not isinstance(part, Text) or not part.text.strip():
+                continue
+            if message.role == "user":
+                asked += _asked(part.text, own_sentences(part.text, demand_rules()))
+            elif message.role == "assistant":
+                ended = part.text
+    return line_of(asked, (), (), ended)
+
+
+def _asked(text: str, said: Sequence[OwnSentence]) -> list[str]:
+    """What a user's text asks: its own sentences, or its beginning where it has none."""
+    return [sentence for sentence, _ in said] if said else [one_line(text, 200)]
+
+
 class _Reader:
-    __slots__ = ("_asked", "_calls", "_changed", "_constraints", "_ended", "_ledger", "_marks", "_newest", "_tools")
+    __slots__ = ("_asked", "_calls", "_changed", "_constraints", "_ended", "_ledger", "_newest", "_resolutions", "_tools")
 
     def __init__(self) -> None:
         self._ledger = Ledger()
@@ -51,8 +72,8 @@ class _Reader:
         self._tools = list[str]()
         self._calls: dict[str, tuple[ToolCall, list[Artifact], str]] = {}
         """Calls that wait for their results, by id: what each did if it succeeds, and its command."""
-        self._marks: dict[str, Artifact] = {}
-        """What succeeded or is said to be fixed, by its command or type: it may resolve errors of exchanges before."""
+        self._resolutions: dict[str, Resolution] = {}
+        """What succeeded or is said to be fixed, by its command or type."""
         self._newest = ""
         """The name of the newest error."""
         self._changed = ""
@@ -74,12 +95,13 @@ class _Reader:
         for _, changes, _ in self._calls.values():
             self._note(changes)
         found = self._ledger.artifacts
-        changed = [one.name for one in found if one.kind == "file" and one.change not in ("", "read")]
+        changed = [one.name for one in found if self._tools and one.kind == "file" and one.change not in ("", "read")]
         line = line_of(self._asked, self._tools, changed, self._ended)
         return ExchangeNotes(
             line=line,
             constraints=tuple(self._constraints.values()),
-            artifacts=(*found, *tuple(self._marks.values())[-_MAX_MARKS:]),
+            artifacts=found,
+            resolutions=tuple(self._resolutions.values())[-_MAX_RESOLUTIONS:],
         )
 
     def _user(self, text: str) -> None:
@@ -87,7 +109,7 @@ class _Reader:
         for constraint in constraints_of(said):
             self._constraints.pop(constraint.text, None)
             self._constraints[constraint.text] = constraint
-        self._asked += [sentence for sentence, _ in said] if said else [one_line(text, 200)]
+        self._asked += _asked(text, said)
         if error := reported_error(text):
             self._fail(error, "")
         self._mention(text[:MAX_READ])
@@ -151,20 +173,20 @@ class _Reader:
         """Notes that a command succeeded: what failed before in the same way, here or in an exchange before, is resolved."""
         line = one_line(command, _MAX_COMMAND)
         how = f"resolved by {self._changed}; `{line}` succeeds" if self._changed else f"resolved: `{line}` succeeds"
-        mark = Artifact(kind="error", name=f"`{line}`", change=how)
-        self._ledger.note(mark)
-        if "\n" not in command and line == command:
-            self._marks.pop(mark.name, None)
-            self._marks[mark.name] = mark
+        self._resolve(Resolution(of=line, change=how))
 
     def _fixed(self, artifact: Artifact) -> None:
         """Notes what a sentence says to have fixed: the errors of the type that it names, else the newest one."""
         if artifact.name:
-            self._ledger.note(artifact)
-            self._marks[artifact.name] = artifact
+            self._resolve(Resolution(of=artifact.name, change=artifact.change))
         elif self._newest:
             self._ledger.note(replace(artifact, name=self._newest))
             self._newest = ""
+
+    def _resolve(self, resolution: Resolution) -> None:
+        self._ledger.resolve(resolution)
+        self._resolutions.pop(resolution.of, None)
+        self._resolutions[resolution.of] = resolution
 
     def _note(self, artifacts: Iterable[Artifact]) -> None:
         for artifact in artifacts:

@@ -10,6 +10,7 @@ from germane.catalog.measure_budget import message_tokens
 from germane.catalog.prices import Price
 from germane.compaction.compaction import Compaction, CompactionTrace
 from germane.compaction.message_cost import Raw
+from germane.compaction.origins import origins
 from germane.compaction.plan import CompactionPlan
 from germane.compaction.wording import mask_line, summary_block
 from germane.dialects.dialect import Dialect, OutgoingMessage
@@ -56,6 +57,7 @@ def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequen
     told = plan.summary is not None or plan.replaced == 0
     return Compaction(
         messages=list(wire.messages),
+        origins=origins(wire.messages, turns.turns, [index + plan.offset * (index >= plan.lead) for index in turns.indexes]),
         provider=plan.provider,
         system=system,
         tokens=tokens,
@@ -66,7 +68,7 @@ def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequen
         masked=len(plan.masks),
         summarised=plan.replaced if told else 0,
         dropped=0 if told else plan.replaced,
-        quarantined=tuple(index + plan.offset for index in lost if index != _SUMMARY),
+        quarantined=tuple(index + plan.offset * (index >= plan.lead) for index in lost if index != _SUMMARY),
         constraints=plan.constraints,
         artifacts=plan.artifacts,
         entries=plan.entries,

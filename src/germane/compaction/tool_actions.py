@@ -24,8 +24,8 @@ _NAMES = {
     "write": "write writefile filewrite writetofile savefile fswrite putfile overwritefile createorupdatefile uploadfile save",
     "edit": (
         "edit editfile fileedit multiedit strreplace replaceinfile searchreplace insert insertline updatefile modifyfile"
-        " patchfile applydiff appendfile appendtofile notebookedit replacestringinfile multireplacestringinfile inserteditintofile"
-        " modify update undoedit replace searchandreplace replacelines"
+        " patchfile applydiff appendfile appendtofile notebookedit replacestringinfile multireplacestringinfile"
+        " inserteditintofile modify update undoedit replace searchandreplace replacelines"
     ),
     "delete": "delete deletefile removefile rm remove unlink filedelete trash",
     "rename": "rename renamefile movefile mv move filemove filerename",

@@ -8,8 +8,8 @@ from typing import Any
 
 from germane.compaction.archive import Archive
 from germane.compaction.compaction import Compaction
+from germane.compaction.notebook import Summaries
 from germane.compaction.strategy import CompactionStrategy, Summarise
-from germane.compaction.summary import SpanSummary
 from germane.compaction.too_long import read_too_long
 from germane.history.arguments import compactable
 from germane.history.compacting import compacted
@@ -33,7 +33,7 @@ def recompact(
     tools: Sequence[Mapping[str, Any]] = (),
     strategy: CompactionStrategy = _SUMMARISE,
     archive: Archive | None = None,
-    summaries: Sequence[SpanSummary] = (),
+    summaries: Summaries = (),
     low_water: float = 0.5,
     max_messages: int | None = None,
 ) -> Compaction:

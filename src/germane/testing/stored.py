@@ -10,7 +10,7 @@ from germane.blocks.entry import ArchivalEntry
 from germane.blocks.operations import BlocksNamed
 from germane.blocks.schema import TextSchema
 from germane.compaction.archive import ArchiveEntry, handle_of
-from germane.compaction.archived import Archived, KeptSummary
+from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.compaction.summary import SpanSummary
 from germane.events.event import Event
 from germane.memories.memory import KINDS, Memory
@@ -119,7 +119,7 @@ def question(text: str, *, vector: Vector | None = None, at: datetime = NOON + t
     return Query(text=text, at=at, terms=terms, vector=vector, filters=Filters(**filters))
 
 
-def an_archived(*texts: str, session: str = "s1", previous: str = "", at: datetime = NOON) -> Archived:
+def an_archived(*texts: str, session: str = "s1", previous: str = "", at: datetime = NOON) -> KeptEntry:
     """An entry of the archive: a span with these texts as a user's messages."""
     messages = tuple({"role": "user", "content": text} for text in texts or ("I went to Lisbon",))
     entry = ArchiveEntry(
@@ -130,7 +130,7 @@ def an_archived(*texts: str, session: str = "s1", previous: str = "", at: dateti
         messages=messages,
         previous=previous,
     )
-    return Archived(id=uuid7(int(at.timestamp() * 1000)), session=session, entry=entry, created_at=at)
+    return KeptEntry(id=uuid7(int(at.timestamp() * 1000)), session=session, entry=entry, created_at=at)
 
 
 def a_summary(text: str = "They went to Lisbon", *, session: str = "s1", **fields: Any) -> KeptSummary:

@@ -14,12 +14,14 @@ from datetime import datetime
 from typing import Any
 
 from germane.blocks.entry import ArchivalEntry
+from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.tasks.frame import TaskFrame
 from germane.transfer.block_line import block_line
 from germane.transfer.graph_line import graph_line
+from germane.transfer.history_line import archived_line, summary_line
 from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredBlock, StoredDirective, StoredStack, Thing
 from germane.transfer.stored_graph import StoredEntity, StoredPattern, StoredRelation
 from germane.transfer.task_line import stack_line, task_line
@@ -29,14 +31,14 @@ from germane.types.inventory import Tombstone
 __all__ = ["FORMAT", "VERSION", "header_line", "line_of", "written"]
 
 FORMAT = "germane-export"
-VERSION = 3
+VERSION = 4
 """The version of the format. A reader takes this one and earlier ones."""
 _UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _HOLDS = (
     *("directives", "memories", "contradictions", "blocks", "entries", "sessions", "messages"),
-    *("entities", "relations", "patterns", "tasks", "task_stacks", "tombstones"),
+    *("entities", "relations", "patterns", "tasks", "task_stacks", "archived", "summaries", "tombstones"),
 )
 _PROVENANCE = tuple(field.name for field in fields(Provenance))
 _NOT_WRITTEN = frozenset({"id", "kind", "content", "user", "secrets", "near_duplicates"})
@@ -93,6 +95,10 @@ def _parts(thing: Thing) -> tuple[str, dict[str, Any]]:
             return "task", task_line(thing)
         case StoredStack():
             return "task_stack", stack_line(thing)
+        case KeptEntry():
+            return "archived", archived_line(thing)
+        case KeptSummary():
+            return "summary", summary_line(thing)
         case Tombstone():
             return "tombstone", {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
 

@@ -27,6 +27,7 @@ from germane.memories.resolve import BOTH
 from germane.text.normal import content_hash
 from germane.transfer.block_line import parsed_block
 from germane.transfer.graph_line import parsed_entity, parsed_pattern, parsed_relation
+from germane.transfer.history_line import parsed_archived, parsed_summary
 from germane.transfer.line import FORMAT, VERSION
 from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective, Thing
 from germane.transfer.task_line import parsed_stack, parsed_task
@@ -40,7 +41,7 @@ from germane.types.scope import Scope
 __all__ = ["MEMORY_FIELDS", "Header", "parse_line", "read_line"]
 
 _ROLES = ("", "user", "assistant", "system", "tool")
-_TOMBSTONES = ("memory", "message", "block", "entity", "relation", "pattern", "task")
+_TOMBSTONES = ("memory", "message", "block", "entity", "relation", "pattern", "task", "archived", "summary")
 _COUNTS = 1 << 53
 _HASHES = 1 << 63
 
@@ -370,6 +371,8 @@ _THINGS: Mapping[str, Callable[[Mapping[str, Any], Owner], Thing]] = MappingProx
         "pattern": parsed_pattern,
         "task": _task,
         "task_stack": _stack,
+        "archived": lambda line, _: parsed_archived(line),
+        "summary": lambda line, _: parsed_summary(line),
         "tombstone": _tombstone,
     }
 )

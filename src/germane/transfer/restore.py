@@ -11,6 +11,7 @@ from typing import Any
 
 from germane.blocks.entry import ArchivalEntry
 from germane.blocks.operations import BlocksNamed, IdsOfBlocks, PutBlock, PutEntry, RestoreHistory
+from germane.compaction.operations import HistoryIdsInUse
 from germane.events.event import Event
 from germane.events.operations import EventsById, EventsByMessageId, PositionsTaken, PutEvent, ReservePositions
 from germane.graph.operations import GraphStored
@@ -211,6 +212,7 @@ def restore_tombstones(tombstones: Sequence[Tombstone], *, ownerless: bool) -> P
     archive = yield from read(IdsOfBlocks(ids))
     stored |= archive.blocks.keys() | archive.entries.keys()
     stored |= yield from read(GraphStored(ids))
+    stored |= (yield from read(HistoryIdsInUse(ids))).own.keys()
     placed, new = Placed(), dict[str, Tombstone]()
     for index, stone in enumerate(tombstones):
         if stone.id in use.forgotten or stone.id in new:

@@ -10,6 +10,7 @@ from germane.blocks.block import Block
 from germane.blocks.entry import ArchivalEntry
 from germane.blocks.share import Share
 from germane.blocks.version import KeptVersion
+from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.errors import InvalidInput
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
@@ -85,12 +86,15 @@ class Contents:
     patterns: int = 0
     tasks: int = 0
     task_stacks: int = 0
+    archived: int = 0
+    summaries: int = 0
     latest: datetime | None = None
 
     @property
     def total(self) -> int:
         stored = self.directives + self.memories + self.contradictions + self.sessions + self.messages
         stored += self.entities + self.relations + self.patterns + self.tasks + self.task_stacks
+        stored += self.archived + self.summaries
         return stored + self.blocks + self.entries + self.tombstones
 
 
@@ -147,6 +151,8 @@ Thing = (
     | Event
     | TaskFrame
     | StoredStack
+    | KeptEntry
+    | KeptSummary
     | Tombstone
     | GraphThing
 )
@@ -155,7 +161,8 @@ Thing = (
 class Owned(NamedTuple):
     """A stored thing and its owner. Of one owner the directive comes first, then the memories, the contradictions
     between them, the blocks, the archival entries, each session with its messages by position, the tasks by the time they were
-    made, where each session stands with them, and the tombstones."""
+    made, where each session stands with them, what compactions took out, the summaries of sessions, and the tombstones. Lines
+    of outlines aren't among them: a store makes them from the messages."""
 
     owner: Owner
     thing: Thing

@@ -7,20 +7,19 @@ from datetime import datetime
 from typing import Any, get_args
 
 from germane.errors import InvalidInput
-from germane.memories.checks import check_provenance, moment
+from germane.memories.checks import check_provenance
 from germane.tasks.branching import BRANCH_STATES, TaskBranch, TaskCheckpoint
 from germane.tasks.frame import CLOSED, STATUSES, Mode, TaskArtifact, TaskFrame
 from germane.tasks.limits import MAX_BRANCHES, MAX_DEPTH
+from germane.transfer.line_fields import LineFields
 from germane.transfer.stored import Owner, StoredStack
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.limits import ID, LABEL, REFERENCES, REMARK, TASK_GOAL, TASK_RESULT, TASK_TITLE, shown, within
+from germane.types.limits import ID, LABEL, REFERENCES, TASK_GOAL, TASK_RESULT, TASK_TITLE, shown
 from germane.types.limits import text as string
-from germane.types.scope import Scope
 
 __all__ = ["parsed_stack", "parsed_task", "stack_line", "task_line"]
 
 _COUNTS = 1 << 53
-_NONE: Any = object()
 
 
 def task_line(frame: TaskFrame) -> dict[str, Any]:
@@ -58,7 +57,7 @@ def task_line(frame: TaskFrame) -> dict[str, Any]:
 
 def parsed_task(line: Mapping[str, Any], owner: Owner) -> TaskFrame:
     """Returns the task in a line. Raises `InvalidInput`."""
-    given = _Fields(line, "a task")
+    given = LineFields(line, "a task")
     status = given.one_of("status", STATUSES)
     frame = TaskFrame(
         id=given.text("id", ID.maximum),
@@ -118,7 +117,7 @@ def stack_line(stack: StoredStack) -> dict[str, Any]:
 
 def parsed_stack(line: Mapping[str, Any]) -> StoredStack:
     """Returns where a session stands, from a line. Raises `InvalidInput`."""
-    given = _Fields(line, "a task stack")
+    given = LineFields(line, "a task stack")
     session = given.session()
     stack = StoredStack(
         session=session,
@@ -134,7 +133,7 @@ def parsed_stack(line: Mapping[str, Any]) -> StoredStack:
 
 
 def _branch(value: Any, session: str) -> TaskBranch:
-    given = _Fields(value, "a branch")
+    given = LineFields(value, "a branch")
     branch = TaskBranch(
         session=session,
         name=given.text("name", LABEL.maximum),
@@ -151,7 +150,7 @@ def _branch(value: Any, session: str) -> TaskBranch:
 
 
 def _checkpoint(value: Any, session: str) -> TaskCheckpoint:
-    given = _Fields(value, "a checkpoint")
+    given = LineFields(value, "a checkpoint")
     checkpoint = TaskCheckpoint(
         session=session,
         name=given.text("name", LABEL.maximum),
@@ -183,63 +182,3 @@ def _provenance(value: Any) -> Provenance:
 
 def _time(value: datetime | None) -> str | None:
     return None if value is None else value.isoformat()
-
-
-class _Fields:
-    """The fields of one object, each taken once and checked."""
-
-    def __init__(self, value: Any, what: str) -> None:
-        if not isinstance(value, Mapping):
-            raise InvalidInput(f"{what} must be an object, not {type(value).__name__}")
-        self._left, self._what = dict(value), what
-
-    def take(self, name: str, default: Any = _NONE) -> Any:
-        value = self._left.pop(name, default)
-        if value is _NONE:
-            raise InvalidInput(f"{self._what} lacks its {name}")
-        return value
-
-    def text(self, name: str, maximum: int) -> str:
-        value = self.take(name)
-        if not isinstance(value, str) or not 1 <= len(value) <= maximum:
-            raise InvalidInput(f"{name} must be a string of 1 to {maximum:,} characters, not {shown(value)}")
-        return value
-
-    def maybe_text(self, name: str, maximum: int) -> str | None:
-        return self.text(name, maximum) if self._left.get(name) is not None else self._left.pop(name, None)
-
-    def session(self) -> str:
-        return Scope(session=self.text("session", ID.maximum)).session or ""
-
-    def count(self, name: str, maximum: int, default: Any = _NONE) -> int:
-        value = self.take(name, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= maximum:
-            raise InvalidInput(f"{name} must be a whole number from 0 to {maximum:,}, not {shown(value)}")
-        return value
-
-    def one_of(self, name: str, allowed: tuple[Any, ...], default: Any = _NONE) -> Any:
-        value = self.take(name, default)
-        if (value is not None and not isinstance(value, str)) or value not in allowed:
-            raise InvalidInput(f"{name} must be one of {', '.join(map(str, allowed))}, not {shown(value)}")
-        return value
-
-    def entries(self, name: str, maximum: int) -> list[Any]:
-        value = self.take(name, [])
-        if not isinstance(value, list):
-            raise InvalidInput(f"{name} must be a list, not {type(value).__name__}")
-        if len(value) > maximum:
-            within(name, len(value), REFERENCES)
-            raise InvalidInput(f"{name} has {len(value)} entries, {maximum} are allowed")
-        return value
-
-    def time(self, name: str) -> datetime:
-        return moment(name, string(name, self.take(name), REMARK), "UTC")
-
-    def maybe_time(self, name: str) -> datetime | None:
-        return self.time(name) if self._left.get(name) is not None else self._left.pop(name, None)
-
-    def end(self) -> None:
-        for name in sorted(map(str, self._left)):
-            raise InvalidInput(
-                f"{self._what} has a field {name[:40]!r} that this germane doesn't know: upgrade germane, or remove it"
-            )

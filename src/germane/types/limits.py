@@ -15,6 +15,7 @@ from germane.errors import InvalidInput
 
 __all__ = [
     "AGENTS",
+    "ARCHIVED",
     "BLOCKS_NAMED",
     "BLOCK_TEXT",
     "CHARACTERS",
@@ -47,6 +48,7 @@ __all__ = [
     "REFERENCES",
     "REMARK",
     "SECTIONS",
+    "SUMMARY_TEXT",
     "TAG",
     "TASK_GOAL",
     "TASK_RESULT",
@@ -145,6 +147,18 @@ TASK_RESULT = Limit(
     instead="keep it as an archival entry, and point to that",
 )
 TASK_TITLE = Limit(maximum=200, unit="characters", of="the title of a task's artifact", why="it is a pointer, not a text")
+ARCHIVED = Limit(
+    maximum=16_000_000,
+    unit="characters",
+    of="all the strings of the messages that one handle of a compaction stands for",
+    why="they are written and read as one; what is more leaves the prompt without a handle",
+)
+SUMMARY_TEXT = Limit(
+    maximum=100_000,
+    unit="characters",
+    of="a stored summary of a session",
+    why="it stands in a prompt: this is some 25,000 tokens",
+)
 LIST_ITEMS = Limit(
     maximum=1_000,
     unit="entries",

@@ -82,6 +82,12 @@ def _undivided(connection: apsw.Connection) -> list[tuple[str, str, bool]]:
     return [("long texts", waiting, False)] if count else []
 
 
+def _unoutlined(connection: apsw.Connection) -> list[tuple[str, str, bool]]:
+    (count,) = only(connection, "SELECT count(*) FROM unoutlined")
+    waiting = f"{count} sessions still lack lines of their outlines: that goes on while the store is open"
+    return [("outlines", waiting, True)] if count else []
+
+
 def _mode(path: Path) -> list[tuple[str, str, bool]]:
     """Reports the file's mode on POSIX systems. A readable file is still fine: its owner may want that."""
     if os.name != "posix":
@@ -104,4 +110,5 @@ def _structure(connection: apsw.Connection) -> list[tuple[str, str, bool]]:
         ("size", f"{size >> 10} KB", True),
         ("contents", ", ".join(counts), True),
         *_undivided(connection),
+        *_unoutlined(connection),
     ]

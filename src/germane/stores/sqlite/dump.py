@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 import apsw
 
 from germane.blocks.entry import ArchivalEntry
+from germane.compaction.kept_history import KeptEntry
 from germane.errors import StoreUnavailable
 from germane.events.event import Event
 from germane.stores.sqlite.archive import ENTRY, entry_of
@@ -28,6 +29,8 @@ from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.forget import TOMBSTONE_KINDS
 from germane.stores.sqlite.graph_dump import graph_things
 from germane.stores.sqlite.graph_forget import GRAPH_TABLES
+from germane.stores.sqlite.history import ARCHIVED, SUMMARY, archived_of, summary_of
+from germane.stores.sqlite.history_forgetting import HISTORY_TABLES
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.tasks import BRANCH, CHECKPOINT, branch_of, checkpoint_of, frames
@@ -132,6 +135,8 @@ def _size(thing: Contents | Owned) -> int:
             return len(text)
         case TaskFrame() as frame:
             return len(frame.result or "")
+        case KeptEntry() as archived:
+            return sum(len(str(message)) for message in archived.entry.messages)
         case StoredBlock() as stored:
             return len(stored.block.text) + sum(len(delta or b"") for _, delta in stored.versions)
     return 0
@@ -169,11 +174,13 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
     blocks, entries = (figures("count(*)", table)[0] for table in ("blocks", "archival_entries"))
     entities, relations, patterns = (figures("count(*)", table)[0] for table in GRAPH_TABLES)
     tasks, stacks = (figures("count(*)", table)[0] for table in ("tasks", "task_heads"))
+    archived, summaries = (figures("count(*)", table)[0] for table in HISTORY_TABLES)
     own = f"(SELECT key FROM memories {inside})"
     contradictions = only(connection, f"SELECT count(*) FROM links WHERE kind = 'conflict' AND one IN {own}", bound)[0]
     sessions, messages, said = figures("count(*), total(length), max(last_at)", "sessions")
     times = [figures("max(updated_at)", "blocks")[0], figures("max(created_at)", "archival_entries")[0]]
     times += [figures("max(updated_at)", table)[0] for table in (*GRAPH_TABLES, "tasks", "memories")]
+    times += [figures("max(created_at)", table)[0] for table in HISTORY_TABLES]
     times += [said, figures("max(at)", "tombstones")[0]]
     return Contents(
         directives=directives,
@@ -189,6 +196,8 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
         patterns=patterns,
         tasks=tasks,
         task_stacks=stacks,
+        archived=archived,
+        summaries=summaries,
         latest=maybe_moment(max((time for time in times if time is not None), default=None)),
     )
 
@@ -226,6 +235,10 @@ def _things(connection: apsw.Connection, partition: int, owner: Owner) -> Iterat
                 map(checkpoint_of, rows(connection, f"{CHECKPOINT} AND session = ? ORDER BY name", (partition, session)))
             ),
         )
+    for row in rows(connection, f"{ARCHIVED} ORDER BY key", (partition,)):
+        yield archived_of(row)
+    for row in rows(connection, f"{SUMMARY} ORDER BY key", (partition,)):
+        yield summary_of(row)
     for stone in rows(connection, _STONES, (to_json([partition]),)):
         yield _tombstone(stone)
 

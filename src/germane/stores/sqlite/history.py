@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import apsw
 
 from germane.compaction.archive import ArchiveEntry
-from germane.compaction.archived import Archived, KeptSummary, checksum_of
+from germane.compaction.kept_history import KeptEntry, KeptSummary, checksum_of
 from germane.compaction.operations import MAX_SUMMARIES
 from germane.compaction.summary import SpanSummary
 from germane.stores.sqlite.encoding import micros, moment, shown, stored, to_json
@@ -19,10 +19,12 @@ __all__ = [
     "SUMMARY",
     "archived_of",
     "entries_by_handle",
+    "handles_kept",
     "latest_summaries",
     "put_archived",
     "put_summary",
     "sound",
+    "summaries_kept",
     "summary_of",
 ]
 
@@ -36,13 +38,16 @@ SUMMARY = (
     " WHERE partition = ?"
 )
 """The rows that `summary_of` takes."""
+_HANDLES = (
+    "SELECT handle FROM history_archive WHERE partition = ? AND session = ? AND handle IN (SELECT value FROM json_each(?))"
+)
 _SURPLUS = (
     "DELETE FROM history_summaries WHERE key IN (SELECT key FROM history_summaries WHERE partition = ? AND session = ?"
     " ORDER BY key DESC LIMIT -1 OFFSET ?)"
 )
 
 
-def archived_of(row: Row) -> Archived:
+def archived_of(row: Row) -> KeptEntry:
     """Returns the entry in a row of `ARCHIVED`."""
     id, session, handle, kind, provider, title, previous, part, messages, created_at, _ = row
     entry = ArchiveEntry(
@@ -54,10 +59,10 @@ def archived_of(row: Row) -> Archived:
         previous=shown(previous),
         part=part,
     )
-    return Archived(id=id, session=shown(session), entry=entry, created_at=moment(created_at))
+    return KeptEntry(id=id, session=shown(session), entry=entry, created_at=moment(created_at))
 
 
-def sound(row: Row, archived: Archived) -> bool:
+def sound(row: Row, archived: KeptEntry) -> bool:
     """Whether the messages in a row of `ARCHIVED` are those that were written."""
     return bool(row[10] == checksum_of(archived.entry.messages))
 
@@ -75,9 +80,9 @@ def summary_of(row: Row) -> KeptSummary:
 
 def entries_by_handle(
     connection: apsw.Connection, partition: int, handles: Sequence[str], session: str | None
-) -> tuple[Archived, ...]:
+) -> tuple[KeptEntry, ...]:
     """See `HistoryReader.archived`."""
-    found: list[Archived] = []
+    found: list[KeptEntry] = []
     for handle in dict.fromkeys(handles):
         sql, bound = f"{ARCHIVED} AND handle = ?", [partition, stored(handle)]
         if session is not None:
@@ -96,7 +101,21 @@ def latest_summaries(connection: apsw.Connection, partition: int, session: str, 
     return tuple(reversed(found))
 
 
-def put_archived(connection: apsw.Connection, partition: int, archived: Archived) -> None:
+def handles_kept(connection: apsw.Connection, partition: int, session: str, handles: Sequence[str]) -> frozenset[str]:
+    """See `HandlesKept`."""
+    found = rows(connection, _HANDLES, (partition, stored(session), to_json(list(handles))))
+    return frozenset(shown(handle) for (handle,) in found)
+
+
+def summaries_kept(
+    connection: apsw.Connection, partition: int, session: str, fingerprints: Sequence[str]
+) -> tuple[KeptSummary, ...]:
+    """See `SummariesKept`."""
+    sql = f"{SUMMARY} AND session = ? AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY key"
+    return tuple(map(summary_of, rows(connection, sql, (partition, stored(session), to_json(list(fingerprints))))))
+
+
+def put_archived(connection: apsw.Connection, partition: int, archived: KeptEntry) -> None:
     """See `PutArchived`."""
     entry = archived.entry
     row = (

@@ -176,7 +176,7 @@ class _Drive(Generic[T]):
             return memories.by_id(self._transaction.connection, visible, read)
         own = self._own(visible)
         if isinstance(read, TASK_READS):
-            return answer_task(self._transaction, own, read)
+            return answer_task(self._transaction, self._scope, own, read)
         if isinstance(read, HISTORY_READS):
             return answer_history(self._transaction, own, read)
         if isinstance(read, IdsInUse):

@@ -46,6 +46,7 @@ from germane.stores.sqlite.keys import SqliteKeys
 from germane.stores.sqlite.memories import by_key
 from germane.stores.sqlite.memory_reader import SqliteMemories, fetch_memories
 from germane.stores.sqlite.near_duplicates import NearDuplicates
+from germane.stores.sqlite.outlining import outline_sessions, unoutlined
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.progress import Progress
 from germane.stores.sqlite.readers import Readers, Reading
@@ -241,8 +242,14 @@ class SqliteStore:
         writer = self._write()
         total = await undivided(self._background)
         what = "long texts of an earlier version are divided for search"
+        divided = await divide(
+            self._background, writer, Progress(self._database.name, what, total, self._clock.steady, progress)
+        )
+        total, what = await unoutlined(self._background), "sessions of an earlier version get their outlines"
+        if not total:
+            return divided
         told = Progress(self._database.name, what, total, self._clock.steady, progress)
-        return await divide(self._background, writer, told)
+        return divided + await outline_sessions(writer, told)
 
     @property
     def refused_texts(self) -> int:

@@ -20,6 +20,7 @@ from germane.stores.sqlite.block_verification import verify_blocks
 from germane.stores.sqlite.encoding import from_json
 from germane.stores.sqlite.events import EVENT, event_of
 from germane.stores.sqlite.graph_verification import GRAPH_ORPHANS
+from germane.stores.sqlite.history_verification import HISTORY_ORPHANS, verify_archive
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.rows import only, rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition
@@ -73,6 +74,7 @@ _ORPHANS = {
         " AND NOT EXISTS (SELECT 1 FROM units_parts WHERE key = e.key)"
     ),
     **GRAPH_ORPHANS,
+    **HISTORY_ORPHANS,
     "messages without a session": "events e WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE key = e.session)",
 }
 Finding = tuple[str, str, bool]
@@ -94,8 +96,8 @@ def verify(connection: apsw.Connection, *, full: bool, progress: Callable[[int, 
             counted.add(same, terms)
     orphans = {name: only(connection, f"SELECT count(*) FROM {sql}")[0] for name, sql in _ORPHANS.items()}
     there = ", ".join(f"{count} {name}" for name, count in orphans.items() if count)
-    blocks = verify_blocks(connection)
-    return [*counted.findings(), blocks, ("orphans", there or "every row belongs to something", not there)]
+    blocks, archive = verify_blocks(connection), verify_archive(connection)
+    return [*counted.findings(), blocks, archive, ("orphans", there or "every row belongs to something", not there)]
 
 
 class _Counted:

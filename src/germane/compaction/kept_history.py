@@ -1,4 +1,4 @@
-"""Archived: what a store keeps of a session's compactions: entries of the archive, and summaries."""
+"""Kept history: what a store keeps of a session's compactions: entries of the archive, and summaries."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 from germane.compaction.archive import ArchiveEntry
 from germane.compaction.summary import SpanSummary
 
-__all__ = ["Archived", "KeptSummary", "checksum_of"]
+__all__ = ["KeptEntry", "KeptSummary", "checksum_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Archived:
+class KeptEntry:
     """An entry of the archive as it is stored. `entry.messages` are those of the prompt after the policy on secrets was applied
     to them; the handle is that of the messages as they were sent. `id` is germane's own."""
 

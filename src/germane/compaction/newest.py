@@ -1,4 +1,4 @@
-"""Exchanges: how many of a conversation's batches fit, each an exchange with its tool calls and results (BUILD-3).
+"""Newest: the newest batches that fit, each an exchange with its tool calls and results: the hasty way, where there is no time.
 
 Only whole batches are left out, the oldest first. The newest batch, which is being worked on, always stays.
 """
