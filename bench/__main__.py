@@ -31,6 +31,7 @@ proven         the exact packer against brute force
 observing      time that logs, metrics and spans add to a call
 remembering    memories per second, with the search for near-duplicates
 compaction-fuzz  generated conversations that a compaction must not corrupt
+compaction-evidence DATA  what questions need that is still there after a compaction, by strategy and size
 consolidation  time to bring a large store within a storage budget
 forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
@@ -64,6 +65,7 @@ from bench import (
     burst,
     client,
     compaction,
+    compaction_evidence,
     compaction_fuzz,
     consolidation,
     crowd,
@@ -156,10 +158,12 @@ def main() -> int:
             return survival.main(rest)
         case "tasks":
             tasks.main(rest)
-        case "compaction":
-            compaction.main(rest)
         case "compaction-fuzz":
             return compaction_fuzz.main(rest)
+        case "compaction":
+            compaction.main(rest)
+        case "compaction-evidence":
+            compaction_evidence.main(rest)
         case "consolidation":
             consolidation.main(rest)
         case "remembering":

@@ -2,7 +2,7 @@
 
     python -m bench compaction-fuzz [--conversations 100000] [--seed 1] [--workers 2] [--most 5000] [--show 3]
 
-Each conversation of `germane.testing.conversations` goes through `germane.history.compacting` with a random strategy, budget and
+Each conversation of `germane.testing.conversations` goes through `germane.history.compact` with a random strategy, budget and
 archive. Counted are outputs that a provider would refuse, by the public validators and by an independent second opinion
 (`tests/support/strict_rules.py`, where it knows what the conversation holds); outputs above the budget where `fits` is true,
 read and counted anew; what `validate_against` names: pairs split, the user's last words lost, signed items altered …; a second

@@ -16,6 +16,7 @@ from germane.compaction.results import error_of_result, reported_error
 from germane.compaction.statements import statements_in
 from germane.compaction.tool_actions import boxes_in, command_in, file_changes, listed_tasks, tool_arguments
 from germane.compaction.user_words import MAX_READ, OwnSentence, own_sentences
+from germane.compaction.wording import masked_facts
 from germane.types.message import Message, Text, ToolCall, ToolResult
 
 __all__ = ["read_exchange", "read_line"]
@@ -147,7 +148,10 @@ class _Reader:
 
     def _result(self, result: ToolResult) -> None:
         _, changes, command = self._calls.pop(result.call_id, (None, (), ""))
-        error = error_of_result(result, ran=bool(command))
+        facts = masked_facts(result.text)
+        error = error_of_result(result, ran=bool(command)) if facts is None else facts.error if facts.sure or command else ""
+        if facts is not None:
+            self._note(Artifact(kind="id", name=name) for name in facts.ids)
         if error:
             self._fail(error, command)
             return

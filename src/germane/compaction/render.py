@@ -93,7 +93,7 @@ class _Turns:
         lines: dict[int, dict[int, str]] = {}
         for mask in plan.masks:
             handle = mask.handle if mask.handle in self.verified else ""
-            lines.setdefault(mask.index, {})[mask.part] = mask_line(mask.tokens, handle)
+            lines.setdefault(mask.index, {})[mask.part] = mask_line(mask.tokens, handle, mask.facts)
         for index in range(plan.lead):
             self._add(index, plan.raws[index], plan.messages[index])
         if plan.replaced and (plan.summary is not None or plan.held is not None or self._handle):

@@ -17,9 +17,12 @@ from germane.types.unread import Unread
 __all__ = ["assess_need"]
 
 _UNSEARCHED = frozenset(
-    {"blocks", "continuity", "entities", "events", "history", "patterns", "recent", "relations", "structured", "tasks"}
+    (
+        *("blocks", "continuity", "entities", "events", "history", "outline", "patterns", "recent", "relations"),
+        *("structured", "tasks"),
+    )
 )
-"""Sources that search no text, most of which offer the same whatever the question is."""
+"""Sources that search no text of their own, most of which offer the same whatever the question is."""
 _CURATED = FEATURES.index("curated")
 _RECENT = [FEATURES.index(name) for name in ("history", "recent")]
 
