@@ -64,7 +64,8 @@ class BoundaryState:
     """Where the boundaries are. Results before `masked` are masked, but for those of `unmasked` messages; exchanges before
     `covered` have left, but for `kept`. `left` are the ranges that have, `spans` what each move put behind the boundary. `lost`
     are the tokens behind the place where the newest move broke the prefix, `saved` those that it took away, `at` the number of
-    messages when it came."""
+    messages when it came: of those, none keeps its thinking, which is bound to what stood before it (`prefix_bound`); what the
+    model thinks later is bound to what the move left."""
 
     masked: int = 0
     covered: int = 0
@@ -85,8 +86,10 @@ class Boundaries:
         self.room, self.division = room, Division()
         self.now = BoundaryState()
         self._leaving, self._constrain = leaving, constrain
-        self._sums, self._saved = [0], [0]
-        """The tokens of the messages before each index; and what masking has saved of them."""
+        self._sums, self._saved, self._thought = [0], [0], [0]
+        """The tokens of the messages before each index; what masking has saved of them; and those of their thinking."""
+        self._unbound = 0
+        """Before which message thinking has gone."""
         self._savings: list[int] = []
         self._outputs: list[int] = []
         """The message of each tool output."""
@@ -102,12 +105,14 @@ class Boundaries:
         """Tokens of the messages as they stand in the prompt, the summary counted with what it may take."""
         return self._size
 
-    def add(self, message: Message, raw: Raw, cost: int, outputs: int = 0, saving: int = 0) -> None:
-        """Adds a message that costs `cost` tokens and holds so many tool outputs; masking them saves `saving` tokens."""
+    def add(self, message: Message, raw: Raw, cost: int, outputs: int = 0, saving: int = 0, thinking: int = 0) -> None:
+        """Adds a message that costs `cost` tokens, `thinking` of them for what goes with the next move, and holds so many tool
+        outputs; masking them saves `saving` tokens."""
         index = self.division.count
         self.division.floor, self.division.kept = self.now.covered, self.now.kept
         self.division.add(message, raw)
         self._sums.append(self._sums[-1] + cost)
+        self._thought.append(self._thought[-1] + thinking)
         self._savings.append(saving)
         self._outputs += [index] * outputs
         self._size += cost
@@ -155,6 +160,10 @@ class Boundaries:
 
     def _move(self) -> None:
         before, size = self.now, self._size
+        bound = self._unbound
+        thinking = self._thought[-1] - self._thought[bound]
+        self._unbound = self.division.count
+        self._size -= thinking
         active = self.division.begins[-1]
         if self.room.mask:
             self._mask_to(min(active, self._newest_outputs()))
@@ -170,11 +179,11 @@ class Boundaries:
         if self._over():
             self._let_groups_go(active, words=True)
         after = self.now
-        if after == before:
+        if after == before and not thinking:
             return
         spans = (*after.spans, (before.covered, after.covered)) if after.covered > before.covered else after.spans
         changed = after.left != before.left
-        first = self.division.lead if changed else before.masked
+        first = self.division.lead if changed else before.masked if after.masked > before.masked else bound
         lost = self._size - (self._sums[first] - self._saved[first] if changed else self._up_to(first))
         self.now = replace(
             after, spans=spans, moves=before.moves + 1, at=self.division.count, saved=max(0, size - self._size), lost=lost
@@ -182,8 +191,10 @@ class Boundaries:
 
     def _cost(self, span: Span) -> int:
         start, end = span
-        masked = self.now.masked
-        return self._sums[end] - self._sums[start] - self._saved[min(end, masked)] + self._saved[min(start, masked)]
+        masked, unbound = self.now.masked, self._unbound
+        saved = self._saved[min(end, masked)] - self._saved[min(start, masked)]
+        thought = self._thought[min(end, unbound)] - self._thought[min(start, unbound)]
+        return self._sums[end] - self._sums[start] - saved - thought
 
     def _up_to(self, index: int) -> int:
         """Tokens of what stands in the prompt before the message `index`."""

@@ -13,12 +13,14 @@ from germane.compaction.message_cost import Raw
 from germane.compaction.origins import origins
 from germane.compaction.plan import CompactionPlan
 from germane.compaction.wording import mask_line, summary_block
+from germane.dialects.anthropic import Anthropic
 from germane.dialects.dialect import Dialect, OutgoingMessage
 from germane.dialects.masking import masked
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.orphans import orphans
 from germane.dialects.registry import dialect, outgoing, parse
 from germane.dialects.system_prompt import system_prompt
+from germane.dialects.unbinding import unbound
 from germane.types.message import Message, Wire
 
 __all__ = ["render"]
@@ -98,13 +100,15 @@ class _Turns:
             self._add(index, plan.raws[index], plan.messages[index])
         if plan.replaced and (plan.summary is not None or plan.held is not None or self._handle):
             self._summarise()
+        unbinds = plan.provider == Anthropic.name
         for index in plan.shown():
             given = plan.raws[index]
+            changed = unbound(given) if unbinds and index < plan.state.at else given
+            if changed is None:
+                continue
             if index in lines:
-                changed = masked(given, lines[index], plan.provider)
-                self._add(index, changed, parse(changed, plan.provider))
-            else:
-                self._add(index, given, plan.messages[index])
+                changed = masked(changed, lines[index], plan.provider)
+            self._add(index, changed, plan.messages[index] if changed is given else parse(changed, plan.provider))
 
     @property
     def _handle(self) -> str:
@@ -123,7 +127,7 @@ class _Turns:
         if place is None:
             return wire
         kept = sum(end - start for start, end in self.plan.state.kept)
-        end = self.indexes.index(_SUMMARY) + 1 + kept
+        end = sum(index < self.plan.state.covered for index in self.indexes)
         after = self.turns[end].native if end < len(self.turns) else None
         following = next((at for at, raw in enumerate(wire.messages) if after is not None and raw is after), None)
         if following is None:

@@ -184,9 +184,10 @@ def _bound(before: Sequence[Sequence[Message]], after: Sequence[Message]) -> Ite
 
 
 def _followed(messages: Sequence[Message]) -> Iterator[tuple[int, str, str]]:
-    """Yields each bound item with what follows it: within its message, or the next item where an item is a message."""
+    """Yields each bound item with what follows it: within its message, or the next item where an item is a message. What the
+    user says never came of it."""
     parts = [
-        (index, part)
+        (index, Text("") if message.role == "user" and isinstance(part, Text) else part)
         for index, message in enumerate(messages)
         for part in message.parts
         if not (isinstance(part, Text) and not part.text.strip())
