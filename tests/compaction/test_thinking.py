@@ -110,7 +110,7 @@ def test_only_anthropic_binds_what_is_thought() -> None:
         talk += [{"role": "user", "content": "word " * 40}, item, {"role": "assistant", "content": f"so {number}"}]
     left = compact(talk, model="gpt-5", provider="openai-responses", max_tokens=300).messages
     assert [each for each in left if each.get("type") == "reasoning"]
-    alone = [{"role": "user", "content": "a"}, {"role": "assistant", "content": [thought(0)]}, *TALK[:40]]
+    alone: list[Raw] = [{"role": "user", "content": "a"}, {"role": "assistant", "content": [thought(0)]}, *TALK[:40]]
     found = cut(alone, 2_000)
     assert found.trace.moves
     assert validate(found.messages, "anthropic") == ()
