@@ -43,6 +43,7 @@ entities       precision and recall of the entities that rules find, and of merg
 survival       whether constraints and artifacts survive compaction
 summaries      honest summaries that the rules of acceptance refuse, and false ones that pass; time of checking
 tasks          what the task stack and typed events bring to a coding session of 400 events; delegated agents
+compaction     long conversations made to fit: time, the cost of one more message, and how much of the prefix stays
 distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
 peers …        comparison with other libraries
@@ -62,6 +63,7 @@ from bench import (
     budget,
     burst,
     client,
+    compaction,
     compaction_fuzz,
     consolidation,
     crowd,
@@ -154,6 +156,8 @@ def main() -> int:
             return survival.main(rest)
         case "tasks":
             tasks.main(rest)
+        case "compaction":
+            compaction.main(rest)
         case "compaction-fuzz":
             return compaction_fuzz.main(rest)
         case "consolidation":

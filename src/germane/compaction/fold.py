@@ -104,7 +104,7 @@ class CompactionFold:
             return fold.plan(summaries)
         plan = self._drafted(boundaries, summaries)
         for _ in range(_ATTEMPTS):
-            if plan.draft is None or plan.draft.fits:
+            if plan.draft is None or plan.draft.tokens <= self.terms.max_tokens:
                 break
             boundaries = boundaries.pressed(plan.draft.tokens - self.terms.max_tokens)
             after = self._drafted(boundaries, summaries)
@@ -209,6 +209,7 @@ class CompactionFold:
             constraints=told.constraints,
             artifacts=told.artifacts,
             reasons=told.reasons,
+            complete=not told.lost,
             span=told.span,
         )
 

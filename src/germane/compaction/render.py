@@ -53,7 +53,7 @@ def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequen
     }
     tokens = measure.fixed(None if apart else terms.system, terms.tools) + measure.wire(wire, known, target.parse)
     lost = sorted(turns.indexes[place] for place in orphans(turns.turns, plan.provider))
-    fits = tokens <= terms.max_tokens
+    small = tokens <= terms.max_tokens
     told = plan.summary is not None or plan.replaced == 0
     return Compaction(
         messages=list(wire.messages),
@@ -63,17 +63,17 @@ def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequen
         tokens=tokens,
         tokens_before=plan.tokens_before,
         max_tokens=terms.max_tokens,
-        fits=fits,
+        fits=small and plan.complete,
         summary=plan.summary,
         masked=len(plan.masks),
         summarised=plan.replaced if told else 0,
         dropped=0 if told else plan.replaced,
-        quarantined=tuple(index + plan.offset for index in lost if index != _SUMMARY),
+        quarantined=tuple(index + plan.offset * (index >= plan.lead) for index in lost if index != _SUMMARY),
         constraints=plan.constraints,
         artifacts=plan.artifacts,
         entries=plan.entries,
         cited=tuple(turns.cited()),
-        trace=_trace(plan, (*plan.reasons, *reasons, *(() if fits else (_too_large(plan, tokens),)))),
+        trace=_trace(plan, (*plan.reasons, *reasons, *(() if small else (_too_large(plan, tokens),)))),
     )
 
 
