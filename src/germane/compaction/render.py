@@ -68,7 +68,7 @@ def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequen
         masked=len(plan.masks),
         summarised=plan.replaced if told else 0,
         dropped=0 if told else plan.replaced,
-        quarantined=tuple(index + plan.offset for index in lost if index != _SUMMARY),
+        quarantined=tuple(index + plan.offset * (index >= plan.lead) for index in lost if index != _SUMMARY),
         constraints=plan.constraints,
         artifacts=plan.artifacts,
         entries=plan.entries,
