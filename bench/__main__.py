@@ -22,12 +22,15 @@ added DATA     what sources of events, graph and tasks add to the evidence that 
 bridges DATA   whether entities that messages share tell which messages answer, held out by conversation
 current        whether a context shows what holds now, and nothing outdated unmarked, in seven languages
 crowd DATA     calibration of probabilities by store size
+adapters       generated conversations through LangGraph, Pydantic AI and the OpenAI Agents SDK, with the real packages
+compactors     constraints and artifacts that survive compaction, by germane, LangChain's and the OpenAI Agents SDK's
 tuning DATA    recall by relevance floor and recency weight
 pack           time of packing and formatting alone
 packers DATA   exact packing compared with greedy packing
 proven         the exact packer against brute force
 observing      time that logs, metrics and spans add to a call
 remembering    memories per second, with the search for near-duplicates
+compaction-fuzz  generated conversations that a compaction must not corrupt
 compaction-evidence DATA  what questions need that is still there after a compaction, by strategy and size
 consolidation  time to bring a large store within a storage budget
 forgetting     time to forget in a large store, and the delay for other callers
@@ -39,7 +42,9 @@ secrets DATA   secrets that are recognised, false alarms, and the cost of the se
 embedders DATA questions in thirteen scripts, and texts a second, of the embedders without a network
 entities       precision and recall of the entities that rules find, and of merged names
 survival       whether constraints and artifacts survive compaction
+summaries      honest summaries that the rules of acceptance refuse, and false ones that pass; time of checking
 tasks          what the task stack and typed events bring to a coding session of 400 events; delegated agents
+compaction     long conversations made to fit: time, the cost of one more message, and how much of the prefix stays
 distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
 peers …        comparison with other libraries
@@ -59,7 +64,9 @@ from bench import (
     budget,
     burst,
     client,
+    compaction,
     compaction_evidence,
+    compaction_fuzz,
     consolidation,
     crowd,
     current,
@@ -92,6 +99,7 @@ from bench import (
     roundtrip,
     secrets,
     service,
+    summaries,
     survival,
     tasks,
     tuning,
@@ -99,6 +107,7 @@ from bench import (
 
 _LONG: Mapping[str, Callable[[], int]] = {
     "blocks": lambda: blocks.main(["--count", "100000"]),
+    "compaction-fuzz": lambda: compaction_fuzz.main([]),
     "budget": lambda: budget.main(["--count", "100000"]),
     "digest": lambda: digest.main(["--count", "100000"]),
     "forgery": lambda: forgery.main(["--count", "100000"]),
@@ -131,6 +140,14 @@ def _soak(names: Sequence[str]) -> int:
 def main() -> int:
     name, *rest = sys.argv[1:] or ["all"]
     match name:
+        case "adapters":
+            from bench.adapters import main as adapters
+
+            return adapters(rest)
+        case "compactors":
+            from bench.compactors.__main__ import main as compactors
+
+            return compactors(rest)
         case "latency":
             latency.main(rest)
         case "burst":
@@ -141,6 +158,10 @@ def main() -> int:
             return survival.main(rest)
         case "tasks":
             tasks.main(rest)
+        case "compaction-fuzz":
+            return compaction_fuzz.main(rest)
+        case "compaction":
+            compaction.main(rest)
         case "compaction-evidence":
             compaction_evidence.main(rest)
         case "consolidation":
@@ -185,6 +206,8 @@ def main() -> int:
             return memory_tool.main(rest)
         case "embedders":
             embedders.main(rest)
+        case "summaries":
+            return summaries.main(rest)
         case "entities":
             return entities.main(rest)
         case "distil":

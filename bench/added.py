@@ -67,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--strategy", default="compact")
     parser.add_argument("--limit", type=int, default=None)
+    parser.add_argument("--sources", default=",".join(_ADDED), help="comma-separated, of: %(default)s")
     options = parser.parse_args(arguments)
     print(describe())
     dataset = load(options.data)
@@ -77,7 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"|{' --- |' * (len(categories) + 1)}", flush=True)
     base = {name: _figures(before, name) for name in categories}
     print(f"| `{options.strategy}` | {' | '.join(_written(base[name]) for name in categories)} |", flush=True)
-    for label, plans in _ADDED.items():
+    for label in options.sources.split(","):
+        plans = _ADDED[label]
         report = asyncio.run(_asked(dataset, _with(strategy, plans), options.limit))
         changes = {
             name: [after - was for after, was in zip(_figures(report, name), base[name], strict=True)] for name in categories

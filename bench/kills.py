@@ -3,13 +3,14 @@
     python -m bench kills [--count 2000] [--seed 1]
 
 A process records, remembers, derives memories from messages and from other memories, has a language model's answers stored,
-records contradictions, corrects, replaces directives, keeps what was injected for a turn, and forgets one item, several, or all
-of a user. Every text, name, key and id contains a unique mark; what was injected has a mark of its own, which has to go when
-one of its items does, and so has a memory that derives from what is forgotten, directly or through others. The process is
-killed (SIGKILL) while it forgets: every other time at a random moment, otherwise before a random write to a file. Then the
-store is opened and closed, and all files are searched for marks. No mark may be found that the store doesn't list, nor any that
-was reported as forgotten; of the interrupted forgetting all marks or none may be left. The same store is used for the next
-round.
+records contradictions, corrects, replaces directives, keeps what was injected for a turn, stores passages of documents,
+entities with relations, tasks, what compactions took out and their summaries, and forgets one item, several, or all of a user.
+With a message of a conversation its line in the outline has to go, and what compactions kept of that conversation. Every text,
+name, key and id contains a unique mark; what was injected has a mark of its own, which has to go when one of its items does,
+and so has a memory that derives from what is forgotten, directly or through others. The process is killed (SIGKILL) while it
+forgets: every other time at a random moment, otherwise before a random write to a file. Then the store is opened and closed,
+and all files are searched for marks. No mark may be found that the store doesn't list, nor any that was reported as forgotten;
+of the interrupted forgetting all marks or none may be left. The same store is used for the next round.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from bench.disk import Disk
+from bench.kept_things import KeptThing, other_thing
 from bench.machine import describe
 from germane.clock import Clock
 from germane.events.operations import PutEvent
@@ -43,6 +45,8 @@ from germane.memories.forget import forget
 from germane.memories.llm_extraction.store_accepted import store_accepted
 from germane.memories.operations import ForgetOwner, PutConflict, PutMemory, SetDirective
 from germane.stores.sqlite.store import SqliteStore
+from germane.tasks.new_frame import new_frame
+from germane.tasks.stack import push_task
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
 from germane.types.candidate import Provenance
@@ -59,6 +63,8 @@ _MOMENTS = 0.03
 """Upper bound of the random delay, in seconds after the forgetting began, before a process is killed."""
 _STEPS = 400
 """Upper bound of the random file write at which a process kills itself."""
+_SOURCES = ("memory", "event")
+"""What a memory may derive from here, and what is injected."""
 _SIZES = (3, 3, 15, 15, 60, 400, 1500)
 """The words of the generated texts."""
 
@@ -98,17 +104,6 @@ class _Life:
             self.going = set(marks) if word == "going" else set()
 
 
-class _Kept(NamedTuple):
-    """A memory or an event, the marks in it, and the ids that it derives from."""
-
-    scope: Scope
-    id: str
-    marks: set[str]
-    kind: str
-    content_hash: int
-    sources: frozenset[str] = frozenset()
-
-
 class _Injected(NamedTuple):
     """The record of a text that holds these items, and its own mark."""
 
@@ -123,7 +118,7 @@ class _Child:
     def __init__(self, store: SqliteStore, out: int, rng: random.Random, number: int) -> None:
         self._store, self._out, self._rng = store, out, rng
         self._numbers, self._session = count(number), f"session {number}"
-        self._kept: list[_Kept] = []
+        self._kept: list[KeptThing] = []
         self._injected: list[_Injected] = []
         self.forgetting = False
 
@@ -166,19 +161,28 @@ class _Child:
             mark = self._mark()
             user: dict[str, Any] = {"user": scope.user}
             if self._rng.random() < 0.5:
-                own = [one for one in self._kept if one.scope == scope]
+                own = [one for one in self._kept if one.scope == scope and one.kind in _SOURCES]
                 sources = [one.id for one in self._rng.sample(own, min(len(own), self._rng.choice((0, 0, 1, 2))))]
                 memory = a_memory(self._text(mark), "fact", key=mark, tags=(mark,), derived_from=tuple(sources), **user)
                 changes.append(PutMemory(memory, restored=self._rng.random() < 0.2))
-                self._kept.append(_Kept(scope, memory.id, {mark}, "memory", memory.content_hash, frozenset(sources)))
+                self._kept.append(KeptThing(scope, memory.id, {mark}, "memory", memory.content_hash, frozenset(sources)))
                 if memories := [one for one in own if one.kind == "memory"]:
                     older = self._rng.choice(memories).id
                     changes.append(PutConflict(older=older, newer=memory.id, reason="number", at=NOON))
-            else:
+            elif self._rng.random() < 0.4:
                 event = an_event(self._text(mark), session=mark, name=mark, message_id=mark, raw={"content": mark}, **user)
                 changes.append(PutEvent(event))
-                self._kept.append(_Kept(scope, event.id, {mark}, "event", event.content_hash))
+                self._kept.append(KeptThing(scope, event.id, {mark}, "event", event.content_hash))
+            else:
+                made = other_thing(scope, mark, self._text(mark), self._rng, next(self._numbers), self._mark)
+                changes += made.changes
+                self._kept += made.kept
         await self._commit(scope, *changes)
+        if self._rng.random() < 0.3:
+            mark = self._mark()
+            frame = new_frame(self._text(mark)[:4_000], session=mark, user=scope.user, at=NOON)
+            await self._store.within(scope).journal.commit(push_task(frame))
+            self._kept.append(KeptThing(scope, frame.id, {mark}, "task", 0))
 
     async def _extract(self) -> None:
         """Stores what a language model could have answered about the messages that wait, or gives them back."""
@@ -196,11 +200,11 @@ class _Child:
         memory = a_memory(self._text(mark), derived_from=(source,), user=scope.user, provenance=Provenance(refs=(mark,)))
         stored = await self._store.within(scope).journal.commit(store_accepted(claim, [memory]))
         if stored:
-            self._kept.append(_Kept(scope, memory.id, {mark}, "memory", memory.content_hash, frozenset({source})))
+            self._kept.append(KeptThing(scope, memory.id, {mark}, "memory", memory.content_hash, frozenset({source})))
 
     async def _inject(self, scope: Scope) -> None:
         """Keeps a text that holds up to four items, as an assembly of the scope would."""
-        seen = [one for one in self._kept if one.scope in (scope, Scope())]
+        seen = [one for one in self._kept if one.scope in (scope, Scope()) and one.kind in _SOURCES]
         if not seen:
             return
         chosen, mark = self._rng.sample(seen, min(len(seen), self._rng.randrange(1, 5))), self._mark()
@@ -238,15 +242,18 @@ class _Child:
             )
             await self._take(chosen.scope, chosen.marks | self._withdrawn([chosen.id]), PutMemory(memory))
 
-    async def _forget(self, things: list[_Kept]) -> None:
+    async def _forget(self, things: list[KeptThing]) -> None:
         """Forgets by ids, and with them what derives from them."""
         for scope in dict.fromkeys(one.scope for one in things):
             ids = [one.id for one in things if one.scope == scope]
             gone, before = set(ids), 0
+            if any(one.kind == "talk" for one in self._kept if one.id in gone and one.scope == scope):
+                gone.add("talk")
             while len(gone) > before:
                 before = len(gone)
                 gone |= {one.id for one in self._kept if one.scope == scope and one.sources & gone}
-            marks = {mark for one in self._kept if one.id in gone for mark in one.marks} | self._withdrawn(sorted(gone))
+            went = [one for one in self._kept if one.id in gone]
+            marks = {mark for one in went for mark in one.marks} | self._withdrawn(sorted(gone))
             self._kept = [one for one in self._kept if one.id not in gone]
             await self._take(scope, marks, forget(ids=ids, scope=scope, at=NOON))
 
@@ -336,6 +343,9 @@ async def _opened_again(folder: Path) -> bool:
     store = SqliteStore.open(folder / "a.db", embedder=Hashed(), clock=Clock())
     waiting_for = await store.within(Scope()).journal.scrub()
     sound = (await store.check()).healthy
+    sound = sound and not [
+        name for name, _, fine in (await store.verify()).findings if name in ("orphans", "archive") and not fine
+    ]
     await store.close()
     return sound and not waiting_for
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -12,6 +13,8 @@ import pytest
 from germane.api.summarising import summary_worker
 from germane.api.summary_worker import SummaryWorker
 from germane.compaction.covered_span import CoveredExchange, CoveredSpan
+from germane.compaction.summary import SpanSummary
+from germane.compaction.told_summary import prose_lines
 from germane.errors import InvalidInput, LLMError, UnknownName
 from germane.types.message import Message
 from support.scripted_llm import ScriptedLLM
@@ -28,12 +31,22 @@ SECOND = CoveredSpan(fingerprint="h2", exchanges=EXCHANGES[:2], covers=10, max_t
 THIRD = CoveredSpan(fingerprint="h3", exchanges=EXCHANGES, covers=12, max_tokens=600, count=count, earlier=("h1", "h2"))
 
 
+def summary(worker: SummaryWorker, span: CoveredSpan) -> SpanSummary | None:
+    """What a compaction does: it takes what there is, and says what has left."""
+    served = worker.summary(span)
+    worker.want(span)
+    return served
+
+
 class Gate:
     """Answers when it is opened."""
 
     def __init__(self, text: str) -> None:
         self.asked, self.opened, self.left = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._text = text
+
+    async def reached(self) -> None:
+        await asyncio.wait_for(self.asked.wait(), 10)
 
     async def answer(self, _: str) -> str:
         self.asked.set()
@@ -47,27 +60,27 @@ class Gate:
 async def test_the_text_comes_in_with_the_next_move() -> None:
     """Until then the extractive summary serves, and the answer for one boundary never changes."""
     async with SummaryWorker(ScriptedLLM(BEGINNING, HONEST)) as worker:
-        assert worker.summary(FIRST) is None
+        assert summary(worker, FIRST) is None
         await worker.drain()
-        assert worker.summary(FIRST) is None
-        second = worker.summary(SECOND)
+        assert summary(worker, FIRST) is None
+        second = summary(worker, SECOND)
         assert second is not None
-        assert second.text == f"{BEGINNING}\n{NOTES[1].line}"
+        assert second.text.splitlines() == [*prose_lines(BEGINNING), NOTES[1].line]
         assert (second.method, second.covers, second.tokens) == ("llm", 10, count(second.text))
         assert second.note == "extractive from message 6 on"
         await worker.drain()
-        assert worker.summary(SECOND) == second
+        assert summary(worker, SECOND) == second
         assert worker.total.asked == 2
 
 
 async def test_at_once_it_comes_in_as_soon_as_it_is_there() -> None:
     """For those to whom the text is worth more than the provider's cache."""
     async with SummaryWorker(ScriptedLLM(BEGINNING), at_once=True) as worker:
-        assert worker.summary(FIRST) is None
+        assert summary(worker, FIRST) is None
         await worker.drain()
-        summary = worker.summary(FIRST)
-        assert summary is not None
-        assert (summary.text, summary.covers, summary.note) == (BEGINNING, 6, "")
+        now = summary(worker, FIRST)
+        assert now is not None
+        assert (now.text, now.covers, now.note) == ("\n".join(prose_lines(BEGINNING)), 6, "")
 
 
 async def test_summaries_build_on_one_another() -> None:
@@ -75,18 +88,18 @@ async def test_summaries_build_on_one_another() -> None:
     llm = ScriptedLLM(BEGINNING, HONEST)
     async with SummaryWorker(llm) as worker:
         for span in (FIRST, THIRD):
-            worker.summary(span)
+            summary(worker, span)
             await worker.drain()
     first, second = (prompt.splitlines()[1:-1] for prompt in llm.prompts)
     assert (len(first), len(second)) == (6, 7)
-    assert BEGINNING in second[0]
+    assert json.loads(second[0]) == {"summary so far": "\n".join(prose_lines(BEGINNING))}
 
 
 async def test_what_the_conversation_began_with_is_the_first_summary_so_far() -> None:
     """A summary block that came back."""
     llm = ScriptedLLM()
     async with SummaryWorker(llm) as worker:
-        worker.summary(replace(FIRST, begins="The user is called Chloé."))
+        summary(worker, replace(FIRST, begins="The user is called Chloé."))
         await worker.drain()
     assert "The user is called Chloé." in llm.prompts[0]
 
@@ -97,7 +110,7 @@ async def test_what_is_not_accepted_never_comes_in_and_is_not_asked_for_again(an
     llm = ScriptedLLM(answer, always=BEGINNING)
     async with SummaryWorker(llm, at_once=True) as worker:
         for _ in range(3):
-            assert worker.summary(FIRST) is None
+            assert summary(worker, FIRST) is None
             await worker.drain()
         assert (len(llm.prompts), worker.total.refused, worker.total.reasons.total()) == (1, 1, 1)
 
@@ -106,7 +119,7 @@ async def test_two_compactions_at_once_ask_once() -> None:
     """Of the same span, from several threads."""
     llm = ScriptedLLM(always=BEGINNING)
     async with SummaryWorker(llm, at_once=True) as worker:
-        threads = [threading.Thread(target=worker.summary, args=(FIRST,)) for _ in range(8)]
+        threads = [threading.Thread(target=worker.want, args=(FIRST,)) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -123,13 +136,13 @@ async def test_an_answer_for_messages_that_were_edited_meanwhile_is_thrown_away(
     edited = replace(EXCHANGES[0], messages=(Message.of("user", "Never mind the export."), *EXCHANGES[0].messages[1:]))
     now = replace(FIRST, fingerprint="h9", exchanges=(edited,))
     async with SummaryWorker(llm, at_once=True) as worker:
-        worker.summary(FIRST)
-        await gate.asked.wait()
-        worker.summary(now)
+        summary(worker, FIRST)
+        await gate.reached()
+        summary(worker, now)
         gate.opened.set()
         await worker.drain()
-        assert worker.summary(now) is None
-        assert worker.summary(replace(SECOND, fingerprint="h10", earlier=("h9",))) is None
+        assert summary(worker, now) is None
+        assert summary(worker, replace(SECOND, fingerprint="h10", earlier=("h9",))) is None
     assert "Never mind the export." in llm.prompts[1]
 
 
@@ -139,8 +152,8 @@ async def test_one_question_at_a_time_for_a_conversation_and_the_newest_span_is_
     llm = ScriptedLLM(gate.answer, HONEST)
     async with SummaryWorker(llm, lanes=4) as worker:
         for span in (FIRST, SECOND, THIRD):
-            assert worker.summary(span) is None
-            await asyncio.wait_for(gate.asked.wait(), 10)
+            assert summary(worker, span) is None
+            await gate.reached()
         assert len(llm.prompts) == 1
         gate.opened.set()
         await worker.drain()
@@ -154,9 +167,9 @@ async def test_no_more_questions_at_once_than_lanes() -> None:
     llm = ScriptedLLM(*(gate.answer for gate in gates))
     async with SummaryWorker(llm, lanes=2) as worker:
         for number in range(5):
-            worker.summary(replace(FIRST, fingerprint=f"f{number}"))
+            summary(worker, replace(FIRST, fingerprint=f"f{number}"))
         for gate in gates[:2]:
-            await gate.asked.wait()
+            await gate.reached()
         assert len(llm.prompts) == 2
         for gate in gates:
             gate.opened.set()
@@ -171,13 +184,13 @@ async def test_closing_in_the_middle_leaves_nothing_running() -> None:
     before = asyncio.all_tasks()
     worker = SummaryWorker(llm, at_once=True, closes_llm=True)
     async with worker:
-        worker.summary(FIRST)
-        worker.summary(SECOND)
-        await gate.asked.wait()
+        summary(worker, FIRST)
+        summary(worker, SECOND)
+        await gate.reached()
     assert gate.left.is_set()
     assert asyncio.all_tasks() == before
     assert llm.closed
-    assert worker.summary(THIRD) is None
+    assert summary(worker, THIRD) is None
     assert len(llm.prompts) == 1
 
 
@@ -188,39 +201,39 @@ async def test_a_language_model_that_cancels_itself_blocks_nothing() -> None:
         raise asyncio.CancelledError
 
     async with SummaryWorker(ScriptedLLM(cancels, HONEST), at_once=True) as worker:
-        worker.summary(FIRST)
+        summary(worker, FIRST)
         await worker.drain()
-        worker.summary(THIRD)
+        summary(worker, THIRD)
         await worker.drain()
-        assert worker.summary(THIRD) is not None
+        assert summary(worker, THIRD) is not None
 
 
 async def test_before_it_is_entered_it_answers_and_asks_nobody() -> None:
     """What was asked meanwhile is written about afterwards."""
     llm = ScriptedLLM(BEGINNING)
     worker = SummaryWorker(llm, at_once=True)
-    assert worker.summary(FIRST) is None
+    assert summary(worker, FIRST) is None
     assert llm.prompts == []
     async with worker:
         await worker.drain()
-        assert worker.summary(FIRST) is not None
+        assert summary(worker, FIRST) is not None
 
 
 def test_without_an_event_loop_it_has_a_thread() -> None:
     """For programs that block."""
     llm = ScriptedLLM(BEGINNING)
     with SummaryWorker(llm, at_once=True) as worker:
-        assert worker.summary(FIRST) is None
+        assert summary(worker, FIRST) is None
         worker.wait()
-        assert worker.summary(FIRST) is not None
+        assert summary(worker, FIRST) is not None
 
 
 async def test_a_text_that_leaves_no_room_for_what_is_newer_does_not_serve() -> None:
     """The extractive summary of everything then says more."""
     async with SummaryWorker(ScriptedLLM(BEGINNING)) as worker:
-        worker.summary(FIRST)
+        summary(worker, FIRST)
         await worker.drain()
-        assert worker.summary(replace(SECOND, max_tokens=count(BEGINNING) + 2)) is None
+        assert summary(worker, replace(SECOND, max_tokens=count(BEGINNING) + 2)) is None
 
 
 async def answer(prompt: str) -> str:

@@ -7,10 +7,12 @@ import json
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from germane.compaction.abstractive import abstract
-from germane.compaction.extractive import extractive_summary
+from germane.compaction.extractive import extractive_summary, notes_of_summary
 from germane.compaction.summary import SpanSummary
+from germane.compaction.told_summary import prose_lines, told_summary
 from germane.errors import LLMError
 from germane.llms.function import FunctionLLM
 from germane.types.message import Message, Text, ToolResult
@@ -19,7 +21,12 @@ from support.summed_story import BEGINNING, HONEST, LIES, MESSAGES, NOTES, count
 
 pytestmark = pytest.mark.requirement("HIST-3")
 
-EXTRACTIVE = extractive_summary(NOTES, 400, count)
+EXTRACTIVE, TOLD = extractive_summary(NOTES, 400, count), "\n".join(prose_lines(HONEST))
+
+
+def shorten(text: str) -> list[str]:
+    """Its lines, each without its end."""
+    return [line if len(line) < 60 else f"{line[:59]}…" for line in text.splitlines()]
 
 
 async def made(llm: Any, messages: Any = MESSAGES, *, earlier: str = "", **options: Any) -> SpanSummary:
@@ -28,9 +35,41 @@ async def made(llm: Any, messages: Any = MESSAGES, *, earlier: str = "", **optio
 
 
 async def test_an_honest_summary_is_accepted() -> None:
-    """As it is, with what it covers."""
+    """A sentence a line, in the place of the outline, behind constraints and ledger."""
     summary = await made(ScriptedLLM(HONEST), ids=("m1", "m2"))
-    assert summary == SpanSummary(text=HONEST, covers=12, tokens=count(HONEST), method="llm", ids=("m1", "m2"))
+    assert summary == SpanSummary(text=TOLD, covers=12, tokens=count(TOLD), method="llm", ids=("m1", "m2"))
+    assert shorten(told_summary(prose_lines(HONEST), NOTES, 400, count)) == snapshot(
+        [
+            "Constraints, in the user's own words, the newest last:",
+            "- Don't touch the tests.",
+            "",
+            "Files and how they changed:",
+            "- src/export/csv.py: read, edited",
+            "",
+            "Errors and what resolved them:",
+            "- KeyError: 'iban' in row 812 — resolved by an empty field",
+            "",
+            "Tasks:",
+            "- the header line must be translated to French for the Lyon…",
+            "",
+            "Ids:",
+            "- ACME-4711",
+            "",
+            "What happened, the newest last:",
+            "- The user wanted the export in src/export/csv.py to write …",
+            "- The user demanded that the tests are not touched.",
+            "- The export for customer ACME-4711, which has 1,250 rows, …",
+            "- Still open: translating the header line to French for the…",
+        ]
+    )
+
+
+def test_a_summary_is_read_back_as_the_extractive_one_is() -> None:
+    """With its sentences as lines, so that the next summary builds on it."""
+    pinned, *told = notes_of_summary(told_summary(prose_lines(HONEST), NOTES, 400, count))
+    assert " ".join(one.line for one in told) == HONEST
+    assert pinned.constraints == NOTES[0].constraints
+    assert {one.name for one in pinned.artifacts} == {one.name for notes in NOTES for one in notes.artifacts}
 
 
 @pytest.mark.parametrize(
@@ -45,7 +84,7 @@ async def test_an_honest_summary_is_accepted() -> None:
 async def test_what_is_only_around_a_summary_goes(answer: str) -> None:
     """A fence, an announcement, invisible characters."""
     summary = await made(ScriptedLLM(answer))
-    assert (summary.method, summary.text.split()) == ("llm", HONEST.split())
+    assert (summary.method, summary.text) == ("llm", TOLD)
 
 
 GARBAGE = "".join(map(chr, range(0x80, 0xA0))) * 8
@@ -143,7 +182,7 @@ async def test_a_caller_that_is_cancelled_is_cancelled() -> None:
         return HONEST
 
     task = asyncio.create_task(made(ScriptedLLM(hangs)))
-    await asked.wait()
+    await asyncio.wait_for(asked.wait(), 10)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -11,6 +11,7 @@ import pytest
 from germane.compaction.abstractive import abstract
 from germane.compaction.extractive import extractive_summary
 from germane.compaction.summary import SpanSummary
+from germane.compaction.told_summary import prose_lines
 from germane.llms.anthropic_messages import AnthropicMessages
 from germane.llms.chat_completions import ChatCompletions
 from germane.ports.llm import LLM
@@ -32,7 +33,7 @@ from support.summed_story import BEGINNING, HONEST, MESSAGES, NOTES, count
 
 pytestmark = pytest.mark.requirement("HIST-3")
 
-EXTRACTIVE = extractive_summary(NOTES, 400, count)
+EXTRACTIVE, TOLD = extractive_summary(NOTES, 400, count), "\n".join(prose_lines(HONEST))
 
 
 @pytest.fixture
@@ -61,9 +62,9 @@ async def made(llm: LLM, **options: Any) -> SpanSummary:
 
 async def test_an_honest_answer_is_the_summary(llm: LLM, server: LLMServer) -> None:
     """With more room than the summary has, so that an answer that is a little too long isn't cut."""
-    assert (await made(llm)).text == HONEST
+    assert (await made(llm)).text == TOLD
     (asked,) = server.asked
-    assert 400 < asked["max_tokens"] <= 600
+    assert count(HONEST) < asked["max_tokens"] <= 500
 
 
 def replies(provider: str) -> dict[str, Reply]:
@@ -106,7 +107,7 @@ async def test_a_prompt_that_is_too_long_for_the_endpoint_is_halved(llm: LLM, se
     good = openai if llm.name.startswith("openai") else anthropic
     first: Reply = lambda payload: says(good(payload, BEGINNING))(payload)  # noqa: E731
     server.script = [too_long, first]
-    assert (await made(llm)).text == HONEST
+    assert (await made(llm)).text == TOLD
     sizes = [len(json.dumps(asked["messages"])) for asked in server.asked]
     assert len(sizes) == 3
     assert max(sizes[1:]) < sizes[0]

@@ -56,6 +56,21 @@ async def test_the_graph_is_that_of_the_library(service: tuple[Agent, Client]) -
     assert near == hood
     assert near.depths == {anna.id: 0, firm.id: 1, city.id: 2}
     assert (await graph.traverse("Anna Weber", depth=0)).relations == ()
+    assert await graph.salient(2) == (await own.salient(2))
+    assert len(await graph.salient(2)) == 2
+    assert await graph.salient(at=year) == await own.salient(at=year)
+    chain = await graph.chain("Anna Weber", ["works_at", "in"])
+    assert [one.type for one in chain] == ["works_at", "in"]
+    assert chain == await own.chain("Anna Weber", ["works_at", "in"])
+    assert await graph.chain("Vienna", ["in"], backwards=True) == await own.chain("Vienna", ["in"], backwards=True) == chain[1:]
+    assert await graph.chain("Anna Weber", ["works_at", "in"], limit=1) == chain[:1]
+    assert await graph.chain("Anna Weber") == ()
+    refused: list[dict[str, Any]] = [{"types": "in"}, {"types": []}, {"limit": 0}, {"backwards": 1}]
+    for wrong in refused:
+        with pytest.raises(InvalidInput):
+            await graph.chain("Anna Weber", **wrong)
+    with pytest.raises(NotFound):
+        await graph.chain("Nobody")
     way = await graph.path("Vienna", "Anna Weber")
     assert way == await own.path("Vienna", "Anna Weber")
     assert way is not None
@@ -164,6 +179,8 @@ async def test_a_key_does_what_it_allows(germane: Germane) -> None:
                 writer.graph.list(),
                 writer.graph.traverse(made.id),
                 writer.graph.path(made.id, made.id),
+                writer.graph.salient(),
+                writer.graph.chain(made.id),
                 writer.graph.patterns.match("x"),
                 reader.graph.add("person", "x"),
                 reader.graph.merge(made.id, made.id),
@@ -181,7 +198,7 @@ async def test_the_clients_have_the_librarys_methods(service: tuple[Agent, Clien
     """The same names and parameters, and the blocking twin does the same."""
     own, client = service
     pairs: list[tuple[type, type, set[str]]] = [
-        (KnownGraph, ClientGraph, {"salient", "mentions", "chain"}),
+        (KnownGraph, ClientGraph, {"mentions"}),
         (Patterns, ClientPatterns, set()),
     ]
     for library, wire, without in pairs:

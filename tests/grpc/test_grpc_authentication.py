@@ -50,7 +50,7 @@ async def test_every_rpc_there_is_asks_for_a_key(germane: Germane, wire: Wire) -
     told = set()
     for method in methods:
         told.add(await refused(raw(wire, method.name, stream=method.stream is not None)(b"")))
-    assert len(methods) == 88
+    assert len(methods) == 91
     assert {code for code, _ in told} == {"UNAUTHENTICATED"}
     assert len(told) == 1
 

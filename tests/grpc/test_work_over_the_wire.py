@@ -190,7 +190,7 @@ async def test_a_document_that_cant_be_stored_is_refused(service: tuple[Agent, C
 
 @pytest.mark.requirement("ENGINE-9")
 async def test_texts_are_those_of_the_library(service: tuple[Agent, Client, Wire]) -> None:
-    """about, build_context, compress, estimate_tokens."""
+    """about, build_context, expand, compress, estimate_tokens."""
     agent, client, wire = service
     asked = compose_pb2.AboutRequest(scope=SCOPE, name="x", max_tokens=-1)
     assert (await refused(wire.composing.About(asked)))[1].startswith("max_tokens must")
@@ -220,6 +220,14 @@ async def test_texts_are_those_of_the_library(service: tuple[Agent, Client, Wire
         assert [one.source for one in built.components] == [one.source for one in own_built.components]
         assert (built.strategy, built.fallback_reason) == (own_built.strategy.name, "")
         assert "seven" in built.content
+    for id in (built.components[0].source, (await agent.messages()).messages[0].id):
+        assert await client.expand(id) == await agent.expand(id)
+    secret = await agent.remember("The code is 4711", sensitivity="sensitive")
+    with pytest.raises(NotFound):
+        await client.expand(secret.id)
+    assert await client.expand(secret.id, filters={"sensitivities": ["sensitive"]}) == "The code is 4711"
+    with pytest.raises(NotFound):
+        await client.within(agent="other").expand((await agent.messages()).messages[0].id)
     long = "The warehouse opens at seven. " * 40 + "The key hangs behind the door."
     assert await client.compress(long, 30, query="key") == await agent.compress(long, 30, query="key")
     assert await client.estimate_tokens(long) == await agent.estimate_tokens(long)

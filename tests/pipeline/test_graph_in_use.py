@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from germane.store import ScopedStore
 from germane.testing.builders import MOMENT
 from germane.testing.stored import writing
 from germane.types.candidate import Candidate
+from germane.types.message import Message
 from germane.types.strategy import SourcePlan
 from support.graph_stub import a_pattern, a_relation, an_entity
 
@@ -179,3 +180,25 @@ async def test_why_tells_what_became_of_an_entity(agent: Agent) -> None:
     assert (await agent.why(entity.id, plain)).reason == "entities"
     elsewhere = await asked(agent, strategy=_with_graph(), filters=Filters(entity_types=("file",)))
     assert (await agent.why(entity.id, elsewhere)).outcome == "not_reached"
+
+
+@pytest.mark.requirement("GRAPH-2", "GRAPH-6")
+async def test_an_imported_conversation_has_its_entities_as_of_its_own_time() -> None:
+    """An entity is known from the time of the first text that names it, not from the time at which that was stored."""
+    async with Germane.open(":memory:", entities=True, warm=False) as germane:
+        agent = germane.agent("late")
+        for said, year in (("Zofia Nowak lives in Gdynia.", 2023), ("Zofia Nowak called.", 2021)):
+            at = datetime(year, 5, 8, tzinfo=UTC)
+            await agent.record([Message.of("user", said, created_at=at)], session=f"s{year}")
+        (zofia,) = await agent.graph.find("Zofia Nowak")
+        assert zofia.created_at == datetime(2021, 5, 8, tzinfo=UTC)
+        strategy = replace(germane.strategies.find("default"), sources=(SourcePlan(name="entities"),), need=0.0)
+        for year, known in ((2020, False), (2022, True)):
+            context = await agent.assemble(
+                [{"role": "user", "content": "Who is Zofia Nowak?"}],
+                model="gpt-4o",
+                strategy=strategy,
+                at=datetime(year, 1, 1, tzinfo=UTC),
+                deadline=None,
+            )
+            assert any("Zofia" in item.text for item in context.items) == known

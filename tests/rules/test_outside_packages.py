@@ -14,6 +14,7 @@ ANYWHERE = {"numpy"}
 
 KNOWN_BY = {
     "Stemmer": "text",
+    "agents": "history",
     "aiohttp": "ports",
     "anthropic": "memory_tool",
     "apsw": "stores",
@@ -22,11 +23,15 @@ KNOWN_BY = {
     "grpc_health": "grpc",
     "grpc_reflection": "grpc",
     "h11": "http",
+    "langchain": "history",
+    "langchain_core": "history",
+    "langgraph": "history",
     "loro": "blocks",
     "onnxruntime": "embedders",
     "opentelemetry": "observe",
     "orjson": "observe",
     "prometheus_client": "observe",
+    "pydantic_ai": "history",
     "pypdf": "documents",
     "pytest": "testing",
     "quicktok": "tokenizers",
@@ -42,15 +47,20 @@ KNOWN_BY = {
 }
 
 OPTIONAL = {
+    "agents",
     "aiohttp",
     "anthropic",
     "google",
     "grpc",
     "h11",
+    "langchain",
+    "langchain_core",
+    "langgraph",
     "onnxruntime",
     "opentelemetry",
     "orjson",
     "prometheus_client",
+    "pydantic_ai",
     "pypdf",
     "pytest",
     "quicktok",
@@ -80,7 +90,7 @@ def test_the_standard_librarys_sqlite_is_not_used() -> None:
     assert [module.name for module in modules() if "sqlite3" in module.foreign] == []
 
 
-@pytest.mark.parametrize("start", ["germane", "germane.sync"])
+@pytest.mark.parametrize("start", ["germane", "germane.sync", "germane.history"])
 def test_starting_needs_nothing_optional(start: str) -> None:
     """Optional packages are imported where they are used, with an error that names the extra."""
     asked = f"import {start}, sys; print(*sorted({OPTIONAL!r} & set(sys.modules)))"

@@ -1,7 +1,8 @@
 """Strict provider: a local server that speaks the protocols of OpenAI, Anthropic and Gemini, and refuses what they refuse.
 
 It answers a conversation without a tool's result with a call of the tool `order`, where tools are given, or of `memory` where
-that is the first one, and any other with a text. It listens on the loopback address only.
+that is the first one, and any other with a text. With `parallel`, it answers each of the user's messages with that many calls
+of `order` at once, and their results with a text. It listens on the loopback address only.
 """
 
 from __future__ import annotations
@@ -29,15 +30,16 @@ class StrictProvider:
     """`address` begins with http://; `taken` and `refused` hold the requests so far, these with the reasons."""
 
     address: str
+    parallel: int = 0
     taken: list[tuple[str, Body]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
 
 @contextmanager
-def strict_provider() -> Iterator[StrictProvider]:
+def strict_provider(*, parallel: int = 0) -> Iterator[StrictProvider]:
     """Serves in threads until the block ends."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    provider = StrictProvider(f"http://127.0.0.1:{server.server_port}")
+    provider = StrictProvider(f"http://127.0.0.1:{server.server_port}", parallel)
     server.RequestHandlerClass = type("_Bound", (_Handler,), {"provider": provider})
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -62,7 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
                     self._send(400, {"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "; ".join(problems)}})
                 else:
                     self.provider.taken.append((ending, body))
-                    self._send(200, answers(body))
+                    self._send(200, _at_once(ending, body, self.provider) or answers(body))
                 return
         self._send(404, {"error": {"code": 404, "status": "NOT_FOUND", "message": self.path}})
 
@@ -104,6 +106,31 @@ def _responses(body: Body) -> Body:
     output = [reasoning, call if asked else said]
     head = {"id": f"resp_{number}", "object": "response", "created_at": 1, "model": body["model"], "status": "completed"}
     return {**head, "output": output, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+
+
+def _at_once(ending: str, body: Body, provider: StrictProvider) -> Body | None:
+    """The answer of a provider that calls several tools at once: calls after a user's message, else a text."""
+    if not provider.parallel or ending not in ("/chat/completions", "/responses"):
+        return None
+    number = len(provider.taken)
+    asked = (body.get("messages") or body["input"])[-1].get("role") == "user"
+    ids = [f"call_{number}_{each}" for each in range(provider.parallel)] if asked else []
+    if ending == "/responses":
+        answer = _responses(body)
+        head: Body = {**answer["output"][0], "id": f"rs_{number}"}
+        call = {"type": "function_call", "name": "order", "arguments": "{}", "status": "completed"}
+        text = {"type": "output_text", "text": SAID, "annotations": []}
+        spoken: Body = {"type": "message", "id": f"msg_{number}", "status": "completed", "role": "assistant", "content": [text]}
+        items: list[Body] = [{**call, "id": f"fc_{id}", "call_id": id} for id in ids]
+        return {**answer, "id": f"resp_{number}", "output": [head, *(items or [spoken])]}
+    answer = _chat(body)
+    function = {"name": "order", "arguments": "{}"}
+    calls = [{"id": id, "type": "function", "function": function} for id in ids]
+    message: Body = {"role": "assistant", "content": None, "tool_calls": calls}
+    if not asked:
+        message = {"role": "assistant", "content": SAID}
+    choice = {"index": 0, "finish_reason": "tool_calls" if asked else "stop", "message": message}
+    return {**answer, "choices": [choice]}
 
 
 def _anthropic(body: Body) -> Body:

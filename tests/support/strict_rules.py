@@ -8,11 +8,24 @@ from typing import Any
 __all__ = ["anthropic_refuses", "chat_refuses", "gemini_refuses", "responses_refuses"]
 
 Body = dict[str, Any]
+_RESPONSES_OPTIONS = frozenset(
+    {
+        "include",
+        "parallel_tool_calls",
+        "prompt_cache_key",
+        "reasoning",
+        "stream",
+        "text",
+        "tool_choice",
+        "prompt_cache_retention",
+    }
+)
+"""Options of the Responses API that have nothing to do with the conversation."""
 
 
 def chat_refuses(body: Body) -> Iterator[str]:
     """The chat completions API."""
-    yield from _keys("body", body, {"model", "messages"}, {"tools", "temperature"})
+    yield from _keys("body", body, {"model", "messages"}, {"tools", "temperature", "stream", "tool_choice"})
     open_calls: list[str] = []
     for index, message in enumerate(body.get("messages") or [{}]):
         where, role = f"messages[{index}]", message.get("role")
@@ -44,11 +57,11 @@ def chat_refuses(body: Body) -> Iterator[str]:
 
 def responses_refuses(body: Body) -> Iterator[str]:
     """The Responses API, without a stored conversation."""
-    yield from _keys("body", body, {"model", "input"}, {"instructions", "tools", "store"})
+    yield from _keys("body", body, {"model", "input"}, {"instructions", "tools", "store", *_RESPONSES_OPTIONS})
     if body.get("instructions") == "":
         yield "instructions are empty"
     items = body.get("input") or [{}]
-    outputs = [item.get("call_id") for item in items if item.get("type") == "function_call_output"]
+    outputs = [item.get("call_id") for item in items if str(item.get("type")).endswith("_call_output")]
     seen: set[str] = set()
     for index, item in enumerate(items):
         where, kind = f"input[{index}]", item.get("type", "message")
@@ -63,7 +76,12 @@ def responses_refuses(body: Body) -> Iterator[str]:
                 if outputs.count(item.get("call_id")) != 1:
                     yield f"{where}: no tool output found for {item.get('call_id')}"
                 seen.add(item.get("call_id"))
-            case "function_call_output":
+            case "custom_tool_call":
+                yield from _keys(where, item, {"type", "call_id", "name", "input"}, {"id", "status"})
+                if outputs.count(item.get("call_id")) != 1:
+                    yield f"{where}: no tool output found for {item.get('call_id')}"
+                seen.add(item.get("call_id"))
+            case "function_call_output" | "custom_tool_call_output":
                 yield from _keys(where, item, {"type", "call_id", "output"}, {"id", "status"})
                 if item.get("call_id") not in seen:
                     yield f"{where}: no tool call found for {item.get('call_id')}"

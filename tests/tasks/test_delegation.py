@@ -195,6 +195,85 @@ async def test_a_child_sees_no_more_than_its_parent(agent: Agent, germane: Germa
     assert "4711" not in everything(usual.messages)
 
 
+@pytest.mark.requirement("TASK-4", "SCOPE-2")
+async def test_a_narrower_scope_evades_neither_depth_nor_sensitivities(agent: Agent, germane: Germane) -> None:
+    """A child without the parent's user counts its depth, and is held to what its parent allowed, like any other."""
+    agentwide, scope = germane.agent("coder"), Scope(agent="coder")
+    given = await agent.delegate(
+        "Go on", "isolated", model=MODEL, session=S, scope=scope, filters=Filters(sensitivities=("public",))
+    )
+    with pytest.raises(NotPermitted, match="private"):
+        await agentwide.delegations.allowed(given.session, Filters())
+    with pytest.raises(NotPermitted, match="private"):
+        await agentwide.delegate("More", "isolated", model=MODEL, session=given.session, filters=Filters())
+    session = given.session
+    for _ in range(2):
+        below = await agentwide.delegate("Go on", "isolated", model=MODEL, session=session)
+        assert below.frame.allowed == ("public",)
+        session = below.session
+    with pytest.raises(InvalidInput, match="delegation_depth"):
+        await agentwide.delegate("Too deep", "isolated", model=MODEL, session=session)
+    await given.complete("done")
+    with pytest.raises(InvalidInput, match="has ended"):
+        await agentwide.delegate("After the end", "isolated", model=MODEL, session=given.session)
+
+
+@pytest.mark.requirement("TASK-4", "SCOPE-2")
+async def test_another_agent_or_user_is_not_bound_by_a_session_of_that_name(agent: Agent, germane: Germane) -> None:
+    """What Ada delegated says nothing of the sessions of Eve, or of another agent or org."""
+    given = await agent.delegate("Go on", "isolated", model=MODEL, session=S, filters=Filters(sensitivities=("public",)))
+    for other in (germane.agent("coder", user="eve"), germane.agent("other"), germane.agent("coder", org="x")):
+        assert await other.delegations.allowed(given.session) == Filters()
+        await other.remember("The lamp is green")
+        context = await other.assemble(
+            [{"role": "user", "content": "Which colour is the lamp?"}], model=MODEL, session=given.session, deadline=None
+        )
+        assert "green" in context.added
+
+
+@pytest.mark.requirement("TASK-4", "SCOPE-2")
+async def test_what_a_child_may_not_see_takes_no_room_from_what_it_may(agent: Agent) -> None:
+    """What fits better but isn't allowed is left out before the packing, and not from the packed text alone."""
+    for room in range(12):
+        await agent.remember(f"The colour of lamp {room} in the hall is blue", sensitivity="private")
+    await agent.remember("One lamp was painted red", sensitivity="public")
+    given = await agent.delegate("Look", "isolated", model=MODEL, session=S, filters=Filters(sensitivities=("public",)))
+    asked = [{"role": "user", "content": "What is the colour of the lamp in the hall?"}]
+    context = await agent.assemble(asked, model=MODEL, session=given.session, max_tokens=120, deadline=None)
+    assert "red" in context.added
+    assert "blue" not in context.added
+
+
+@pytest.mark.requirement("TASK-4", "SCOPE-2")
+@pytest.mark.parametrize("how", ["assemble", "build", "expand"])
+async def test_a_session_is_held_to_what_its_parent_allowed_whoever_asks(agent: Agent, how: str) -> None:
+    """A request that names the child's session and asks for more, past the handle that the child was given, gets no more."""
+    await agent.remember("The code of the safe is 4711", sensitivity="sensitive")
+    await agent.remember("The safe stands in room 8", sensitivity="private")
+    await agent.remember("The safe is red", sensitivity="public")
+    wide = Filters(sensitivities=("public", "private", "sensitive"))
+    given = await agent.delegate("Look", "isolated", model=MODEL, session=S, filters=Filters(sensitivities=("public",)))
+    asked = "What of the safe: its code, room, colour?"
+    if how == "build":
+        said = (await agent.build(asked, session=given.session, max_tokens=500, filters=wide, deadline=None)).content
+    elif how == "expand":
+        own = await agent.assemble([{"role": "user", "content": asked}], model=MODEL, session=S, filters=wide, deadline=None)
+        code = next(item for item in own.items if "4711" in item.text)
+        assert "4711" in await agent.expand(code.handle, own)
+        stolen = agent._parts.store.within(agent.scope.within(given.session))
+        assert await stolen.allowed([code.id], at=agent._parts.clock.now(), filters=wide) == frozenset()
+        return
+    else:
+        said = (
+            await agent.assemble(
+                [{"role": "user", "content": asked}], model=MODEL, session=given.session, filters=wide, deadline=None
+            )
+        ).added
+    assert "red" in said
+    assert "4711" not in said
+    assert "room 8" not in said
+
+
 @pytest.mark.parametrize(
     ("mode", "options", "error"),
     [

@@ -14,7 +14,7 @@ if not hasattr(sqlite3.Connection, "enable_load_extension"):
 
     sys.modules["sqlite3"] = pysqlite3
 
-from langgraph.store.base import PutOp  # type: ignore[import-not-found]
+from langgraph.store.base import PutOp
 from langgraph.store.sqlite import SqliteStore  # type: ignore[import-not-found]
 
 from bench.peers.adapters.embedder import DIMENSION, Embedder

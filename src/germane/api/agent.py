@@ -18,7 +18,7 @@ from germane.api.agent_history import AgentHistory
 from germane.api.agent_memories import Recollections
 from germane.api.agent_tasks import TaskStack
 from germane.api.archive_search import index_all
-from germane.api.arguments import System, build_request, flags, identifiers, number
+from germane.api.arguments import System, build_request, flags, history_terms, identifiers, number
 from germane.api.builder.builder import Builder
 from germane.api.builder.building import Building
 from germane.api.check_messages import listed
@@ -31,6 +31,7 @@ from germane.api.recording import Recording, origin_of
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
 from germane.archetypes.archetype import Archetype
+from germane.compaction.strategy import CompactionStrategy
 from germane.events.event import Recorded
 from germane.memories.checks import check_provenance
 from germane.memories.directive import set_directive
@@ -90,6 +91,8 @@ class Agent(AgentContexts):
         system: System | None = None,
         blocks: Sequence[str] = (),
         task: str | bool | None = None,
+        history: CompactionStrategy | bool | None = None,
+        history_tokens: int | None = None,
     ) -> Context:
         """Returns the messages with what the model needs to know, within its token budget, before the deadline.
 
@@ -103,13 +106,16 @@ class Agent(AgentContexts):
         instruction. It comes back in `system`, behind germane's text, or as the first of your messages for OpenAI. `blocks` are
         labels or ids of memory blocks that this request refers to: they are shown as well as those of every context. Where the
         session has a task stack (`agent.tasks`), it is in the context; `task` is the id of the task that this request works on
-        (default: the current one), False leaves the stack out.
+        (default: the current one), False leaves the stack out. With `history` the conversation is compacted first, as
+        `agent.history.compact` does, to `history_tokens` tokens, by default to what the model's window has room for; True
+        stands for `Summarise()`. `metadata.history` says what was done. By default the messages stay as they are.
 
         Raises `InvalidInput` for arguments that can't be used, and nothing else. A fault of germane's own gives less context;
         `metadata.fallback_reason` and `trace` hold the reason.
         """
         began = self._parts.clock.steady()
         scope, plan = self.scope.within(session), self._parts.strategies.find(strategy)
+        compacting = history_terms(history, history_tokens)
         request = self._request(
             scope=scope,
             messages=messages,
@@ -128,7 +134,7 @@ class Agent(AgentContexts):
             blocks=blocks,
             task=task,
         )
-        context = await self._parts.engine.assemble(request, self._scoped(scope), plan, began)
+        context = await self._parts.engine.assemble(request, self._scoped(scope), plan, began, compacting)
         self._parts.retrievals.injected(self.scope, context.items)
         self._parts.injections.note(scope)
         return context

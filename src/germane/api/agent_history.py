@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from germane.api.arguments import number
+from germane.api.check_messages import conversation
 from germane.api.contents import page_arguments
+from germane.api.stored_compaction import StoredCompaction
 from germane.api.wiring import Parts
-from germane.compaction.archive import EntryKind
+from germane.compaction.archive import ArchiveEntry, EntryKind
+from germane.compaction.compaction import Compaction
+from germane.compaction.history_reader import HistoryReader
 from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.compaction.operations import CompleteOutline
 from germane.compaction.outline import OutlinePage
+from germane.compaction.rebuild import rebuild
 from germane.compaction.shown_entry import shown_entry
+from germane.compaction.strategy import CompactionStrategy, Summarise
 from germane.errors import InvalidInput, NotFound
-from germane.types.limits import ID, PAGE, shown
+from germane.history.arguments import compactable
+from germane.types.limits import ID, MESSAGES, PAGE, shown
 from germane.types.limits import text as string
+from germane.types.message import Message
 from germane.types.plan import Decision, Plan
 from germane.types.scope import Scope
 
-__all__ = ["AgentHistory", "EarlierMessages", "earlier_messages"]
+__all__ = ["SUMMARISE", "AgentHistory", "EarlierMessages", "FetchedEntries", "Raw", "earlier_messages"]
+
+SUMMARISE = Summarise()
+Raw = Mapping[str, Any] | Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +65,71 @@ class AgentHistory:
     def __init__(self, parts: Parts, scope: Scope) -> None:
         self._parts, self._scope = parts, scope
         self._store = parts.store.within(scope)
+
+    async def compact(
+        self,
+        messages: Sequence[Raw],
+        *,
+        session: str | None = None,
+        model: str,
+        max_tokens: int | None = None,
+        strategy: CompactionStrategy = SUMMARISE,
+        system: Any = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        provider: str | None = None,
+        low_water: float = 0.5,
+        max_messages: int | None = None,
+        deadline: float | None = 5.0,
+    ) -> Compaction:
+        """Returns the messages as they fit `max_tokens`, as `germane.history.compact` does, and keeps what left in the store:
+        what was taken out and masked under handles that bring it back, and the summary. A handle is named only after its
+        content was read back. What is kept of a conversation doesn't depend on whether its messages are recorded; secrets are
+        treated as in recorded messages.
+
+        With a language model configured, it sums up in the background what has left; its text comes in with the next move of
+        the boundary. Where the store can't be used within `deadline` seconds, the messages fit without handles, and
+        `trace.reasons` says why.
+        Raises `InvalidInput` for arguments that can't be used, and nothing else."""
+        named = self._named(session)
+        _seconds(deadline)
+        given = await asyncio.to_thread(
+            partial(
+                compactable,
+                messages,
+                model=model,
+                max_tokens=max_tokens,
+                provider=provider,
+                system=system,
+                tools=tools,
+                strategy=strategy,
+                low_water=low_water,
+                archive=None,
+                max_messages=max_messages,
+                catalog=self._parts.catalog,
+                prices=self._parts.prices,
+                cite=True,
+            )
+        )
+        parts = self._parts
+        work = StoredCompaction(
+            self._store,
+            named,
+            secrets=parts.secrets,
+            now=parts.clock.now,
+            deadline=deadline,
+            source=parts.summaries,
+        )
+        return await work.run(given)
+
+    async def rebuild(self, messages: Sequence[Raw], *, session: str | None = None, provider: str = "openai") -> list[Raw]:
+        """Returns the conversation with each summary replaced by the messages that it stands for, and each masked output by the
+        output. What isn't kept any more stays as it is in `messages`; secrets that were redacted stay redacted."""
+        found = FetchedEntries(self._store.history, self._named(session))
+        given = conversation(messages, MESSAGES)
+        while True:
+            made = await asyncio.to_thread(rebuild, given, found, provider=provider)
+            if not await found.fetch():
+                return made
 
     async def show(self, handle: str, *, session: str | None = None) -> EarlierMessages:
         """Returns what a handle stands for: of the session, or of the latest session in which it was written. Raises
@@ -85,6 +163,33 @@ class AgentHistory:
         return self._scope.within(string("session", named, ID)).session or ""
 
 
+class FetchedEntries:
+    """An `Archive` of what was fetched of a session's. What is asked for in vain is fetched by `fetch`."""
+
+    def __init__(self, history: HistoryReader, session: str) -> None:
+        self._history, self._session = history, session
+        self._entries: dict[str, ArchiveEntry | None] = {}
+        self._wanted: dict[str, None] = {}
+
+    def put(self, entries: Iterable[ArchiveEntry]) -> None:
+        raise TypeError("fetched entries are only read")
+
+    def get(self, handle: str) -> ArchiveEntry | None:
+        if handle not in self._entries:
+            self._wanted[handle] = None
+        return self._entries.get(handle)
+
+    async def fetch(self) -> bool:
+        """Fetches what was asked for, and the spans before. Returns whether anything was found."""
+        wanted, self._wanted, more = list(self._wanted), {}, False
+        while wanted:
+            found = [one.entry for one in await self._history.archived(wanted, self._session)]
+            self._entries |= dict.fromkeys(wanted) | {entry.handle: entry for entry in found}
+            more = more or bool(found)
+            wanted = [entry.previous for entry in found if entry.previous and entry.previous not in self._entries]
+        return more
+
+
 def earlier_messages(archived: KeptEntry) -> EarlierMessages:
     """Returns an entry of the archive as it is shown."""
     entry = archived.entry
@@ -100,6 +205,13 @@ def earlier_messages(archived: KeptEntry) -> EarlierMessages:
         part=entry.part,
         created_at=archived.created_at,
     )
+
+
+def _seconds(deadline: float | None) -> None:
+    if deadline is not None and (
+        isinstance(deadline, bool) or not isinstance(deadline, int | float) or not 0 <= deadline <= 60
+    ):
+        raise InvalidInput(f"deadline must be a number of seconds from 0 to 60, or None, not {shown(deadline)}")
 
 
 def _complete(session: str) -> Plan[None]:

@@ -10,17 +10,19 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 from germane.api.check_messages import conversation
 from germane.blocks.label import label_key
 from germane.catalog.catalog import Catalog
 from germane.catalog.profile import Profile
 from germane.clock import Clock, aware
+from germane.compaction.strategy import CompactionStrategy, Summarise
 from germane.dialects.registry import dialect, parse, parse_all
 from germane.dialects.system_prompt import system_prompt
 from germane.errors import InvalidInput
 from germane.memories.memory import KINDS
+from germane.pipeline.history_stage import HistoryTerms
 from germane.types.answer_time import check_answer_time
 from germane.types.effort import Effort, price
 from germane.types.extent import Extent
@@ -46,7 +48,17 @@ from germane.types.query import Filters
 from germane.types.request import Request
 from germane.types.scope import Scope
 
-__all__ = ["System", "build_request", "flags", "identifiers", "named_model", "normalise_filters", "number", "optional"]
+__all__ = [
+    "System",
+    "build_request",
+    "flags",
+    "history_terms",
+    "identifiers",
+    "named_model",
+    "normalise_filters",
+    "number",
+    "optional",
+]
 
 System = str | Sequence[str | Mapping[str, Any]] | Mapping[str, Any]
 """A system prompt beside the messages: a text, text blocks, or Gemini's system instruction (`dialects/system_prompt.py`)."""
@@ -117,6 +129,17 @@ def build_request(
         has_system=own is not None,
         task=_task(task, scope),
     )
+
+
+def history_terms(history: object, tokens: int | None) -> HistoryTerms | None:
+    """Returns what `history=` and `history_tokens=` ask for, None for nothing. Raises `InvalidInput`."""
+    most = None if tokens is None else number("history_tokens", tokens, minimum=1, maximum=COUNT.maximum)
+    if history is False or (history is None and most is None):
+        return None
+    strategy = Summarise() if history in (None, True) else history
+    if not isinstance(strategy, get_args(CompactionStrategy)):
+        raise InvalidInput(f"history must be True, Truncate, Summarise, Importance or TimeDecay, not {shown(history)}")
+    return HistoryTerms(strategy=strategy, max_tokens=most)
 
 
 def _task(task: object, scope: Scope) -> str | bool | None:

@@ -26,6 +26,7 @@ from germane.api.export import Exported
 from germane.api.extraction_worker import ExtractionRun
 from germane.api.loop_thread import Loop
 from germane.api.restore import Line, Restored
+from germane.compaction.strategy import CompactionStrategy
 from germane.events.event import Event, Recorded
 from germane.events.reader import MessagePage, SessionPage
 from germane.memories.audit import Audit
@@ -94,6 +95,8 @@ class Agent(BlockingContexts):
         system: System | None = None,
         blocks: Sequence[str] = (),
         task: str | bool | None = None,
+        history: CompactionStrategy | bool | None = None,
+        history_tokens: int | None = None,
     ) -> Context:
         return self._call(
             self._awaited.assemble,
@@ -114,6 +117,8 @@ class Agent(BlockingContexts):
             system=system,
             blocks=blocks,
             task=task,
+            history=history,
+            history_tokens=history_tokens,
         )
 
     def delegate(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from germane.api import agent_history
-from germane.api.agent_history import EarlierMessages
+from germane.api.agent_history import SUMMARISE, EarlierMessages, Raw
 from germane.api.loop_thread import Loop
+from germane.compaction.compaction import Compaction
 from germane.compaction.kept_history import KeptSummary
 from germane.compaction.outline import OutlinePage
+from germane.compaction.strategy import CompactionStrategy
 
 __all__ = ["AgentHistory"]
 
@@ -19,6 +24,39 @@ class AgentHistory:
 
     def __repr__(self) -> str:
         return repr(self._awaited)
+
+    def compact(
+        self,
+        messages: Sequence[Raw],
+        *,
+        session: str | None = None,
+        model: str,
+        max_tokens: int | None = None,
+        strategy: CompactionStrategy = SUMMARISE,
+        system: Any = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        provider: str | None = None,
+        low_water: float = 0.5,
+        max_messages: int | None = None,
+        deadline: float | None = 5.0,
+    ) -> Compaction:
+        return self._call(
+            self._awaited.compact,
+            messages,
+            session=session,
+            model=model,
+            max_tokens=max_tokens,
+            strategy=strategy,
+            system=system,
+            tools=tools,
+            provider=provider,
+            low_water=low_water,
+            max_messages=max_messages,
+            deadline=deadline,
+        )
+
+    def rebuild(self, messages: Sequence[Raw], *, session: str | None = None, provider: str = "openai") -> list[Raw]:
+        return self._call(self._awaited.rebuild, messages, session=session, provider=provider)
 
     def show(self, handle: str, *, session: str | None = None) -> EarlierMessages:
         return self._call(self._awaited.show, handle, session=session)

@@ -20,6 +20,8 @@ __all__ = ["conversation", "listed", "look", "recordable"]
 
 _PARTS: tuple[type[Part], ...] = (Text, Image, ToolCall, ToolResult, Opaque)
 _ROLES = get_args(Role)
+_FEW = 8
+"""Keys of a dict of strings up to which it isn't looked into."""
 _STRINGS = ("text", "id", "name", "arguments", "call_id", "kind")
 """Fields of parts that are always strings."""
 
@@ -46,8 +48,8 @@ def look(messages: Sequence[Any], extent: Extent, *, first: int = 0) -> list[Any
     the error. Raises `InvalidInput` naming the message."""
     seen: list[Any] = []
     for index, raw in enumerate(messages, first):
-        if type(raw) is dict and len(raw) == 2 and type(raw.get("content")) is str and type(raw.get("role")) is str:
-            extent.text(len(raw["content"]))
+        if type(raw) is dict and len(raw) <= _FEW and all(type(value) is str for value in raw.values()):
+            extent.text(sum(map(len, raw.values())))
         elif isinstance(raw, Message):
             extent.part(f"message {index}", _fields(f"message {index}", raw))
         else:

@@ -51,8 +51,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class ExtractionRun:
     """What one run of a worker, or a worker since its start, has done. `messages` were read, `memories` stored, `entities`
     found (each once in a message), `rejected` not accepted of the answers. `failed` counts calls that will be tried again,
-    `parked` those that won't. `stopped` says why a run ended before the queue was empty, without any content. Of a run that was asked
-    for, `waiting` are the messages that were to be read, and `characters` their length."""
+    `parked` those that won't. `stopped` says why a run ended before the queue was empty, without any content. Of a run that
+    was asked for, `waiting` are the messages that were to be read, and `characters` their length."""
 
     waiting: int = 0
     characters: int = 0

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Self
 
 from germane.api.loop_thread import Loop
-from germane.compaction.abstractive import abstract
+from germane.compaction.abstractive import TellingModel
 from germane.compaction.covered_span import CoveredSpan
 from germane.compaction.summary import SpanSummary
 from germane.compaction.summary_shelf import SummaryShelf
@@ -49,7 +49,8 @@ class SummaryWorker:
     with SummaryWorker(llm) as worker,  which has a thread of its own. Before and after it answers, but asks nobody.
 
     At most `lanes` spans are worked on at once, and one of each conversation. A span is asked about once, whoever asks and
-    whatever comes of it. `patience` is in seconds for each question; `chunk_size` and `window` are those of `abstract`.
+    whatever comes of it. `patience` is in seconds for each question; `chunk_size` and `window` are those of
+    `TellingModel`.
 
     Which text comes in when: by default the answer for a fingerprint stays what it was at first, so that the prompt's prefix
     stays byte for byte until the boundary moves. The language model's text then comes in with the next move, followed by
@@ -69,10 +70,10 @@ class SummaryWorker:
     ) -> None:
         self.total = SummaryRun()
         self._llm, self._at_once, self._lanes, self._closes_llm = llm, at_once, max(1, lanes), closes_llm
-        self._patience, self._chunk_size, self._window = patience, chunk_size, window
+        self._model = TellingModel(llm, chunk_size=chunk_size, patience=patience, window=window)
         self._shelf = SummaryShelf(_SHELF)
         self._lock = Lock()
-        self._asked = LruCache[str, None](_ASKED)
+        self._asked = LruCache[tuple[str, frozenset[tuple[int, int]]], None](_ASKED)
         self._waiting = LruCache[str, CoveredSpan](_WAITING)
         """The newest span of each conversation that nobody works on yet."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -81,19 +82,20 @@ class SummaryWorker:
         self._thread: Loop | None = None
 
     def summary(self, span: CoveredSpan) -> SpanSummary | None:
-        """Returns what there is, at once, and has the span written about in the background where it wasn't yet. From any
-        thread."""
-        served = self._shelf.serve(span, anew=self._at_once)
+        """Returns what there is, at once. From any thread."""
+        return self._shelf.serve(span, anew=self._at_once)
+
+    def want(self, span: CoveredSpan) -> None:
+        """Has the span written about in the background, where it wasn't asked about yet. Returns at once. From any thread."""
         with self._lock:
-            known = span.fingerprint in self._asked
-            if not known:
-                self._asked.put(span.fingerprint, None)
-                self._waiting.put(span.conversation, span)
+            if (key := (span.fingerprint, span.places)) in self._asked:
+                return
+            self._asked.put(key, None)
+            self._waiting.put(span.conversation, span)
             loop = self._loop
-        if not known and loop is not None:
+        if loop is not None:
             with suppress(RuntimeError):  # the loop was closed and the worker wasn't
                 loop.call_soon_threadsafe(self._begin)
-        return served
 
     async def drain(self) -> None:
         """Returns when nothing is left to write. On the worker's own loop."""
@@ -161,22 +163,16 @@ class SummaryWorker:
         """Has the language model go on from the newest summary of a part of the span."""
         written, rest = self._shelf.newest(span)
         self.total.asked += 1
-        made = await abstract(
-            self._llm,
+        told = await self._model.tell(
             [message for exchange in rest for message in exchange.messages],
             notes=span.notes,
-            earlier=span.begins if written is None else written.text,
+            earlier=span.begins if written is None else "\n".join(written.lines),
             max_tokens=span.max_tokens if self._at_once else int(_SHARE * span.max_tokens),
             count=span.count,
-            covers=span.covers,
-            ids=span.ids,
-            chunk_size=self._chunk_size,
-            patience=self._patience,
-            window=self._window,
         )
-        if made.method == "llm":
-            self.total.accepted += 1
-            self._shelf.put(span, made.text)
-        else:
+        if told.fault:
             self.total.refused += 1
-            self.total.reasons[made.note] += 1
+            self.total.reasons[told.fault] += 1
+        else:
+            self.total.accepted += 1
+            self._shelf.put(span, told.lines)

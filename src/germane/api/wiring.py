@@ -22,7 +22,9 @@ from germane.api.extraction_worker import ExtractionWorker
 from germane.api.injection_writer import InjectionWriter
 from germane.api.llm_argument import LLMArgument, is_llm
 from germane.api.retrieval_counter import RetrievalCounter
+from germane.api.session_compactions import SessionCompactions
 from germane.api.strategies import Strategies, archetype_strategy
+from germane.api.summary_worker import SummaryWorker
 from germane.api.warm_up import warm_up
 from germane.archetypes.archetype import Archetype
 from germane.archetypes.archetypes import Archetypes
@@ -98,6 +100,8 @@ class Parts:
     """Whether recording looks for the entities that messages mention where no archetype is set."""
     extraction_worker: ExtractionWorker | None = None
     """Where an LLM is configured."""
+    summaries: SummaryWorker | None = None
+    """Where an LLM is configured: has it sum up in the background what compactions take out."""
 
 
 async def wire(
@@ -168,6 +172,7 @@ async def wire(
         relevance=relevance_model,
         nonce_key=key,
         sources=dict(sources),
+        history=SessionCompactions(secrets or settings.secrets, clock.now),
     )
     if warm:
         await _warm_up(engine, store, words)
@@ -176,7 +181,7 @@ async def wire(
     engine.directive_cache.load(await store.directives(_DIRECTIVES), since)
     catch_up, background = CatchUp(store, watched), Background(engine.admission.busy)
     catch_up.start()
-    worker = None
+    worker = summaries = None
     if model is not None:
         worker = ExtractionWorker(
             store,
@@ -187,6 +192,7 @@ async def wire(
             settle=catch_up.settle,
         )
         await worker.start()
+        summaries = await SummaryWorker(model).__aenter__()
     return Parts(
         store=store,
         engine=engine,
@@ -210,6 +216,7 @@ async def wire(
         extraction=settings.extraction,
         entities=settings.entities,
         extraction_worker=worker,
+        summaries=summaries,
     )
 
 

@@ -17,7 +17,7 @@ from germane.ports.tokenizer import Tokenizer
 from germane.types.budget import Budget, allocate
 from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 
-__all__ = ["PER_CALL", "measure", "message_tokens", "texts_of", "tools_tokens"]
+__all__ = ["PER_CALL", "measure", "message_tokens", "request_room", "texts_of", "tools_tokens"]
 
 PER_CALL = 8
 """Tokens of the markers around a tool call or its result."""
@@ -55,6 +55,22 @@ def measure(
         overhead=2 * profile.per_message + shaping,
         reserve=reserve,
     )
+
+
+def request_room(profile: Profile, tokenizer: Tokenizer, *, beside: int = 0, reserve: int | None = None) -> int:
+    """Returns the tokens of the window that the messages and tools of a request may take: without the answer's reserve and the
+    safety margin (BUD-3), and without what is sent `beside` them."""
+    safety = profile.safety if tokenizer.exact else max(profile.safety, _MIN_ESTIMATED_SAFETY)
+    budget = allocate(
+        window=profile.window,
+        max_output=profile.max_output,
+        messages=beside,
+        tools=0,
+        safety_fraction=safety,
+        cap=profile.window,
+        reserve=reserve,
+    )
+    return budget.available
 
 
 def message_tokens(message: Message, profile: Profile, count: Callable[[str], int]) -> int:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Sequence, Set
 
 from germane.compaction.addressed import addresses
 from germane.compaction.contradiction import contradicts
+from germane.compaction.extractive import notes_of_summary
+from germane.compaction.ledger import Ledger
 from germane.compaction.notes import ExchangeNotes
 from germane.compaction.specifics import KnownSpecifics, specifics
 from germane.text.analyse import analyse
@@ -20,7 +22,7 @@ from germane.text.invisible import visible
 from germane.text.normal import normalised
 from germane.text.sentences import sentences
 
-__all__ = ["MustKeep", "Replaced", "refused", "tidied"]
+__all__ = ["MustKeep", "Replaced", "dropped", "refused", "tidied"]
 
 _GROUNDED = 0.4
 """Share of a text's words that what it replaces must hold: it is about them, and in their language."""
@@ -95,19 +97,20 @@ class Replaced:
 
 
 class MustKeep:
-    """What must be kept of what is replaced: what the extractive summary and the earlier one say, unless it is pinned."""
+    """What must be kept of what is replaced: the numbers, names and words of the outline that the rules would show in a text's
+    place, and of the earlier summary; and what is pinned, which the text mustn't contradict."""
 
-    __slots__ = ("_notes", "_pinned", "_specifics", "_stems")
+    __slots__ = ("_ledger", "_specifics", "_stems")
 
-    def __init__(self, extractive: str, earlier: str, notes: Sequence[ExchangeNotes]) -> None:
-        self._notes = notes
-        self._pinned = tuple(text for one in notes for text in _pinned(one))
-        self._specifics = tuple(dict.fromkeys((*specifics(extractive), *specifics(earlier))))
-        self._stems = frozenset((*analyse(extractive), *analyse(earlier)))
+    def __init__(self, extractive: str, earlier: str, notes: Iterable[ExchangeNotes]) -> None:
+        self._ledger = Ledger(notes)
+        outline = "\n".join(one.line for one in notes_of_summary(extractive))
+        self._specifics = tuple(dict.fromkeys((*specifics(outline), *specifics(earlier))))
+        self._stems = frozenset((*analyse(outline), *analyse(earlier)))
 
-    def specifics_kept(self, text: str) -> float:
-        """Returns the share of the numbers, paths, addresses and identifiers that `text` or what is pinned holds; 1 of none."""
-        kept = KnownSpecifics((text, *self._pinned))
+    def specifics_kept(self, summary: str) -> float:
+        """Returns the share of the numbers, paths, addresses and identifiers that `summary` holds; 1 of none."""
+        kept = KnownSpecifics((summary,))
         return sum(map(kept.knows, self._specifics)) / len(self._specifics) if self._specifics else 1.0
 
     def words_kept(self, text: str) -> float:
@@ -115,8 +118,8 @@ class MustKeep:
         return len(self._stems.intersection(analyse(text))) / len(self._stems) if self._stems else 1.0
 
     def contradicted(self, text: str) -> str:
-        constraints = (constraint for one in self._notes for constraint in one.constraints)
-        return contradicts(text, constraints, (artifact for one in self._notes for artifact in one.artifacts))
+        """Returns what is pinned that `text` contradicts, '' where nothing is."""
+        return contradicts(text, self._ledger.constraints, self._ledger.artifacts)
 
 
 def tidied(answer: str) -> str:
@@ -140,10 +143,9 @@ def refused(
     max_tokens: int,
     count: Callable[[str], int],
     instructions: str = "",
-    must_keep: MustKeep | None = None,
 ) -> str:
     """Returns why `text`, the tidied `answer`, isn't accepted, without any of its content; '' where it is. `instructions` are
-    those that the language model was given. Without `must_keep` what it drops isn't looked at. Linear."""
+    those that the language model was given. Linear."""
     if _is_garbage(answer, text):
         return "the language model's answer isn't text"
     if not text:
@@ -162,13 +164,16 @@ def refused(
         return "the language model's answer isn't about the messages"
     if invented := replaced.invented(text):
         return f"the language model's answer has {invented} numbers or names that the messages don't have"
-    return "" if must_keep is None else _dropped(text, must_keep)
+    return ""
 
 
-def _dropped(text: str, must_keep: MustKeep) -> str:
+def dropped(text: str, summary: str, must_keep: MustKeep) -> str:
+    """Returns what is wrong with `summary`, which is the accepted `text` with what is pinned beside it; '' where nothing is."""
+    if not summary:
+        return "the language model's answer has no room beside what must be kept"
     if what := must_keep.contradicted(text):
         return f"the language model's answer contradicts {what}"
-    if must_keep.specifics_kept(text) < _KEPT_SPECIFICS:
+    if must_keep.specifics_kept(summary) < _KEPT_SPECIFICS:
         return "the language model's answer drops numbers or names that must be kept"
     if must_keep.words_kept(text) < _KEPT_WORDS:
         return "the language model's answer says too little"
@@ -192,6 +197,6 @@ def _repeats(text: str) -> bool:
 
 
 def _pinned(notes: ExchangeNotes) -> Iterable[str]:
-    """What the prompt says beside the summary, whatever that says: constraints and the ledger."""
+    """What the rules noted beside the line: constraints and artifacts."""
     yield from (constraint.text for constraint in notes.constraints)
     yield from (f"{artifact.name} {artifact.change}" for artifact in notes.artifacts)

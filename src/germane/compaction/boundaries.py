@@ -1,7 +1,8 @@
 """Boundaries: how far a conversation is masked and taken out, as a fold over it from its beginning.
 
 Each message is added once. When what stands in the prompt exceeds the high-water mark, which is the budget, the boundaries move
-in one step until it is at the low-water mark; else nothing changes. What is left of a conversation so depends on nothing but
+in one step until it is at the low-water mark; else nothing changes. Where masking alone comes at least half the way there, no
+exchange leaves. What is left of a conversation so depends on nothing but
 its messages, in their order: with one more message the prompt has the same beginning until the next move, and nobody has to
 remember anything.
 
@@ -15,9 +16,10 @@ reading at L = H/4, 15 % at H/2, 51 % at 0.8·H and 115 % at 0.9·H. Half keeps 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 from germane.compaction.divide import Division
 from germane.types.message import Message
@@ -26,10 +28,13 @@ __all__ = ["Boundaries", "BoundaryState", "Leaving", "Room", "Span"]
 
 Span = tuple[int, int]
 """The messages from an index to another (exclusive)."""
+Raw = Mapping[str, Any] | Message
 Leaving = Callable[[Sequence[Span]], Iterable[Span]]
 """Returns exchanges, given in their order, in the order in which they leave."""
 _HEADING = 24
 """Tokens of the heading over constraints, at most."""
+_CONSTRAINED = 0.75
+"""The part of the budget that constraints may take at most; of more, the newest stay."""
 _MAX_OPEN = 16
 """Groups with an open call outside the running exchange that stay, the newest ones."""
 
@@ -95,11 +100,11 @@ class Boundaries:
         """Tokens of the messages as they stand in the prompt, the summary counted with what it may take."""
         return self._size
 
-    def add(self, message: Message, cost: int, outputs: int = 0, saving: int = 0) -> None:
+    def add(self, message: Message, raw: Raw, cost: int, outputs: int = 0, saving: int = 0) -> None:
         """Adds a message that costs `cost` tokens and holds so many tool outputs; masking them saves `saving` tokens."""
         index = self.division.count
         self.division.floor = self.now.covered
-        self.division.add(message)
+        self.division.add(message, raw)
         self._sums.append(self._sums[-1] + cost)
         self._savings.append(saving)
         self._outputs += [index] * outputs
@@ -111,7 +116,7 @@ class Boundaries:
         if self.division.last_human == index:
             self._humans.append(index)
         self._number += 1
-        if self._over():
+        if self._size > self.room.high or self._number > self.room.messages:
             self._move()
 
     def pin(self, constraints: Iterable[tuple[str, int]]) -> None:
@@ -151,7 +156,8 @@ class Boundaries:
         active = self.division.begins[-1]
         if self.room.mask:
             self._mask_to(min(active, self._newest_outputs()))
-        self._let_exchanges_go(active)
+        if self._size > (self.room.low + self.room.high) // 2 or self._number > self.room.messages:
+            self._let_exchanges_go(active)
         if self._is_heavy() and self.room.mask:
             last = self.division.group_at(self.division.count - 1).start
             self._mask_to(min(last, self._newest_outputs()))
@@ -225,7 +231,8 @@ class Boundaries:
     def _count_block(self) -> None:
         """Counts the summary with what it may take, once something has left."""
         room, pinned = self.room, sum(self._pinned.values())
-        block = max(room.block, room.least, room.around + _HEADING + pinned if pinned else 0)
+        most = max(room.block, int(_CONSTRAINED * (room.high - self._sums[self.division.lead])))
+        block = max(room.block, room.least, min(most, room.around + _HEADING + pinned) if pinned else 0)
         self._size += block - self._block
         self._block = block
 

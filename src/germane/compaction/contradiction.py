@@ -1,6 +1,6 @@
 """Contradiction: finds where a summary says the opposite of what is pinned beside it: constraints, deleted files, open tasks.
 
-A rule on words: a sentence that shares most words with a constraint, and permits, demands or wants something, must negate as
+A rule on words: a clause that shares most words with a constraint, and permits, demands or wants something, must negate as
 often as the constraint does. What is said in other words isn't found. The words are those of English, German, French and
 Spanish.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence, Set
 
+from germane.compaction.ledger import is_open
 from germane.compaction.notes import Artifact, Constraint
 from germane.memories.contrast import negations
 from germane.text.analyse import analyse
@@ -22,6 +23,7 @@ __all__ = ["contradicts"]
 _SHARED = 0.6
 """Share of the words of a constraint or a task that make a sentence one about it."""
 _WORD = re.compile(r"\w+")
+_CLAUSE = re.compile(r"[,;:()–—，；：、]|\b(?:and|but|und|aber|et|mais|y|pero)\b")
 
 
 def _set(words: str) -> frozenset[str]:
@@ -53,9 +55,10 @@ def contradicts(text: str, constraints: Iterable[Constraint], artifacts: Iterabl
     Linear in the text for each constraint and task that is pinned."""
     language = detect(text)
     said = [_Said(sentence, language) for sentence in _sentences(text)]
-    for constraint in constraints:
-        stems, negated = _stems(constraint.text, language), negations(constraint.text) % 2
-        if any(one.is_about(stems) and one.demands and one.negated != negated for one in said):
+    clauses = [_Said(clause, language) for clause in _clauses(text)]
+    for clause in (clause for constraint in constraints for clause in _demands(constraint.text)):
+        stems, negated = _stems(clause, language), negations(clause) % 2
+        if any(one.is_about(stems) and one.demands and one.negated != negated for one in clauses):
             return "a constraint"
     for artifact in artifacts:
         if artifact.kind == "file" and artifact.change.rsplit(",", 1)[-1].strip() == "deleted":
@@ -63,7 +66,7 @@ def contradicts(text: str, constraints: Iterable[Constraint], artifacts: Iterabl
             naming = [one for one in said if name in one.folded]
             if naming and not any(one.words & _GONE for one in naming):
                 return "a deleted file"
-        elif artifact.kind == "task" and artifact.change == "open":
+        elif artifact.kind == "task" and is_open(artifact):
             stems = _stems(artifact.name, language)
             if any(one.is_about(stems) and one.finished for one in said):
                 return "an open task"
@@ -95,6 +98,16 @@ class _Said:
 
 def _stems(text: str, language: str | None) -> frozenset[str]:
     return frozenset(analyse(text, language))
+
+
+def _demands(constraint: str) -> Sequence[str]:
+    """The first clause of a constraint, and those that begin with a negation: the others give reasons."""
+    first, *others = _clauses(constraint) or [""]
+    return [first, *(clause for clause in others if negations(clause.split(maxsplit=1)[0]))]
+
+
+def _clauses(text: str) -> Sequence[str]:
+    return [clause for sentence in _sentences(text) for clause in _CLAUSE.split(sentence) if clause.strip()]
 
 
 def _sentences(text: str) -> Sequence[str]:

@@ -49,13 +49,21 @@ class CoveredSpan:
         return self.earlier[0] if self.earlier else self.fingerprint
 
     @property
+    def places(self) -> frozenset[tuple[int, int]]:
+        """Start and end of each exchange."""
+        return frozenset((each.start, each.end) for each in self.exchanges)
+
+    @property
     def notes(self) -> tuple[ExchangeNotes, ...]:
         return (*self.begins_notes, *(exchange.notes for exchange in self.exchanges))
 
 
 class SummarySource(Protocol):
-    """Has summaries of spans that a language model wrote, or none."""
+    """Has summaries of spans that a language model wrote, or none. Both methods return at once."""
 
     def summary(self, span: CoveredSpan) -> SpanSummary | None:
-        """Returns a summary that stands for the whole span; None where the extractive one serves. Returns at once. A caller
-        that asks again for the same fingerprint gets the same answer, unless the source says otherwise."""
+        """Returns what stands for the whole span in the place of its outline, a line a sentence; None where the outline serves.
+        A caller that asks again for the same fingerprint gets the same answer, unless the source says otherwise."""
+
+    def want(self, span: CoveredSpan) -> None:
+        """Says that this span has left the prompt, so that a summary of it will be asked for."""

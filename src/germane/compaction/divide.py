@@ -9,14 +9,20 @@ what a dialect pairs is always in one group.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from germane.compaction.thread import Exchange, MessageGroup
+from germane.dialects.opaque import bound_to_next
+from germane.dialects.tool_state import Unsettled
 from germane.types.message import Message, Opaque, Text, ToolCall, ToolResult, is_human
 
 __all__ = ["Division", "divide"]
 
+_REASONING = "openai-responses:reasoning"
+_MAX_UNSETTLED = 64
+"""Messages that wait for an end that are known; of more, the oldest count as ended."""
 _REACH = 8
 """User's turns that may stand between a call and its result: what comes later answers nothing any more."""
 
@@ -40,12 +46,24 @@ class _Group:
     opaque: bool = False
     ends: bool = True
     """Whether nothing may follow in this group but results that name its calls."""
+    answering: bool = False
+    """Whether results have come: further calls begin a group of their own."""
     unfollowed: bool = False
     """Whether the last message is nothing but an opaque item, which must be followed by what came of it."""
+
+    reasoned: bool = False
+    """Whether the last message is of a run of the model's items that came of one reasoning."""
 
     @property
     def open(self) -> bool:
         return any(not call.answered for call in self.calls)
+
+    def takes(self, message: Message) -> bool:
+        """Returns whether the message belongs here whatever it holds: what came of an opaque item, and what the system says
+        before all calls are answered."""
+        if message.role == "system":
+            return bool(self.calls) and not self.ends and self.open
+        return self.unfollowed or (self.reasoned and message.role == "assistant")
 
 
 def divide(messages: Sequence[Message]) -> tuple[int, tuple[Exchange, ...]]:
@@ -59,7 +77,7 @@ def divide(messages: Sequence[Message]) -> tuple[int, tuple[Exchange, ...]]:
 class Division:
     """Mutable. Takes a conversation message by message; each one costs the same however many came before."""
 
-    __slots__ = ("_before", "_groups", "_turns", "_waiting", "begins", "count", "floor", "last_human", "lead")
+    __slots__ = ("_before", "_groups", "_turns", "_unsettled", "_waiting", "begins", "count", "floor", "last_human", "lead")
 
     def __init__(self) -> None:
         self.lead = self.count = 0
@@ -71,23 +89,26 @@ class Division:
         """Where each exchange begins."""
         self._groups: list[_Group] = []
         self._waiting: dict[str, list[_Call]] = {}
+        self._unsettled = Unsettled()
         self._turns = 0
         self._before = False
         """Whether the message before was the user's words."""
 
-    def add(self, message: Message) -> None:
+    def add(self, message: Message, raw: Mapping[str, Any] | Message | None = None) -> None:
+        """Adds a message. Its dict tells more about the state of its results."""
         index = self.count
         self.count += 1
         if message.role == "system" and self.lead == index:
             self.lead += 1
             return
-        human = is_human(message)
+        human = is_human(message) and _says(message)
         parts = message.parts
-        if len(parts) == 1 and type(parts[0]) is Text and not (self._groups and self._groups[-1].unfollowed):
+        if len(parts) == 1 and type(parts[0]) is Text and not (self._groups and self._groups[-1].takes(message)):
             self._groups.append(_Group(index, index + 1))
             joined = False
         else:
             joined = self._join(message, index)
+            self._unsettled.add(index, message, message if raw is None else raw)
         if human:
             self._turns += 1
             self.last_human = index
@@ -107,7 +128,7 @@ class Division:
         place = bisect_right(self._groups, start, key=_start) - 1
         while 0 <= place < len(self._groups) and self._groups[place].start < end:
             group = self._groups[place]
-            state = "open" if group.open and self._is_recent(group) else "closed"
+            state = "open" if (group.open and self._is_recent(group)) or self._is_unsettled(group) else "closed"
             yield MessageGroup(group.start, group.end, state, group.opaque)
             place += 1
 
@@ -119,6 +140,14 @@ class Division:
     def _is_recent(self, group: _Group) -> bool:
         return any(not call.answered and self._turns - call.turn <= _REACH for call in group.calls)
 
+    def _is_unsettled(self, group: _Group) -> bool:
+        """Whether the group waits for a confirmation, or for the end of work whose interim result it holds."""
+        waiting = self._unsettled.indexes
+        if not waiting:
+            return False
+        newest = list(waiting)[-_MAX_UNSETTLED:] if len(waiting) > _MAX_UNSETTLED else waiting
+        return any(group.start <= index < group.end for index in newest)
+
     def _join(self, message: Message, index: int) -> bool:
         """Puts the message into a group; returns whether into one that began before it."""
         last = self._groups[-1] if self._groups else None
@@ -126,11 +155,15 @@ class Division:
         results = message.tool_results
         opaque = message.role == "assistant" and any(isinstance(part, Opaque) for part in message.parts)
         joins = False
+        if last is not None and message.role == "system" and last.takes(message):
+            last.end = index + 1
+            return True
         if last is not None and message.role == "assistant" and not results:
-            running = bool(last.calls) and not last.ends and (bool(calls) or opaque)
-            joins = running or last.unfollowed
+            running = bool(last.calls) and not last.ends and not last.answering and (bool(calls) or opaque)
+            joins = running or last.takes(message)
         elif last is not None and results:
             joins = bool(last.calls) and not last.ends
+        reasoned = message.role == "assistant" and not results and joins and last is not None and last.reasoned
         linked = self._answer(results, last if joins else None)
         if joins and last is not None:
             group = last
@@ -144,9 +177,11 @@ class Division:
         group.calls += calls
         group.opaque = group.opaque or opaque
         group.ends = not (group.calls and (calls or opaque or results)) or (bool(results) and is_human(message))
+        group.answering = bool(results)
         if results and message.role == "assistant":
-            group.ends = not calls
-        group.unfollowed = opaque and not calls and all(isinstance(part, Opaque) for part in message.parts)
+            group.ends, group.answering = not calls, False
+        group.unfollowed = opaque and isinstance(ends := message.parts[-1], Opaque) and bound_to_next(ends)
+        group.reasoned = reasoned or any(isinstance(part, Opaque) and part.kind == _REASONING for part in message.parts)
         for call in filter(_id, calls):
             self._waiting.setdefault(call.id, []).append(call)
         return joins
@@ -186,6 +221,11 @@ class Division:
         while self.begins and self.begins[-1] > group.start:
             self.begins.pop()
         return group
+
+
+def _says(message: Message) -> bool:
+    """Returns whether a user's message is a request: white space alone is none."""
+    return any(part.text.strip() if isinstance(part, Text) else not isinstance(part, ToolResult) for part in message.parts)
 
 
 def _match(calls: Sequence[_Call], result: ToolResult) -> _Call | None:

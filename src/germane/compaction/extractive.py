@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from germane.compaction.ledger import KINDS, Ledger, is_open
+from germane.compaction.ledger import BY_COLON, KINDS, Ledger, is_open
 from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ExchangeNotes
 from germane.compaction.outline_line import telling
 
@@ -37,7 +37,6 @@ _SHARES: Mapping[ArtifactKind, float] = MappingProxyType(
 """The share of what the constraints leave that each kind is sure of; the rest is the outline's. What isn't used goes to the
 others, to the ledger first."""
 _ITEM, _SPACED, _COLON = "- ", " — ", ": "
-_BY_COLON: frozenset[ArtifactKind] = frozenset({"file", "id", "url"})
 _MORE = re.compile(r" \(and (\d{1,9}) more\)\Z")
 _BYTES_PER_TOKEN, _MAX_BYTES_PER_TOKEN = 3.6, 12
 """The ratio to begin with, and the one beyond which a text certainly doesn't fit as a whole, and isn't counted."""
@@ -121,30 +120,31 @@ class _Item(NamedTuple):
 class _Draft:
     """All items of the summary, and the choice among them for a number of bytes."""
 
-    __slots__ = ("_constraints", "_kinds", "_outline", "size")
+    __slots__ = ("_constraints", "_kinds", "_outline", "_sections", "size")
 
     def __init__(self, notes: Sequence[ExchangeNotes]) -> None:
         ledger = Ledger(notes)
         self._constraints = [_item(_plain(one.text)) for one in ledger.constraints if _plain(one.text)]
         kinds: dict[ArtifactKind, list[_Item]] = {kind: [] for kind in KINDS}
         for one in ledger.artifacts:
-            if written := _written(one):
-                kinds[one.kind].append(_item(written, urgent=is_open(one) or _is_change(one)))
+            kinds[one.kind].append(_item(_written(one), urgent=is_open(one) or _is_change(one)))
         self._kinds = kinds
         self._outline = [_item(line) for one in notes if (line := _plain(one.line))]
-        sections = [(_CONSTRAINTS, self._constraints), *((_HEADINGS[kind], items) for kind, items in kinds.items())]
-        sections.append((_OUTLINE, self._outline))
-        self.size = sum(_heading_size(heading) + _size(items) for heading, items in sections if items)
+        self._sections = [(_CONSTRAINTS, self._constraints), *((_HEADINGS[kind], items) for kind, items in kinds.items())]
+        self._sections.append((_OUTLINE, self._outline))
+        self.size = sum(_heading_size(heading) + _size(items) for heading, items in self._sections if items)
 
     def written(self, size: float) -> str:
-        """The summary in at most so many bytes."""
+        """The summary in at most so many bytes; all of it where these are `size` or more."""
+        if size >= self.size:
+            return _joined((heading, [item.text for item in items]) for heading, items in self._sections)
         constraints = _newest(self._constraints, size - _heading_size(_CONSTRAINTS))
         parts = [(_CONSTRAINTS, [item.text for item in constraints])]
         if len(constraints) == len(self._constraints):
             if constraints:
                 size -= _heading_size(_CONSTRAINTS) + _size(constraints)
             parts += self._ledger_and_outline(size)
-        return "\n\n".join("\n".join((heading, *(_ITEM + text for text in texts))) for heading, texts in parts if texts)
+        return _joined(parts)
 
     def _ledger_and_outline(self, room: float) -> list[tuple[str, list[str]]]:
         """The kinds in what each is sure of, then in what the others leave, then the outline in the rest."""
@@ -165,6 +165,10 @@ class _Draft:
             spare += sure[kind] - (_heading_size(_HEADINGS[kind]) + _size(chosen) if chosen else 0)
         parts.append((_OUTLINE, _thinned(self._outline, outline + spare - _heading_size(_OUTLINE))))
         return parts
+
+
+def _joined(parts: Iterable[tuple[str, Sequence[str]]]) -> str:
+    return "\n\n".join("\n".join((heading, *(_ITEM + text for text in texts))) for heading, texts in parts if texts)
 
 
 def _item(text: str, *, urgent: bool = False) -> _Item:
@@ -207,6 +211,8 @@ def _thinned(items: Sequence[_Item], room: float) -> list[str]:
         return [item.text for item in items]
     recent = _newest_run(items, room * _RECENT)
     older = items[: len(items) - len(recent)]
+    if not older:
+        return [item.text for item in recent]
     room -= _size(recent)
     mean = (_size(older) / len(older)) + len(" (and 99 more)")
     for kept in range(min(len(older), int(room / mean)), 0, -1):
@@ -250,16 +256,13 @@ def _plain(text: str) -> str:
 
 def _written(artifact: Artifact) -> str:
     """The item of an artifact: its name and its change, told apart by a mark that no name holds."""
-    name, change = _plain(artifact.name), _plain(artifact.change)
-    if not name:
-        return ""
-    if artifact.kind in _BY_COLON:
-        name = name.replace(_COLON, ":")
-        return f"{name}{_COLON}{change}" if change else name
-    name = name.replace("—", "–")
-    return f"{name}{_SPACED}{change}" if change else name
+    return f"{artifact.name}{_mark(artifact.kind)}{artifact.change}" if artifact.change else artifact.name
 
 
 def _artifact(kind: ArtifactKind, item: str) -> Artifact:
-    name, _, change = item.partition(_COLON if kind in _BY_COLON else _SPACED)
+    name, _, change = item.partition(_mark(kind))
     return Artifact(kind=kind, name=name, change=change)
+
+
+def _mark(kind: ArtifactKind) -> str:
+    return _COLON if kind in BY_COLON else _SPACED

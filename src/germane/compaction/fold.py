@@ -14,11 +14,11 @@ from germane.compaction.boundaries import Boundaries, BoundaryState, Room
 from germane.compaction.entries import EntryMaker, LazyEntries
 from germane.compaction.leaving import leaving
 from germane.compaction.message_cost import MessageCost, Raw
-from germane.compaction.notebook import Notebook, Told
+from germane.compaction.notebook import Notebook, Summaries, Told
+from germane.compaction.output_facts import facts_of
 from germane.compaction.plan import CompactionPlan, CompactionTerms, MaskedOutput
 from germane.compaction.render import render
 from germane.compaction.strategy import Truncate
-from germane.compaction.summary import SpanSummary
 from germane.compaction.wording import HeldSummary, held_summary, summary_block
 from germane.types.message import Message
 
@@ -33,7 +33,7 @@ _ANY_NUMBER = 1_000_000_000
 
 
 def plan_compaction(
-    raws: Sequence[Raw], messages: Sequence[Message], terms: CompactionTerms, summaries: Sequence[SpanSummary] = ()
+    raws: Sequence[Raw], messages: Sequence[Message], terms: CompactionTerms, summaries: Summaries = ()
 ) -> CompactionPlan:
     """Returns the plan for a whole conversation. `messages` are `raws` parsed."""
     fold = CompactionFold(terms)
@@ -54,6 +54,11 @@ class CompactionFold:
         self._lead: list[tuple[Raw, Message]] = []
         """System messages at the start, until something else comes."""
         self._held: HeldSummary | None = None
+        self._held_at: int | None = None
+        """The place of the message with that summary among those added, and whether it holds more than the summary."""
+        self._held_in_part = False
+        self._held_raw: Raw | None = None
+        """The message with the summary that the conversation begins with, where it holds nothing else."""
         self._boundaries: Boundaries | None = None
         constraints_only = isinstance(terms.strategy, Truncate)
         self._notebook = Notebook(self._messages, terms.measure.count, constraints_only=constraints_only)
@@ -66,16 +71,32 @@ class CompactionFold:
                 self._lead.append((raw, message))
                 return
             held = held_summary(message)
+            lead = len(self._lead)
             self._begin(held)
             if held is not None:
-                if len(message.parts) < 2:
+                self._held_at, self._held_in_part = lead, len(message.parts) > 1
+                if not self._held_in_part:
+                    self._held_raw = raw
                     return
                 raw = message = replace(message, parts=message.parts[1:])
         self._put(raw, message)
 
-    def plan(self, summaries: Sequence[SpanSummary] = ()) -> CompactionPlan:
-        """Returns the plan for what was added so far. It fits with every handle named, if anything does. The newest of
-        `summaries` that covers what has left stands in the place of an extractive one."""
+    def renew(self, raws: Sequence[Raw]) -> None:
+        """Takes `raws` in place of the first ones that were added: the same messages in newer objects, which may differ in what
+        isn't read, such as cache marks."""
+        if self._boundaries is None:
+            self._lead = [*zip(raws, (message for _, message in self._lead), strict=False), *self._lead[len(raws) :]]
+            return
+        given = list(raws)
+        if (held := self._held_at) is not None and held < len(given):
+            if not self._held_in_part:
+                self._held_raw = given[held]
+            given[held : held + 1] = self._raws[held : held + 1] if self._held_in_part else []
+        self._raws[: len(given)] = given
+
+    def plan(self, summaries: Summaries = ()) -> CompactionPlan:
+        """Returns the plan for what was added so far. It fits with every handle named, if anything does. What
+        `summaries` has for what has left stands in the place of the outline."""
         boundaries = self._boundaries
         if boundaries is None:
             fold = CompactionFold(self.terms)
@@ -84,13 +105,15 @@ class CompactionFold:
             return fold.plan(summaries)
         plan = self._drafted(boundaries, summaries)
         for _ in range(_ATTEMPTS):
-            if plan.draft is None or plan.draft.fits:
+            if plan.draft is None or plan.draft.tokens <= self.terms.max_tokens:
                 break
             boundaries = boundaries.pressed(plan.draft.tokens - self.terms.max_tokens)
             after = self._drafted(boundaries, summaries)
             if after.state == plan.state:
                 break
             plan = after
+        if plan.span is not None and not isinstance(summaries, Sequence):
+            summaries.want(plan.span)
         return plan
 
     def _begin(self, held: HeldSummary | None) -> None:
@@ -137,14 +160,14 @@ class CompactionFold:
         self._raws.append(raw)
         self._messages.append(message)
         self._costs.append(cost)
-        self._boundaries.add(message, cost.cost, cost.outputs, cost.saving)
+        self._boundaries.add(message, raw, cost.cost, cost.outputs, cost.saving)
 
-    def _drafted(self, boundaries: Boundaries, summaries: Sequence[SpanSummary]) -> CompactionPlan:
+    def _drafted(self, boundaries: Boundaries, summaries: Summaries) -> CompactionPlan:
         """The plan with what it comes to when every handle may be named."""
         plan = self._plan(boundaries, summaries)
         return replace(plan, draft=render(plan, plan.entries.keys() if self.terms.cite else ()))
 
-    def _plan(self, boundaries: Boundaries, summaries: Sequence[SpanSummary]) -> CompactionPlan:
+    def _plan(self, boundaries: Boundaries, summaries: Summaries) -> CompactionPlan:
         terms, state, held = self.terms, boundaries.now, self._held
         offset = int(held is not None)
         masks = self._masks(state)
@@ -155,13 +178,17 @@ class CompactionFold:
             made = self._entries.spans(spans, known)
             return [*made, *(self._entries.output(mask.index, mask.part) for mask in masks)]
 
+        def handles() -> list[str]:
+            return [entry.handle for entry in self._entries.spans(spans, known)]
+
         handle = self._entries.begun
         if terms.cite and (made := self._entries.spans(spans, known)):
             handle = made[-1].handle
         left = boundaries.gone
         told = Told()
         if left:
-            told = self._notebook.tell(state.left, boundaries.block - boundaries.room.around, state.covered + offset, summaries)
+            room = boundaries.block - boundaries.room.around
+            told = self._notebook.tell(state.left, room, state.covered + offset, summaries, handles)
         elif held is not None:
             told = self._notebook.told_before(held.text)
         return CompactionPlan(
@@ -175,6 +202,7 @@ class CompactionFold:
             terms=terms,
             tokens_before=self._fixed + boundaries.whole,
             masks=masks,
+            held=None if left else self._held_raw,
             summary=told.summary,
             handle=handle,
             replaced=left + (held.messages if held is not None else 0),
@@ -182,6 +210,8 @@ class CompactionFold:
             constraints=told.constraints,
             artifacts=told.artifacts,
             reasons=told.reasons,
+            complete=not told.lost,
+            span=told.span,
         )
 
     def _masks(self, state: BoundaryState) -> tuple[MaskedOutput, ...]:
@@ -193,8 +223,8 @@ class CompactionFold:
             results = self._messages[index].tool_results
             for part in self._costs[index].maskable:
                 handle = self._entries.output(index, part).handle if self.terms.cite else ""
-                tokens = self.terms.measure.count(results[part].text)
-                found.append(MaskedOutput(index=index, part=part, tokens=tokens, handle=handle))
+                tokens, facts = self.terms.measure.count(results[part].text), facts_of(results[part]).text
+                found.append(MaskedOutput(index=index, part=part, tokens=tokens, handle=handle, facts=facts))
         return tuple(found)
 
     def _title(self, index: int, part: int) -> str:

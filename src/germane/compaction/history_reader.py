@@ -20,6 +20,12 @@ class HistoryReader(Protocol):
         """Returns the entries with these handles whose content is as it was written, each once and in this order; of one
         session, or of the latest session that has the handle. Unknown handles are left out."""
 
+    async def handles(self, session: str, handles: Sequence[str]) -> frozenset[str]:
+        """Returns those of these handles that the session's archive has, without reading their content."""
+
+    async def summaries_of(self, session: str, fingerprint: str) -> tuple[KeptSummary, ...]:
+        """Returns the session's summaries with this fingerprint, oldest first."""
+
     async def summaries(self, session: str, limit: int) -> tuple[KeptSummary, ...]:
         """Returns the last `limit` summaries of the session, oldest first."""
 

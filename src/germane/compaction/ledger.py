@@ -8,9 +8,11 @@ from dataclasses import replace
 
 from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ExchangeNotes, Resolution
 
-__all__ = ["KINDS", "Ledger", "folded_change", "is_open"]
+__all__ = ["BY_COLON", "KINDS", "Ledger", "canonical_name", "folded_change", "is_open"]
 
 KINDS: tuple[ArtifactKind, ...] = ("file", "error", "decision", "task", "id", "url")
+BY_COLON: frozenset[ArtifactKind] = frozenset({"file", "id", "url"})
+"""Kinds whose name and change a colon tells apart; of the others it is a dash."""
 _TIMES = re.compile(r" ×(\d{1,6})\Z")
 _MAX_STEPS = 6
 """Changes of one file that are told apart; of more, the first and the newest."""
@@ -49,15 +51,19 @@ class Ledger:
             self.note(artifact)
 
     def note(self, artifact: Artifact) -> None:
-        """Adds one artifact, or what became of it now."""
-        key = (artifact.kind, artifact.name if artifact.kind == "file" else _key(artifact.name))
+        """Adds one artifact, or what became of it now; one without a name is passed over."""
+        name, change = canonical_name(artifact), " ".join(artifact.change.split())
+        if not name:
+            return
+        key = (artifact.kind, name if artifact.kind == "file" else name.casefold())
         known = self._found.pop(key, None)
-        change = artifact.change
         if known is not None and artifact.kind == "file":
             change = folded_change(known.change, change)
         elif known is not None and not change and artifact.kind != "error":
             change = known.change
-        self._found[key] = artifact if change == artifact.change else replace(artifact, change=change)
+        if (name, change) != (artifact.name, artifact.change):
+            artifact = replace(artifact, name=name, change=change)
+        self._found[key] = artifact
         if artifact.kind == "error" and is_open(artifact):
             self._expect(key[1], artifact)
 
@@ -89,6 +95,12 @@ class Ledger:
             self._failing.setdefault(command[1], []).append(key)
         if named := _TYPE.search(error.name):
             self._typed.setdefault(named[0], []).append(key)
+
+
+def canonical_name(artifact: Artifact) -> str:
+    """Returns an artifact's name on one line, without the mark that tells it apart from its change in a summary."""
+    name = " ".join(artifact.name.split())
+    return name.replace(": ", ":") if artifact.kind in BY_COLON else name.replace("—", "–")
 
 
 def is_open(artifact: Artifact) -> bool:

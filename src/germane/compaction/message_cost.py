@@ -8,15 +8,15 @@ from typing import Any
 
 from germane.catalog.measure_budget import message_tokens, tools_tokens
 from germane.catalog.profile import Profile
+from germane.compaction.output_facts import facts_of
 from germane.compaction.wording import MASK_LINE, masked_handle
 from germane.dialects.envelope import mapping
-from germane.dialects.plain import plain
-from germane.dialects.registry import outgoing, parse
+from germane.dialects.registry import dialect, outgoing, parse
 from germane.dialects.shaping import shaping
 from germane.dialects.system_prompt import system_prompt
 from germane.dialects.tool_state import result_state
 from germane.ports.tokenizer import Tokenizer
-from germane.types.message import Message, ToolResult, Wire, system_text
+from germane.types.message import Message, Text, ToolResult, Wire, system_text
 
 __all__ = ["Measure", "MessageCost"]
 
@@ -42,11 +42,15 @@ class MessageCost:
 class Measure:
     """Counts for one model and one provider's dialect."""
 
-    __slots__ = ("_line", "_tokenizer", "profile", "provider")
+    __slots__ = ("_line", "_speaks", "_tokenizer", "profile", "provider")
+
+    _OWN = frozenset({"id", "name", "created_at"})
+    """Keys that no provider takes from every message."""
 
     def __init__(self, profile: Profile, tokenizer: Tokenizer, provider: str) -> None:
         self.profile, self.provider = profile, provider
         self._tokenizer = tokenizer
+        self._speaks = dialect(provider).speaks
         self._line = self.count(MASK_LINE) + 4
 
     @property
@@ -61,23 +65,30 @@ class Measure:
     def message(self, message: Message, raw: Raw) -> MessageCost:
         """Returns what the message costs as it is sent: with what a dialect adds where it has to write it anew."""
         cost = message_tokens(message, self.profile, self.count)
+        parts = message.parts
+        if len(parts) < 2 and type(raw) is dict and self._OWN.isdisjoint(raw) and (not parts or type(parts[0]) is Text):
+            return MessageCost(cost)
+        if type(raw) is not dict or not self._OWN.isdisjoint(raw) or not self._speaks(raw):
+            cost = self._written(message, raw, cost)
         results = message.tool_results
-        if not plain(raw):
-            native = outgoing(message, raw, self.provider).native
-            if native is None:
-                cost += shaping([message], self.profile, self.count)
-            elif native is not raw:
-                sent = message_tokens(parse(native, self.provider), self.profile, self.count)
-                cost = max(cost, sent)
         if not results:
             return MessageCost(cost)
         saving, maskable = 0, []
         for number, result in enumerate(results):
             saved = self.count(result.text) - self._line
+            if saved >= _LEAST_SAVING and (facts := facts_of(result).text):
+                saved -= self.count(facts) + 1
             if saved >= _LEAST_SAVING and self.may_mask(result, raw):
                 saving += saved
                 maskable.append(number)
         return MessageCost(cost, len(results), saving, tuple(maskable))
+
+    def _written(self, message: Message, raw: Raw, cost: int) -> int:
+        """What the message costs where a dialect has to write it anew, or without germane's own keys."""
+        native = outgoing(message, raw, self.provider).native
+        if native is None:
+            return cost + shaping([message], self.profile, self.count) if message.tool_calls or message.tool_results else cost
+        return cost if native is raw else max(cost, message_tokens(parse(native, self.provider), self.profile, self.count))
 
     def may_mask(self, result: ToolResult, raw: Raw) -> bool:
         """Returns whether a line may stand for the result: it is final, and no line yet."""

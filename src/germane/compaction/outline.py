@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from germane.compaction.read_exchange import read_exchange
+from germane.compaction.read_exchange import read_line
 from germane.dialects.registry import parse
 from germane.errors import InvalidInput
 from germane.types.candidate import Sensitivity
@@ -83,10 +83,10 @@ def line_of_exchange(exchange: Sequence[SaidMessage]) -> str:
     share = _CHARACTERS // max(1, len(exchange))
     messages = [_shortened(_message(one), share) for one in exchange]
     try:
-        line = read_exchange(messages).line
+        line = read_line(messages)
     except Exception:  # a fault in reading must not keep anything from being stored
-        line = messages[0].text
-    return " ".join(line.split())[:_LINE]
+        line = ""
+    return " ".join((line or messages[0].content[: 4 * _LINE]).split())[:_LINE]
 
 
 def _message(said: SaidMessage) -> Message:

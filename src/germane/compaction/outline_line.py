@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
-from math import inf
 
 from germane.memories.extraction.own_words import without_fences
 from germane.text.sentences import sentences
@@ -147,8 +146,10 @@ def _did(tools: Sequence[str], files: Sequence[str]) -> str:
 
 
 def _best(said: Sequence[str], signs: re.Pattern[str], *, first: bool) -> str:
-    """The sentence that says most; of equal ones the first or the last."""
-    best, score = "", -inf
+    """The sentence that says most; of equal ones the first or the last; '' where none says more than hello."""
+    if len(said) == 1 and not _SMALL.match(said[0]):
+        return said[0]
+    best, score = "", -1.0
     for place, sentence in enumerate(said):
         words = min(len(sentence), 120) / 40
         now = words + 1.5 * telling(sentence) + 2 * bool(signs.search(sentence)) - 3 * bool(_SMALL.match(sentence))

@@ -22,8 +22,8 @@ _WORD = re.compile(r"[^\W\d_]++(?:['’-][^\W\d_]++)*+")
 _JOINTS = re.compile(r"['’-]")
 _REACH = 120
 """Characters before and behind a rule's word that are looked at."""
-_MAX_WORDS = 40
-"""Words of one sentence that are looked up in rules."""
+_MAX_WORDS = 80
+"""Words of one sentence whose rules are looked at."""
 _DEPTH = 4
 
 
@@ -62,16 +62,18 @@ class PhraseRules(NamedTuple):
         asked = sentence.rstrip().endswith("?")
         looked = 0
         for word in _WORD.finditer(sentence):
-            whole = word[0].lower()
-            for rule in self.by_word.get(whole, ()) or self.by_word.get(_JOINTS.split(whole, maxsplit=1)[0], ()):
-                if asked and not rule.asks:
-                    continue
-                end = word.start() + min(len(whole), len(word[0])) if whole in self.by_word else _first(word)
-                if self._fits(rule, sentence, word.start(), end):
+            whole, end = word[0].lower(), word.end()
+            rules = self.by_word.get(whole)
+            if rules is None:
+                joint = _JOINTS.search(word[0])
+                rules = self.by_word.get(whole[: joint.start()], ()) if joint is not None else ()
+                end = word.start() + joint.start() if joint is not None else end
+            if not rules:
+                continue
+            for rule in rules:
+                if (rule.asks or not asked) and self._fits(rule, sentence, word.start(), end):
                     yield FoundPhrase(rule.name, word.start(), end)
                     break
-            else:
-                continue
             looked += 1
             if looked >= _MAX_WORDS:
                 return
@@ -87,12 +89,6 @@ class PhraseRules(NamedTuple):
         if not rule.narrated and self.narrates is not None and self.narrates.search(sentence, low, start) is not None:
             return False
         return self.told is None or self.told.search(sentence, low, start) is None
-
-
-def _first(word: re.Match[str]) -> int:
-    """Where the first part of a word of several ends."""
-    joint = _JOINTS.search(word[0])
-    return word.start() + (joint.start() if joint else len(word[0]))
 
 
 @cache

@@ -14,6 +14,7 @@ from germane.catalog.prices import Price
 from germane.compaction.archive import ArchiveEntry
 from germane.compaction.boundaries import BoundaryState, Span
 from germane.compaction.compaction import Compaction
+from germane.compaction.covered_span import CoveredSpan
 from germane.compaction.message_cost import Measure, MessageCost, Raw
 from germane.compaction.notes import Artifact, Constraint
 from germane.compaction.strategy import CompactionStrategy
@@ -42,12 +43,14 @@ class CompactionTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedOutput:
-    """The result with the number `part` of the message `index`, of so many tokens, is masked and goes under `handle`."""
+    """The result with the number `part` of the message `index`, of so many tokens, is masked and goes under `handle`. `facts`
+    are what the line in its place says of it."""
 
     index: int
     part: int
     tokens: int
     handle: str
+    facts: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +59,9 @@ class CompactionPlan:
     germane's own that the caller's conversation began with isn't among them; `offset` is 1 where there was one.
 
     `summary` is what stands for all that has left, None where nothing does. `handle` is that of the newest span, `replaced` the
-    number of messages that the summary stands for. `entries` are by handle, in the order in which they were taken out. `draft`
-    is what the plan comes to with all handles named that may be."""
+    number of messages that the summary stands for. `held` is the message of an earlier summary that still says it all.
+    `entries` are by handle, in the order in which they were taken out. `draft` is what the plan comes to with all handles named
+    that may be."""
 
     raws: Sequence[Raw]
     messages: Sequence[Message]
@@ -69,6 +73,7 @@ class CompactionPlan:
     terms: CompactionTerms
     tokens_before: int
     masks: tuple[MaskedOutput, ...] = ()
+    held: Raw | None = None
     summary: SpanSummary | None = None
     handle: str = ""
     replaced: int = 0
@@ -76,6 +81,10 @@ class CompactionPlan:
     constraints: tuple[Constraint, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     reasons: tuple[str, ...] = ()
+    complete: bool = True
+    """Whether the summary holds every constraint."""
+    span: CoveredSpan | None = None
+    """What has left, where a source of summaries was given."""
     draft: Compaction | None = None
 
     @property

@@ -16,9 +16,10 @@ from germane.compaction.results import error_of_result, reported_error
 from germane.compaction.statements import statements_in
 from germane.compaction.tool_actions import boxes_in, command_in, file_changes, listed_tasks, tool_arguments
 from germane.compaction.user_words import MAX_READ, OwnSentence, own_sentences
+from germane.compaction.wording import masked_facts
 from germane.types.message import Message, Text, ToolCall, ToolResult
 
-__all__ = ["read_exchange"]
+__all__ = ["read_exchange", "read_line"]
 
 _MAX_ANSWER = 8_000
 """Characters of an assistant's text that are read for what it states."""
@@ -38,6 +39,27 @@ def read_exchange(messages: Sequence[Message]) -> ExchangeNotes:
     for message in messages:
         reader.read(message)
     return reader.notes()
+
+
+def read_line(messages: Sequence[Message]) -> str:
+    """Returns the line of `read_exchange` alone, which is read in a fraction of the time where no tool was called."""
+    if any(message.tool_calls or message.tool_results for message in messages):
+        return read_exchange(messages).line
+    asked, ended = list[str](), ""
+    for message in messages:
+        for part in message.parts:
+            if not isinstance(part, Text) or not part.text.strip():
+                continue
+            if message.role == "user":
+                asked += _asked(part.text, own_sentences(part.text, demand_rules()))
+            elif message.role == "assistant":
+                ended = part.text
+    return line_of(asked, (), (), ended)
+
+
+def _asked(text: str, said: Sequence[OwnSentence]) -> list[str]:
+    """What a user's text asks: its own sentences, or its beginning where it has none."""
+    return [sentence for sentence, _ in said] if said else [one_line(text, 200)]
 
 
 class _Reader:
@@ -74,7 +96,7 @@ class _Reader:
         for _, changes, _ in self._calls.values():
             self._note(changes)
         found = self._ledger.artifacts
-        changed = [one.name for one in found if one.kind == "file" and one.change not in ("", "read")]
+        changed = [one.name for one in found if self._tools and one.kind == "file" and one.change not in ("", "read")]
         line = line_of(self._asked, self._tools, changed, self._ended)
         return ExchangeNotes(
             line=line,
@@ -88,7 +110,7 @@ class _Reader:
         for constraint in constraints_of(said):
             self._constraints.pop(constraint.text, None)
             self._constraints[constraint.text] = constraint
-        self._asked += [sentence for sentence, _ in said] if said else [one_line(text, 200)]
+        self._asked += _asked(text, said)
         if error := reported_error(text):
             self._fail(error, "")
         self._mention(text[:MAX_READ])
@@ -126,7 +148,10 @@ class _Reader:
 
     def _result(self, result: ToolResult) -> None:
         _, changes, command = self._calls.pop(result.call_id, (None, (), ""))
-        error = error_of_result(result, ran=bool(command))
+        facts = masked_facts(result.text)
+        error = error_of_result(result, ran=bool(command)) if facts is None else facts.error if facts.sure or command else ""
+        if facts is not None:
+            self._note(Artifact(kind="id", name=name) for name in facts.ids)
         if error:
             self._fail(error, command)
             return

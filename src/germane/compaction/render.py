@@ -10,6 +10,7 @@ from germane.catalog.measure_budget import message_tokens
 from germane.catalog.prices import Price
 from germane.compaction.compaction import Compaction, CompactionTrace
 from germane.compaction.message_cost import Raw
+from germane.compaction.origins import origins
 from germane.compaction.plan import CompactionPlan
 from germane.compaction.wording import mask_line, summary_block
 from germane.dialects.dialect import Dialect, OutgoingMessage
@@ -52,26 +53,27 @@ def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequen
     }
     tokens = measure.fixed(None if apart else terms.system, terms.tools) + measure.wire(wire, known, target.parse)
     lost = sorted(turns.indexes[place] for place in orphans(turns.turns, plan.provider))
-    fits = tokens <= terms.max_tokens
+    small = tokens <= terms.max_tokens
     told = plan.summary is not None or plan.replaced == 0
     return Compaction(
         messages=list(wire.messages),
+        origins=origins(wire.messages, turns.turns, [index + plan.offset * (index >= plan.lead) for index in turns.indexes]),
         provider=plan.provider,
         system=system,
         tokens=tokens,
         tokens_before=plan.tokens_before,
         max_tokens=terms.max_tokens,
-        fits=fits,
+        fits=small and plan.complete,
         summary=plan.summary,
         masked=len(plan.masks),
         summarised=plan.replaced if told else 0,
         dropped=0 if told else plan.replaced,
-        quarantined=tuple(index + plan.offset for index in lost if index != _SUMMARY),
+        quarantined=tuple(index + plan.offset * (index >= plan.lead) for index in lost if index != _SUMMARY),
         constraints=plan.constraints,
         artifacts=plan.artifacts,
         entries=plan.entries,
         cited=tuple(turns.cited()),
-        trace=_trace(plan, (*plan.reasons, *reasons, *(() if fits else (_too_large(plan, tokens),)))),
+        trace=_trace(plan, (*plan.reasons, *reasons, *(() if small else (_too_large(plan, tokens),)))),
     )
 
 
@@ -91,10 +93,10 @@ class _Turns:
         lines: dict[int, dict[int, str]] = {}
         for mask in plan.masks:
             handle = mask.handle if mask.handle in self.verified else ""
-            lines.setdefault(mask.index, {})[mask.part] = mask_line(mask.tokens, handle)
+            lines.setdefault(mask.index, {})[mask.part] = mask_line(mask.tokens, handle, mask.facts)
         for index in range(plan.lead):
             self._add(index, plan.raws[index], plan.messages[index])
-        if plan.replaced and (plan.summary is not None or self._handle):
+        if plan.replaced and (plan.summary is not None or plan.held is not None or self._handle):
             self._summarise()
         for index in plan.shown():
             given = plan.raws[index]
@@ -132,6 +134,9 @@ class _Turns:
         return replace(wire, messages=[written if raw is self.summary else raw for raw in wire.messages])
 
     def _summarise(self) -> None:
+        if self.plan.held is not None:
+            self._add(_SUMMARY, self.plan.held, parse(self.plan.held, self.plan.provider))
+            return
         kept = sum(end - start for start, end in self.plan.state.kept)
         raw = _block(self.plan, kept, self._handle, dialect(self.plan.provider))
         self.summary = raw

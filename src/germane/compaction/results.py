@@ -12,7 +12,7 @@ __all__ = ["error_of_result", "reported_error"]
 _HEAD, _TAIL = 2_000, 4_000
 _FAILS = re.compile(
     r"\s*(?:<(?:tool_use_)?error>|error\b|err!|exception\b|traceback \(|fatal\b|failed\b|failure\b"
-    r"|\{\s?\"(?:error|err)\"\s?:\s?(?!null|false|\"\"|\[\])"
+    r"|\{\s?\"(?:error|err)\"\s?:\s?+(?!null|false|\"\"|\[\])"
     r"|\{\s?\"(?:success|ok)\"\s?:\s?false|(?:command )?(?:exited|exit(?:ed)? with)? ?(?:code|status):? [1-9])",
     re.IGNORECASE,
 )

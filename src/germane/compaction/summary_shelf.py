@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from threading import Lock
 
 from germane.compaction.covered_span import CoveredExchange, CoveredSpan
-from germane.compaction.extractive import extractive_summary
 from germane.compaction.summary import SpanSummary
+from germane.compaction.told_summary import thinned_lines
 from germane.types.lru_cache import LruCache
 
 __all__ = ["ShelvedSummary", "SummaryShelf"]
@@ -19,10 +19,14 @@ __all__ = ["ShelvedSummary", "SummaryShelf"]
 
 @dataclass(frozen=True, slots=True)
 class ShelvedSummary:
-    """An accepted text, and the exchanges that it covers, each as start and end."""
+    """Accepted sentences, and the exchanges that they stand for, each as start and end."""
 
-    text: str
+    lines: tuple[str, ...]
     exchanges: frozenset[tuple[int, int]]
+
+
+Answered = tuple[str, frozenset[tuple[int, int]]]
+"""A fingerprint, and the exchanges that have left: one boundary may have some exchanges before it that stay."""
 
 
 class SummaryShelf:
@@ -33,16 +37,16 @@ class SummaryShelf:
     def __init__(self, size: int) -> None:
         self._lock = Lock()
         self._written = LruCache[str, ShelvedSummary](size)
-        self._served = LruCache[str, tuple[SpanSummary | None]](size)
+        self._served = LruCache[Answered, tuple[SpanSummary | None]](size)
 
-    def put(self, span: CoveredSpan, text: str) -> None:
+    def put(self, span: CoveredSpan, lines: tuple[str, ...]) -> None:
         """Adds what was written about the span."""
         with self._lock:
-            self._written.put(span.fingerprint, ShelvedSummary(text, _places(span)))
+            self._written.put(span.fingerprint, ShelvedSummary(lines, span.places))
 
     def newest(self, span: CoveredSpan) -> tuple[ShelvedSummary | None, tuple[CoveredExchange, ...]]:
         """Returns the newest summary of a part of the span, and the exchanges that it doesn't cover."""
-        places = _places(span)
+        places = span.places
         with self._lock:
             for fingerprint in (span.fingerprint, *reversed(span.earlier)):
                 written = self._written.use(fingerprint)
@@ -52,33 +56,27 @@ class SummaryShelf:
         return None, span.exchanges
 
     def serve(self, span: CoveredSpan, *, anew: bool) -> SpanSummary | None:
-        """Returns a summary of the whole span: the newest text there is, and extractive lines for what it doesn't cover; None
-        where there is no text. The answer for a fingerprint stays the same, unless `anew`."""
+        """Returns the lines of a summary of the whole span: the newest ones there are, and lines of the rules for what they
+        don't cover; None where there are none. The answer for a fingerprint stays the same, unless `anew`."""
+        key = span.fingerprint, span.places
         with self._lock:
-            served = None if anew else self._served.use(span.fingerprint)
+            served = None if anew else self._served.use(key)
         if served is None:
             made = (self._made(span),)
             with self._lock:
-                served = made if anew else self._served.setdefault(span.fingerprint, made)
-                self._served.put(span.fingerprint, served)
+                served = made if anew else self._served.setdefault(key, made)
+                self._served.put(key, served)
         return served[0]
 
     def _made(self, span: CoveredSpan) -> SpanSummary | None:
         written, rest = self.newest(span)
         if written is None:
             return None
-        text, note = written.text, ""
+        lines, note = written.lines, ""
         if rest:
-            room = span.max_tokens - span.count(text + "\n")
-            lines = extractive_summary([each.notes for each in rest], room, span.count) if room > 0 else ""
-            if not lines:
-                return None
-            text, note = f"{text}\n{lines}", f"extractive from message {rest[0].start} on"
-        tokens = span.count(text)
-        if tokens > span.max_tokens:
+            note = f"extractive from message {rest[0].start} on"
+            lines = thinned_lines(lines, span.notes, [each.notes for each in rest], span.max_tokens, span.count)
+        if not lines:
             return None
-        return SpanSummary(text=text, covers=span.covers, tokens=tokens, method="llm", ids=span.ids, note=note)
-
-
-def _places(span: CoveredSpan) -> frozenset[tuple[int, int]]:
-    return frozenset((each.start, each.end) for each in span.exchanges)
+        text = "\n".join(lines)
+        return SpanSummary(text=text, covers=span.covers, tokens=span.count(text), method="llm", ids=span.ids, note=note)

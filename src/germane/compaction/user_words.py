@@ -24,6 +24,8 @@ _PASTED = re.compile(
     re.IGNORECASE,
 )
 """Lines with which a letter begins."""
+_IN_TICKS = re.compile(r"`([^`\s]{1,100})`")
+"""One word in backticks, which is a name and no quotation."""
 _BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 
 OwnSentence = tuple[str, str]
@@ -36,7 +38,7 @@ def own_sentences(text: str, rules: PhraseRules) -> list[OwnSentence]:
     hidden = without_fences(text)
     if "<" in hidden:
         hidden = without_elements(hidden)
-    hidden = quotes_hidden(_lines_hidden(hidden, rules))
+    hidden = quotes_hidden(_IN_TICKS.sub(r" \1 ", _lines_hidden(hidden, rules)))
     found = list[OwnSentence]()
     for start, end in sentences(hidden):
         bullet = _BULLET.match(hidden, start, end)

@@ -15,7 +15,7 @@ from germane.dialects.anthropic_system import behind_the_user, placed, write_sys
 from germane.dialects.anthropic_turns import mended
 from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
-from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
+from germane.dialects.envelope import mapping, only, read_envelope, read_role, type_name
 from germane.dialects.fault import Fault
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.merging import ProviderMessage, merge_by_role
@@ -65,7 +65,7 @@ class Anthropic:
 
     def native(self, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
         content = raw.get("content")
-        raw = without(raw, ("id", "name", "created_at"))
+        raw = only(raw, ("role", "content"))
         if isinstance(content, str):
             return None if blank(content) else raw
         blocks = [mapping(block) for block in content or ()]

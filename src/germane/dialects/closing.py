@@ -64,8 +64,9 @@ def _own(messages: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _close(waiting: list[ToolCall], result: ToolResult) -> None:
-    """Removes the call that a result belongs to: by id, or the first of its name where a provider has no ids."""
+    """Removes the call that a result belongs to: by id, or the first of its name where it has no id, or the first of all where
+    it has no name either."""
     for index, call in enumerate(waiting):
-        if (call.id and call.id == result.call_id) or (not result.call_id and call.name == result.name):
+        if (call.id and call.id == result.call_id) or (not result.call_id and result.name in ("", call.name)):
             del waiting[index]
             return

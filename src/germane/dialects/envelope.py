@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
 from germane.errors import InvalidInput
 from germane.types.dumped import dump
 
-__all__ = ["Envelope", "mapping", "read_envelope", "read_role", "type_name", "without"]
+__all__ = ["Envelope", "mapping", "only", "read_envelope", "read_role", "type_name", "without"]
 
 MILLISECONDS_FROM = 1e11
 """Numbers from here on are milliseconds: as seconds they would lie after the year 5000."""
@@ -65,6 +65,13 @@ def without(raw: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]:
     if any(key in raw for key in keys):
         return {key: value for key, value in raw.items() if key not in keys}
     return raw
+
+
+def only(raw: Mapping[str, Any], keys: Collection[str]) -> Mapping[str, Any]:
+    """Returns `raw` itself where it has no other keys than these, else a copy without the others."""
+    if all(key in keys for key in raw):
+        return raw
+    return {key: value for key, value in raw.items() if key in keys}
 
 
 def type_name(value: object) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 
 from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
-from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
+from germane.dialects.envelope import mapping, only, read_envelope, read_role, type_name, without
 from germane.dialects.fault import Fault
-from germane.dialects.gemini_check import NAME, UNSIGNED, either, faults, signature
+from germane.dialects.gemini_check import NAME, UNSIGNED, either, faults, signature, unsigned
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.merging import ProviderMessage, merge_by_role
 from germane.dialects.pairing import close_orphans, pair_calls
@@ -29,7 +29,6 @@ ROLES: Mapping[str, Role] = MappingProxyType(
     {"user": "user", "model": "assistant", "assistant": "assistant", "function": "user", "system": "system"}
 )
 _MAX_NAME_CHARS = 128
-_EXTRAS = ("id", "name", "created_at")
 
 
 class Gemini:
@@ -60,7 +59,7 @@ class Gemini:
         full = [part for part in read if part is not None and part and dict(part) != {"text": ""}]
         if not full or None in read or any(map(_is_invalid, full)):
             return None
-        raw = without(raw, _EXTRAS)
+        raw = only(raw, ("role", "parts"))
         return raw if len(full) == len(read) else {**raw, "parts": full}
 
     def mask(self, raw: Mapping[str, Any], lines: Mapping[int, str]) -> Mapping[str, Any]:
@@ -84,6 +83,10 @@ class Gemini:
     def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
         spoken = [turn for turn in turns if turn.message.role != "system"]
         messages = merge_by_role([_write_message(turn) for turn in pair_calls(spoken)], "parts", [{"text": START}])
+        own = {id(turn.native) for turn in spoken}
+        for index in unsigned(messages):
+            if id(messages[index]) not in own:
+                messages[index] = {**messages[index], "parts": _vouched(messages[index]["parts"])}
         return Wire(messages=messages, system=_system([turn for turn in turns if turn.message.role == "system"]))
 
     def faults(self, wire: Wire) -> tuple[Fault, ...]:
@@ -184,8 +187,8 @@ def _is_of_signed(part: Part) -> bool:
 
 
 def _vouched(parts: list[Any]) -> list[Any]:
-    """Returns the parts of a turn whose signed call may be closed as text. The API demands a signature at a turn's first call
-    and has a word for where there is none (ai.google.dev, Thought signatures)."""
+    """Returns the parts of a turn that germane wrote, with a first call that says that it is unsigned. The API demands a
+    signature there, and has a word for where there is none (ai.google.dev, Thought signatures)."""
     first = next((n for n, part in enumerate(parts) if either(part, "functionCall") is not None), None)
     if first is None or signature(parts[first]):
         return parts
@@ -198,23 +201,29 @@ def _write_part(part: Part) -> dict[str, Any] | None:
             return dict(raw)
         case ToolCall(raw=raw) if raw is not None and (call := either(raw, "functionCall")) is not None:
             key = "functionCall" if raw.get("functionCall") is not None else "function_call"
-            fit = {**call, "name": tool_name(part.name, _MAX_NAME_CHARS)}
+            fit = {**call, "name": _name(part.name)}
             return dict(raw) if NAME.fullmatch(part.name) else {**raw, key: fit}
         case Text(text):
             return {"text": sendable(text)} if text else None
         case ToolCall():
             id = {"id": sendable(part.id)} if part.id else {}
-            return {"functionCall": {**id, "name": tool_name(part.name, _MAX_NAME_CHARS), "args": json_object(part.arguments)}}
+            return {"functionCall": {**id, "name": _name(part.name), "args": json_object(part.arguments)}}
         case ToolResult():
             id = {"id": sendable(part.call_id)} if part.call_id else {}
             response = {"error" if part.error else "output": sendable(part.text)}
-            return {"functionResponse": {**id, "name": tool_name(part.name, _MAX_NAME_CHARS), "response": response}}
+            return {"functionResponse": {**id, "name": _name(part.name), "response": response}}
         case Image():
             return _write_image(part) or {"text": sendable(image_note(part))}
         case Opaque(kind=kind) if kind.startswith("gemini:"):
             return dict(part.raw) or None
         case Opaque():
             return _write_attachment(part)
+
+
+def _name(name: str) -> str:
+    """Returns the name itself where the API takes it; it takes more than others do, and a call and its result may be written
+    apart."""
+    return name if NAME.fullmatch(name) else tool_name(name, _MAX_NAME_CHARS)
 
 
 def _write_image(image: Image) -> dict[str, Any] | None:

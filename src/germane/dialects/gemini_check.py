@@ -11,7 +11,7 @@ from germane.dialects.envelope import mapping
 from germane.dialects.fault import Fault
 from germane.types.message import Wire
 
-__all__ = ["NAME", "UNSIGNED", "either", "faults", "signature"]
+__all__ = ["NAME", "UNSIGNED", "either", "faults", "signature", "unsigned"]
 
 UNSIGNED = "skip_thought_signature_validator"
 """Stands in the place of the signature of a call that the model didn't sign."""
@@ -48,7 +48,6 @@ def faults(wire: Wire) -> Iterator[Fault]:
     for rule, text in _system(wire.system):
         yield Fault(rule, None, text)
     waiting: list[Mapping[str, Any]] = []
-    turns: list[list[Mapping[str, Any]]] = []
     for index, message in enumerate(wire.messages):
         wrong: list[tuple[str, str]] = []
         if (role := message.get("role")) not in ("user", "model"):
@@ -59,7 +58,6 @@ def faults(wire: Wire) -> Iterator[Fault]:
             wrong.append(("no-content", "no parts"))
             parts = ()
         read = [mapping(part) or {} for part in parts]
-        turns.append(read)
         wrong += (fault for part in read for fault in _part(part, role))
         wrong += _answers([answer for part in read if (answer := either(part, "functionResponse")) is not None], waiting)
         waiting = [call for part in read if (call := either(part, "functionCall")) is not None]
@@ -67,7 +65,7 @@ def faults(wire: Wire) -> Iterator[Fault]:
             yield Fault(rule, index, f"turn {index}: {text}")
     if waiting:
         yield Fault("call-without-result", None, f"calls at the end without a response: {[*map(_name, waiting)]}")
-    for index in _unsigned(wire.messages, turns):
+    for index in unsigned(wire.messages):
         yield Fault("signature-missing", index, f"turn {index}: its first call has lost its signature")
 
 
@@ -81,14 +79,16 @@ def _answers(answers: Sequence[Mapping[str, Any]], waiting: Sequence[Mapping[str
         yield "call-id", f"responses with ids no call has: {sorted(more - ids)}"
 
 
-def _unsigned(messages: Sequence[Mapping[str, Any]], turns: Sequence[Sequence[Mapping[str, Any]]]) -> list[int]:
+def unsigned(messages: Sequence[Mapping[str, Any]]) -> list[int]:
     """Returns the indexes of the model's turns since the user's last words whose first call is unsigned, where that of another
     is signed. The API checks no earlier turns; a conversation without any signature is one of an older model."""
     first: dict[int, bool] = {}
-    for index in range(len(turns) - 1, -1, -1):
-        if messages[index].get("role") == "user" and any(either(part, "functionResponse") is None for part in turns[index]):
+    for index in range(len(messages) - 1, -1, -1):
+        given = messages[index].get("parts")
+        parts = [mapping(part) or {} for part in given] if isinstance(given, list | tuple) else []
+        if messages[index].get("role") == "user" and any(either(part, "functionResponse") is None for part in parts):
             break
-        call = next((part for part in turns[index] if either(part, "functionCall") is not None), None)
+        call = next((part for part in parts if either(part, "functionCall") is not None), None)
         if call is not None:
             first[index] = bool(signature(call))
     return sorted(index for index, signed in first.items() if not signed) if any(first.values()) else []

@@ -48,12 +48,14 @@ class OpenAIChat:
         content = raw.get("content")
         if role == "tool":
             call_id = raw.get("tool_call_id")
+            inner = read_content(content)
             result = ToolResult(
                 call_id=call_id if isinstance(call_id, str) else "",
-                text="\n".join(part.text for part in read_content(content) if isinstance(part, Text)),
+                text="\n".join(part.text for part in inner if isinstance(part, Text)),
                 name=raw["name"] if isinstance(raw.get("name"), str) else "",
             )
-            return Message(role=role, parts=(result,), **read_envelope(raw))
+            others = (part for part in inner if not isinstance(part, Text))
+            return Message(role=role, parts=(result, *others), **read_envelope(raw))
         parts = read_content(content)
         if role == "assistant":
             parts = (*parts, *_answers(raw))

@@ -11,12 +11,12 @@ from typing import Any
 
 from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
-from germane.dialects.envelope import mapping, read_envelope, read_role, without
+from germane.dialects.envelope import mapping, only, read_envelope, read_role, without
 from germane.dialects.fault import Fault
 from germane.dialects.image_size import data_url
 from germane.dialects.openai_check import FUNCTION
 from germane.dialects.openai_content import has_part, read_content
-from germane.dialects.responses_check import PARTS, faults
+from germane.dialects.responses_check import MESSAGE_KEYS, PARTS, faults
 from germane.dialects.responses_items import (
     KIND,
     OUTPUTS,
@@ -37,8 +37,6 @@ __all__ = ["OpenAIResponses"]
 
 _FOREIGN = frozenset({"text", "image_url", "input_audio", "file", "image", "document", "thinking", "tool_use", "tool_result"})
 """Types of parts that other dialects have."""
-_EXTRAS = ("name", "created_at", "annotations", "audio", "refusal", "tool_calls", "function_call")
-"""Keys of messages that other dialects or germane have."""
 _ITEM_IDS = ("msg_", "fc_", "fco_", "ctc_", "ctco_")
 
 
@@ -83,7 +81,7 @@ class OpenAIResponses:
                 return None
         elif not isinstance(content, str):
             return None
-        return without(_without_own_id(raw), _EXTRAS) if kind in (None, "message") else raw
+        return only(_without_own_id(raw), MESSAGE_KEYS) if kind in (None, "message") else raw
 
     def mask(self, raw: Mapping[str, Any], lines: Mapping[int, str]) -> Mapping[str, Any]:
         line = lines.get(0)

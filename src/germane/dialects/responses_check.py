@@ -71,7 +71,7 @@ def faults(wire: Wire) -> Iterator[Fault]:
     if reasoning is not None:
         yield Fault("reasoning-alone", reasoning, f"item {reasoning}: {_UNFOLLOWED}")
     for id, (_, index) in waiting.items():
-        yield Fault("call-without-result", index, f"a call without an output: {id!r}")
+        yield Fault("call-without-result", index, f"item {index}: a call without an output: {id!r}")
 
 
 def _kind(item: Mapping[str, Any]) -> str:

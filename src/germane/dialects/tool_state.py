@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from germane.dialects.envelope import mapping
 from germane.types.message import Message, Opaque, ToolCall, ToolResult
 
-__all__ = ["ResultState", "result_state", "unsettled", "waits_for_confirmation"]
+__all__ = ["ResultState", "Unsettled", "result_state", "unsettled", "waits_for_confirmation"]
 
 ResultState = Literal["pending", "interim", "final"]
 
@@ -85,52 +84,66 @@ def waits_for_confirmation(message: Message) -> bool:
 def unsettled(messages: Sequence[Message], raws: Sequence[Mapping[str, Any] | Message]) -> frozenset[int]:
     """Returns the indexes of the messages with an approval request that nothing answers, a provider's own call that hasn't
     ended, or a pending or interim result that no later result of the same call or job ends."""
-    waiting = _Waiting({}, {})
+    waiting = Unsettled()
     for index, (message, raw) in enumerate(zip(messages, raws, strict=True)):
+        waiting.add(index, message, raw)
+    return frozenset(waiting.indexes)
+
+
+class Unsettled:
+    """Mutable. As `unsettled`, for a conversation that grows: each message costs the same however many came before."""
+
+    __slots__ = ("_keys", "_together", "indexes")
+
+    def __init__(self) -> None:
+        self.indexes: dict[int, int] = {}
+        """By the index of a message, how many keys of it haven't ended."""
+        self._keys: dict[str, set[int]] = {}
+        self._together: dict[str, tuple[str, ...]] = {}
+        """The keys that were given together."""
+
+    def add(self, index: int, message: Message, raw: Mapping[str, Any] | Message) -> None:
+        """Reads the message with this index, which is higher than any before."""
         for part in message.parts:
             if isinstance(part, ToolResult):
                 keys = [f"call {part.call_id}"] if part.call_id else []
                 keys += (f"job {job}" for job in _jobs(part))
-                waiting.end(keys)
+                self._end(keys)
                 if result_state(part, raw) != "final":
-                    waiting.begin(keys or [f"message {index}"], index)
+                    self._begin(keys or [f"message {index}"], index)
             elif isinstance(part, ToolCall) and part.id:
-                waiting.end([f"call {part.id}"])  # the id is used again: the earlier call is over
+                self._end([f"call {part.id}"])  # the id is used again: the earlier call is over
             elif isinstance(part, Opaque):
-                _opaque(waiting, part.raw, index)
-    return frozenset(index for indexes in waiting.indexes.values() for index in indexes)
+                self._opaque(part.raw, index)
 
+    def _begin(self, keys: Sequence[str], index: int) -> None:
+        for key in dict.fromkeys(keys):
+            known = self._keys.setdefault(key, set())
+            if index not in known:
+                known.add(index)
+                self.indexes[index] = self.indexes.get(index, 0) + 1
+            self._together[key] = tuple(keys)
 
-@dataclass(slots=True)
-class _Waiting:
-    """What hasn't ended: the messages by the key of their call or job, and the keys that were given together."""
-
-    indexes: dict[str, set[int]]
-    together: dict[str, tuple[str, ...]]
-
-    def begin(self, keys: Sequence[str], index: int) -> None:
+    def _end(self, keys: Sequence[str]) -> None:
         for key in keys:
-            self.indexes.setdefault(key, set()).add(index)
-            self.together[key] = tuple(keys)
+            for other in self._together.pop(key, ()):
+                for index in self._keys.pop(other, ()):
+                    self.indexes[index] -= 1
+                    if not self.indexes[index]:
+                        del self.indexes[index]
 
-    def end(self, keys: Sequence[str]) -> None:
-        for key in keys:
-            for other in self.together.pop(key, ()):
-                self.indexes.pop(other, None)
-
-
-def _opaque(waiting: _Waiting, raw: Mapping[str, Any], index: int) -> None:
-    kind, id = str(raw.get("type")), raw.get("id")
-    if kind == "mcp_approval_request" and isinstance(id, str):
-        waiting.begin([f"approval {id}"], index)
-    elif kind in ("mcp_approval_response", "mcp_call") and raw.get("approval_request_id"):
-        waiting.end([f"approval {raw['approval_request_id']}"])
-    elif kind in ("server_tool_use", "mcp_tool_use") and isinstance(id, str):
-        waiting.begin([f"server {id}"], index)
-    elif kind.endswith("_tool_result") and isinstance(raw.get("tool_use_id"), str):
-        waiting.end([f"server {raw['tool_use_id']}"])
-    if kind.endswith("_call") and raw.get("status") in _UNFINISHED:
-        waiting.begin([f"message {index}"], index)
+    def _opaque(self, raw: Mapping[str, Any], index: int) -> None:
+        kind, id = str(raw.get("type")), raw.get("id")
+        if kind == "mcp_approval_request" and isinstance(id, str):
+            self._begin([f"approval {id}"], index)
+        elif kind in ("mcp_approval_response", "mcp_call") and raw.get("approval_request_id"):
+            self._end([f"approval {raw['approval_request_id']}"])
+        elif kind in ("server_tool_use", "mcp_tool_use") and isinstance(id, str):
+            self._begin([f"server {id}"], index)
+        elif kind.endswith("_tool_result") and isinstance(raw.get("tool_use_id"), str):
+            self._end([f"server {raw['tool_use_id']}"])
+        if kind.endswith("_call") and raw.get("status") in _UNFINISHED:
+            self._begin([f"message {index}"], index)
 
 
 def _confirming(part: ToolResult) -> bool:

@@ -65,7 +65,7 @@ def link_findings(
             continue
         entity = same or _new(name.type, said, user=user, at=at, now=now)
         mentioned = entity.id in said_of
-        entity = with_said(entity, said, now)
+        entity = with_said(replace(entity, created_at=min(entity.created_at, at)), said, now)
         if same is not None and not mentioned and not (again and same.salient_at >= at):
             entity = replace(entity, salience=used(entity.salience_at(at)), salient_at=max(entity.salient_at, at))
         for other, held in found.items():

@@ -93,6 +93,8 @@ class ClientGraph(_Part):
     unrelate = _raises(graph_rpcs.unrelate)
     relations = _raises(graph_rpcs.relations)
     traverse = _raises(graph_rpcs.traverse)
+    salient = _raises(graph_rpcs.salient)
+    chain = _raises(graph_rpcs.chain)
     path = _raises(graph_rpcs.path)
     merge = _raises(graph_rpcs.merge)
     forget = _raises(graph_rpcs.forget)

@@ -130,6 +130,7 @@ class Client(ScopedClient[grpc.aio.Channel]):
     check_tool_calls = _raises(build_rpcs.check_tool_calls)
     about = _raises(compose_rpcs.about)
     build_context = _raises(compose_rpcs.build_context)
+    expand = _raises(compose_rpcs.expand)
     compress = _raises(compose_rpcs.compress)
     estimate_tokens = _raises(compose_rpcs.estimate_tokens)
     delegate = _raises(delegation_rpcs.delegate)

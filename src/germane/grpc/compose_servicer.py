@@ -25,7 +25,7 @@ class ComposeServicer:
     """Runs on the engine's loop. Raises `Refused` and `InvalidInput` for a request that its caller has to correct."""
 
     rights: ClassVar[Mapping[str, Right]] = MappingProxyType(
-        {"About": "read", "BuildContext": "read", "CompressText": "read", "EstimateTokens": "read"}
+        {"About": "read", "BuildContext": "read", "ExpandItem": "read", "CompressText": "read", "EstimateTokens": "read"}
     )
 
     def __init__(self, resolver: AgentResolver) -> None:
@@ -83,6 +83,11 @@ class ComposeServicer:
             fallback_reason=figures.fallback_reason,
             degradation_level=figures.degradation_level,
         )
+
+    async def expand_item(self, request: pb.ExpandItemRequest, call: RpcCall) -> pb.ExpandItemResponse:
+        agent = self._resolver.scoped(request.scope, call)
+        whole = await agent.tasks.expand(required("id", request.id), filters=set_filters(request))
+        return pb.ExpandItemResponse(text=text(whole.text))
 
     async def compress_text(self, request: pb.CompressTextRequest, call: RpcCall) -> pb.CompressTextResponse:
         agent = self._resolver.scoped(request.scope, call)

@@ -20,6 +20,7 @@ from germane.types.candidate import Sensitivity
 __all__ = ["GraphServicer"]
 
 _RELATIONS, _DEPTH, _FAN_OUT, _WALKED, _PATTERNS = 100, 2, 20, 200, 20
+_SALIENT, _LINKS, _CAUSAL = 10, 50, ("causes", "fixes")
 
 
 class GraphServicer:
@@ -36,6 +37,8 @@ class GraphServicer:
             "EndRelation": "write",
             "ListRelations": "read",
             "Traverse": "read",
+            "ListSalientEntities": "read",
+            "FollowChain": "read",
             "FindPath": "read",
             "MergeEntities": "write",
             "ForgetGraph": "write",
@@ -122,6 +125,23 @@ class GraphServicer:
             depths=found.depths,
             capped=found.capped,
         )
+
+    async def list_salient_entities(
+        self, request: pb.ListSalientEntitiesRequest, call: RpcCall
+    ) -> pb.ListSalientEntitiesResponse:
+        graph = self._resolver.scoped(request.scope, call).graph
+        found = await graph.salient(limit_of("limit", request.limit, _SALIENT), at=set_moment(request, "at"))
+        return pb.ListSalientEntitiesResponse(entities=map(entity, found))
+
+    async def follow_chain(self, request: pb.FollowChainRequest, call: RpcCall) -> pb.FollowChainResponse:
+        graph = self._resolver.scoped(request.scope, call).graph
+        found = await graph.chain(
+            required("start", request.start),
+            list(request.types) or _CAUSAL,
+            backwards=request.backwards,
+            limit=limit_of("limit", request.limit, _LINKS),
+        )
+        return pb.FollowChainResponse(relations=map(relation, found))
 
     async def find_path(self, request: pb.FindPathRequest, call: RpcCall) -> pb.FindPathResponse:
         graph = self._resolver.scoped(request.scope, call).graph

@@ -50,9 +50,14 @@ def compactable(
     archive: Archive | None,
     low_water: float,
     max_messages: int | None,
+    catalog: Catalog | None = None,
+    prices: Prices | None = None,
+    cite: bool = False,
 ) -> Compactable:
-    """Checks every argument; the messages are parsed last. Raises `InvalidInput` for the first that can't be used."""
-    profile = Catalog.built_in().find(named_model(model))
+    """Checks every argument; the messages are parsed last. `catalog` and `prices` are those of models, by default the built-in
+    ones; `cite` says that handles may be named although no `archive` is given. Raises `InvalidInput` for the first that can't
+    be used."""
+    profile = (catalog or Catalog.built_in()).find(named_model(model))
     name = profile.provider if provider is None else text("provider", provider, NAME)
     dialect(name)
     if not isinstance(strategy, get_args(CompactionStrategy)):
@@ -74,8 +79,8 @@ def compactable(
         max_messages=max_messages,
         system=system,
         tools=schemas,
-        cite=archive is not None,
-        price=Prices.built_in().find(model),
+        cite=cite or archive is not None,
+        price=(prices or Prices.built_in()).find(model),
     )
     return Compactable(raws=raws, messages=parse_all(raws, name), terms=terms)
 

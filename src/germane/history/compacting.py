@@ -9,9 +9,9 @@ from germane.compaction.archive import Archive
 from germane.compaction.archiving import archived
 from germane.compaction.compaction import Compaction
 from germane.compaction.fold import plan_compaction
+from germane.compaction.notebook import Summaries
 from germane.compaction.render import render
 from germane.compaction.strategy import CompactionStrategy, Summarise
-from germane.compaction.summary import SpanSummary
 from germane.history.arguments import Compactable, compactable
 from germane.types.message import Message
 
@@ -30,7 +30,7 @@ def compact(
     tools: Sequence[Mapping[str, Any]] = (),
     strategy: CompactionStrategy = _SUMMARISE,
     archive: Archive | None = None,
-    summaries: Sequence[SpanSummary] = (),
+    summaries: Summaries = (),
     low_water: float = 0.5,
     max_messages: int | None = None,
 ) -> Compaction:
@@ -58,7 +58,7 @@ def compact(
     return compacted(given, archive, summaries)
 
 
-def compacted(given: Compactable, archive: Archive | None, summaries: Sequence[SpanSummary] = ()) -> Compaction:
+def compacted(given: Compactable, archive: Archive | None, summaries: Summaries = ()) -> Compaction:
     """Returns the compaction of checked arguments."""
     plan = plan_compaction(given.raws, given.messages, given.terms, summaries)
     if archive is None or not plan.entries:

@@ -11,9 +11,9 @@ from germane.compaction.archive import Archive
 from germane.compaction.archiving import archived
 from germane.compaction.compaction import Compaction
 from germane.compaction.fold import CompactionFold
+from germane.compaction.notebook import Summaries
 from germane.compaction.render import render
 from germane.compaction.strategy import CompactionStrategy, Summarise
-from germane.compaction.summary import SpanSummary
 from germane.dialects.plain import plain
 from germane.dialects.registry import parse
 from germane.errors import InvalidInput
@@ -94,7 +94,7 @@ class Compactor:
             for message in messages:
                 self.add(message)
 
-    def compact(self, messages: Sequence[Raw] | None = None, *, summaries: Sequence[SpanSummary] = ()) -> Compaction:
+    def compact(self, messages: Sequence[Raw] | None = None, *, summaries: Summaries = ()) -> Compaction:
         """Returns the conversation as it fits. With `messages`, the whole conversation as it is now, what is new is added, and
         where a message isn't what it was when it was added, the work starts again from there: edits and deletions are seen."""
         with self._lock:

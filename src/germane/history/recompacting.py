@@ -8,8 +8,8 @@ from typing import Any
 
 from germane.compaction.archive import Archive
 from germane.compaction.compaction import Compaction
+from germane.compaction.notebook import Summaries
 from germane.compaction.strategy import CompactionStrategy, Summarise
-from germane.compaction.summary import SpanSummary
 from germane.compaction.too_long import read_too_long
 from germane.history.arguments import compactable
 from germane.history.compacting import compacted
@@ -33,7 +33,7 @@ def recompact(
     tools: Sequence[Mapping[str, Any]] = (),
     strategy: CompactionStrategy = _SUMMARISE,
     archive: Archive | None = None,
-    summaries: Sequence[SpanSummary] = (),
+    summaries: Summaries = (),
     low_water: float = 0.5,
     max_messages: int | None = None,
 ) -> Compaction:
@@ -62,6 +62,6 @@ def recompact(
     elif told.used is None:
         allowed = min(int(told.most * _MARGIN), int(tokens * _MARGIN))
     else:
-        allowed = int(told.most * min(1.0, tokens / told.used) * _MARGIN)
+        allowed = int(tokens * told.most / told.used * _MARGIN)
     terms = replace(given.terms, max_tokens=min(given.terms.max_tokens, allowed))
     return compacted(replace(given, terms=terms), archive, summaries)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from germane.compaction.archive import Archive, ArchiveEntry
-from germane.compaction.message_json import from_json
-from germane.dialects.registry import parse
+from germane.compaction.archive import Archive
+from germane.compaction.shown_entry import shown_entry
 from germane.dialects.written_tools import convert_tools
-from germane.errors import InvalidInput
-from germane.types.message import Message, Text, ToolCall, ToolResult
 
 __all__ = ["show_earlier", "tool_definition"]
 
@@ -47,40 +44,9 @@ def show_earlier(handle: str, archive: Archive, *, start: int = 0, max_character
         return f"The archive can't be read now ({type(error).__name__})."
     if entry is None:
         return "The archive has nothing under this handle."
-    text = _text(entry)
+    before = f"[What was said before: handle {entry.previous}]\n\n" if entry.previous else ""
+    text = before + shown_entry(entry)
     start = max(0, start) if isinstance(start, int) else 0
     shown = text[start : start + max_characters]
     rest = len(text) - start - len(shown)
     return f"{shown}\n[{rest} more characters: start={start + len(shown)}]" if rest > 0 else shown
-
-
-def _text(entry: ArchiveEntry) -> str:
-    messages = [_read(from_json(each), entry.provider) for each in entry.messages]
-    if entry.kind == "output" and messages and messages[0] is not None:
-        results = messages[0].tool_results
-        if entry.part < len(results):
-            return results[entry.part].text
-    before = f"[What was said before: handle {entry.previous}]\n\n" if entry.previous else ""
-    return before + "\n\n".join(_said(message) for message in messages if message is not None)
-
-
-def _read(raw: Mapping[str, Any] | Message, provider: str) -> Message | None:
-    try:
-        return parse(raw, provider)
-    except InvalidInput:
-        return None
-
-
-def _said(message: Message) -> str:
-    lines: list[str] = []
-    for part in message.parts:
-        match part:
-            case Text(text):
-                lines.append(text)
-            case ToolCall():
-                lines.append(f"→ {part.name}({part.arguments})")
-            case ToolResult():
-                lines.append(f"← {part.text}")
-            case _:
-                lines.append(f"[{type(part).__name__.lower()}]")
-    return f"{message.name or message.role}: " + "\n".join(lines)

@@ -25,6 +25,7 @@ from germane.types.budget import Budget
 from germane.types.candidate import Candidate, Scored
 from germane.types.context import Context, Metadata
 from germane.types.effort import price
+from germane.types.history_report import HistoryReport
 from germane.types.request import Request
 from germane.types.strategy import Strategy
 from germane.types.trace import SourceReport, Trace
@@ -81,6 +82,7 @@ class Assembly:
         self.hurried = False
         """Whether the items were packed the quick way, or left out because the gate didn't answer in time."""
         self.directive: str | None = ""
+        self.history: HistoryReport | None = None
         self._clock = clock
         self._timings: list[tuple[str, float]] = []
 
@@ -213,6 +215,7 @@ class Assembly:
             need=None if need is None or not need.threshold else need.probability,
             need_threshold=None if need is None or not need.threshold else need.threshold,
             earlier_tokens=self.standing.tokens,
+            history=self.history,
         )
 
     def _trace(self, warnings: tuple[str, ...]) -> Trace:
@@ -243,6 +246,8 @@ class Assembly:
         if packing is not None and packing.directive_left_out:
             yield f"the directive was left out: {packing.directive_left_out}"
         yield from self.standing.warnings
+        if self.history is not None:
+            yield from (f"the conversation: {reason}" for reason in self.history.reasons)
         yield from self._absent_blocks()
         if isinstance(self.request.task, str) and self._skipped("tasks", "no_task"):
             yield f"there is no task {self.request.task!r} in this session, which the request names"

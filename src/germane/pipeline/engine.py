@@ -1,10 +1,10 @@
 """Engine: the stages in order. The file to read first.
 
-    request ─▶ read ─▶ gather ─▶ score ─▶ pack ─▶ gate ─▶ write ─▶ inject ─▶ context
+    request ─▶ compact ─▶ read ─▶ gather ─▶ score ─▶ pack ─▶ gate ─▶ write ─▶ inject ─▶ context
 
-Only `gather` and the gate do I/O; every other stage is a plain function over immutable values. The engine looks at the deadline
-after each stage. Whatever fails, the caller gets messages: with the directive alone where there is one, else as they came
-(ENGINE-2). A fault takes memories away and never adds any (ENGINE-3).
+Only `compact`, `gather` and the gate do I/O; every other stage is a plain function over immutable values. The engine looks at
+the deadline after each stage. Whatever fails, the caller gets messages: with the directive alone where there is one, else as
+they came (ENGINE-2). A fault takes memories away and never adds any (ENGINE-3).
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from typing import NamedTuple
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling
 from germane.clock import Clock, zone
+from germane.graph.aliases import forget_names
 from germane.pipeline.admission_queue import AdmissionQueue, Overloaded, Slot
 from germane.pipeline.ask_gate import ask_gate
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome, counts_as_memory, unanswered
 from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
+from germane.pipeline.delegated_request import held_to_delegation
 from germane.pipeline.directive_cache import DirectiveCache
 from germane.pipeline.directive_read import DirectiveReads
 from germane.pipeline.earlier_injections import NOTHING_STANDS
@@ -32,11 +34,12 @@ from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
 from germane.pipeline.format.nonce import nonce
 from germane.pipeline.gather.abandoned import Abandoned
-from germane.pipeline.gather.builtin import sources
+from germane.pipeline.gather.builtin import NOT_SEARCHING, sources
 from germane.pipeline.gather.depth import SearchDepth, search_depth
 from germane.pipeline.gather.gather import Gathered, gather
 from germane.pipeline.gather.merge import RequestContents, fresh, merge
 from germane.pipeline.gather.source import SourceFactory
+from germane.pipeline.history_stage import HistoryCompactor, HistoryTerms, compact_history
 from germane.pipeline.inject.returned import without_returned
 from germane.pipeline.injection_log import InjectionLog
 from germane.pipeline.measure_request import measure_request
@@ -66,18 +69,13 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Engine"]
 
-_NOT_SEARCHING = frozenset(
-    {"blocks", "continuity", "directive", "events", "history", "outline", "recent", "structured", "tasks"}
-)
-"""Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
-answers the question. An outline has no text that the messages don't have."""
-
 _SCORING, _PACKING = 0.6, 0.5
 """Shares of the time after gathering (8 to 50 ms) that scoring and packing need; with less, they are done the quick way."""
 _WRITING = 0.004
 """Seconds before the answer is due at which an exact packing stops searching: the gate and the writing come after it."""
 _CLOSING_SHARE = 0.35
 """The share of the time after gathering at which hasty packing ends: the gate needs the rest."""
+_COMPACTING = 0.6  # the share of the time for gathering that compacting a conversation may take
 _NEVER = Deadline(None, None)
 """The deadline of the last stage: what is written is given back, as nothing else would be quicker."""
 
@@ -106,17 +104,28 @@ class Engine:
     result_cache: ResultCache = field(default_factory=ResultCache)
     abandoned: Abandoned = field(default_factory=Abandoned)
     injections: InjectionLog = field(default_factory=InjectionLog)
+    history: HistoryCompactor | None = None
     admission: AdmissionQueue = field(default_factory=AdmissionQueue)
     breakers: Breakers = field(default_factory=Breakers)
 
-    async def assemble(self, request: Request, store: ScopedStore, strategy: Strategy, began: float | None = None) -> Context:
+    async def assemble(
+        self,
+        request: Request,
+        store: ScopedStore,
+        strategy: Strategy,
+        began: float | None = None,
+        history: HistoryTerms | None = None,
+    ) -> Context:
         """Raises nothing but cancellation and interpreter exit. `began` is when the call came, on the steady clock (seconds);
-        the deadline counts from there."""
+        the deadline counts from there. With `history` the conversation is compacted first."""
         deadline = Deadline.of(self.clock.steady() if began is None else began, request.deadline)
         assembly = Assembly(self._own(request, strategy), strategy, self.clock)
         slot: Slot | None = None
         try:
             slot = await self.admission.acquire(deadline, self.clock, request.scope.org)
+            if history is not None:
+                with assembly.stage("compact", deadline):
+                    await self._compact(assembly, history, store, deadline)
             await self._assemble(assembly, store, deadline, slot)
         except PROPAGATED:
             raise
@@ -141,14 +150,17 @@ class Engine:
         return assembly.context()
 
     def forget(self, scope: Scope) -> None:
-        """Drops what the caches hold of this scope, after something in it was forgotten."""
+        """Drops what the caches hold of this scope, after something in it was forgotten; the names of entities in any."""
+        forget_names()
         self.result_cache.forget(scope)
         self.directive_cache.forget(scope)
         self.injections.forget(scope)
+        if self.history is not None:
+            self.history.forget(scope)
 
     async def recall(self, request: Request, store: ScopedStore, strategy: Strategy) -> tuple[Scored, ...]:
         """Scored candidates, best first. Waits for every source; packs nothing and counts no tokens."""
-        plans = tuple(plan for plan in strategy.sources if plan.name not in _NOT_SEARCHING)
+        plans = tuple(plan for plan in strategy.sources if plan.name not in NOT_SEARCHING)
         strategy = replace(strategy, sources=plans)
         deadline = Deadline(None, None)
         depth = SearchDepth(min_relevance=min_relevance(strategy), blocks=True)
@@ -171,6 +183,18 @@ class Engine:
             read_only=read_only,
         )
 
+    async def _compact(self, assembly: Assembly, asked: HistoryTerms, store: ScopedStore, deadline: Deadline) -> None:
+        assembly.request, assembly.history = await compact_history(
+            self.history,
+            assembly.request,
+            asked,
+            store,
+            catalog=self.catalog,
+            tokenizers=self.tokenizer,
+            cap=assembly.cap,
+            seconds=deadline.gathering(self.clock.steady(), _COMPACTING),
+        )
+
     async def _assemble(self, assembly: Assembly, store: ScopedStore, deadline: Deadline, slot: Slot | None) -> None:
         """The stages. Raises `Late`, and whatever a stage raises."""
         request, strategy = assembly.request, assembly.strategy
@@ -182,7 +206,13 @@ class Engine:
             return
         guard = self._guard(request.scope, deadline)
         appends = strategy.placement == "append" and request.scope.session is not None
-        key = None if appends else await self.result_cache.current_key(request, store, strategy, deadline, guard)
+        keyed = _no_key() if appends else self.result_cache.current_key(request, store, strategy, deadline, guard)
+        key, task, request = await asyncio.gather(  # one trip to the store
+            keyed,
+            running_task(request, store, strategy, deadline, guard),
+            held_to_delegation(request, store, deadline, guard),
+        )
+        assembly.request = request
         known = self.result_cache.get(key, self.clock.steady())
         if known is not None and known.packing.tokens <= budget.available:
             assembly.finish(known, cached=True)
@@ -191,7 +221,6 @@ class Engine:
             said, since = RequestContents(request.messages), self.directive_cache.changes
             searching = slot is None or not slot.skip_search
             depth = search_depth(budget.available, assembly.price, min_relevance(strategy))
-            task = await running_task(request, store, strategy, deadline, guard)
             gathering = self._gather(request, store, strategy, deadline, guard, said, depth, task, searching=searching)
             if appends:
                 earlier = self.injections.stand(assembly, store, guard, deadline, self.nonce_key)
@@ -360,6 +389,10 @@ class Engine:
         return FallbackLadder(
             catalog=self.catalog, tokenizer=self.tokenizer, directive_cache=self.directive_cache, layout=self._layout
         )
+
+
+async def _no_key() -> None:
+    """Of a request whose result isn't kept."""
 
 
 def _distinct(gathered: Gathered, request: Request, said: RequestContents) -> tuple[Candidate, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from germane.errors import InvalidInput, NotFound, NotPermitted
 from germane.tasks.frame import TaskFrame, TaskStatus
-from germane.tasks.limits import DelegationLimits, check_room
+from germane.tasks.limits import DelegatedSession, DelegationLimits, check_room
 from germane.tasks.new_frame import TaskOutcome, closed_frame
 from germane.tasks.operations import DelegationInto, FrameById, HeadOf, OpenDelegations, PutBranch, PutFrame, PutHead
 from germane.tasks.stack import current_frame, must_be_closed, standing
@@ -90,8 +90,8 @@ def check_sensitivities(asked: tuple[Sensitivity, ...], allowed: tuple[Sensitivi
         raise NotPermitted(f"sensitivities {', '.join(more)} are more than a delegated agent here may see, which is {may}")
 
 
-def _depth(above: TaskFrame | None, limits: DelegationLimits) -> int:
-    depth = 1 if above is None else above.delegation_depth + 1
+def _depth(above: DelegatedSession | None, limits: DelegationLimits) -> int:
+    depth = 1 if above is None else above.depth + 1
     if above is not None and not above.open:
         raise InvalidInput("the task of this session was delegated and has ended: begin another one")
     if depth > limits.depth:

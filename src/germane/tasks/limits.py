@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from germane.errors import InvalidInput
 from germane.tasks.branching import StackHead
+from germane.types.candidate import Sensitivity
 
 __all__ = [
     "MAX_BRANCHES",
     "MAX_DEPTH",
     "MAX_FRAMES",
     "MAX_OPEN",
+    "DelegatedSession",
     "DelegationLimits",
     "check_room",
 ]
@@ -38,6 +40,16 @@ class DelegationLimits:
         for name, value, maximum in (("depth", self.depth, MAX_DEPTH), ("open", self.open, MAX_OPEN)):
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= maximum:
                 raise InvalidInput(f"delegation {name} must be a whole number from 0 to {maximum}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelegatedSession:
+    """What the agent that works in a session was given: how many delegations lie above it (`depth`, from 1), the sensitivities
+    that it may see, and whether its task is still open."""
+
+    depth: int
+    allowed: tuple[Sensitivity, ...]
+    open: bool
 
 
 def check_room(head: StackHead | None, depth: int) -> None:

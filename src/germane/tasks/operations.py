@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from germane.tasks.branching import StackHead, TaskBranch, TaskCheckpoint
 from germane.tasks.frame import TaskFrame
+from germane.tasks.limits import DelegatedSession
 from germane.types.plan import Change, Read
 
 __all__ = [
@@ -85,8 +86,9 @@ class CheckpointNamed(Read[TaskCheckpoint | None]):
 
 
 @dataclass(frozen=True, slots=True)
-class DelegationInto(Read[TaskFrame | None]):
-    """The delegated frame whose agent works in this session; None where nobody delegated into it."""
+class DelegationInto(Read[DelegatedSession | None]):
+    """What the agent in this session was given; None where nobody delegated into it. A scope without a user finds what any
+    user of its agent delegated."""
 
     session: str
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from germane.tasks.branching import StackHead, TaskBranch, TaskCheckpoint
 from germane.tasks.frame import TaskFrame, TaskStatus
+from germane.tasks.limits import DelegatedSession
 from germane.tasks.view import TaskView
 
 __all__ = ["TaskReader"]
@@ -40,5 +41,6 @@ class TaskReader(Protocol):
     async def delegations(self, session: str, *, open: bool, limit: int) -> tuple[TaskFrame, ...]:
         """Returns the delegated frames of a session, the latest first; only those that haven't ended where `open`."""
 
-    async def delegated(self, session: str) -> TaskFrame | None:
-        """Returns the delegated frame whose agent works in this session; None where nobody delegated into it."""
+    async def delegated(self, session: str) -> DelegatedSession | None:
+        """Returns what the agent in this session was given; None where nobody delegated into it. A scope without a user finds
+        what any user of its agent delegated: a delegated agent may have a narrower scope than its parent."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from germane.types.history_report import HistoryReport
+
 __all__ = ["Metadata", "SourceReport", "Status"]
 
 Status = Literal["ok", "timeout", "error", "skipped"]
@@ -65,3 +67,5 @@ class Metadata:
     """Below it, nothing that was searched for goes in."""
     earlier_tokens: int = 0
     """Those of `total_tokens_injected` that stand in the prompt since earlier calls of the session (INJECT-6)."""
+    history: HistoryReport | None = None
+    """What was done to the conversation so that it fits, where the call asked for that."""

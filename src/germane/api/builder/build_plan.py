@@ -9,6 +9,7 @@ from typing import Any
 
 from germane.api.builder.activity import Activity
 from germane.api.builder.system_parts import PromptBlocks
+from germane.compaction.strategy import CompactionStrategy, Summarise
 from germane.rules.tool_rule import ToolRule
 from germane.types.block_text import BlockText
 from germane.types.message import Message
@@ -41,6 +42,7 @@ class BuildPlan:
     query: str | None = None
     at: datetime | None = None
     limits: LimitTable = field(default_factory=LimitTable)
+    history: CompactionStrategy = field(default_factory=Summarise)
     strategy: str | Strategy = "default"
     filters: Filters | None = None
     deadline: float | None = 0.25

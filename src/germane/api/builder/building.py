@@ -15,7 +15,6 @@ from germane.api.arguments import build_request
 from germane.api.builder.activity import Activity, lately, write_activity
 from germane.api.builder.build_plan import BuildPlan
 from germane.api.builder.built_request import BuildMetadata, BuiltRequest, CachePoint, TokensByPart
-from germane.api.builder.exchanges import KeptHistory, batches, keep_newest
 from germane.api.builder.stored_blocks import StoredBlocks
 from germane.api.builder.system_parts import BlockPacking, pack_blocks
 from germane.api.strategies import allowed_filters
@@ -24,17 +23,20 @@ from germane.catalog.bounded import CountedTokenizer, count_within
 from germane.catalog.measure_budget import measure, message_tokens, texts_of, tools_tokens
 from germane.catalog.profile import Profile
 from germane.clock import zone
+from germane.compaction.divide import divide
 from germane.dialects.request_body import RequestBody, body_of
 from germane.dialects.written_tools import WrittenTools, convert_tools
 from germane.errors import InvalidInput
 from germane.pipeline.assembly_state import PROPAGATED
 from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.format.nonce import nonce
+from germane.pipeline.history_stage import HistoryTerms, compact_history
 from germane.pipeline.inject.inject import untouched
 from germane.pipeline.inject.returned import without_returned
 from germane.rules.wording import write_rules
 from germane.types.block_text import BlockText
 from germane.types.context import Context
+from germane.types.history_report import HistoryReport
 from germane.types.limits import COUNT, IDS
 from germane.types.message import Wire
 from germane.types.request import Request
@@ -46,6 +48,8 @@ __all__ = ["Building"]
 
 _AROUND_DIRECTIVE = 48
 """Tokens of the tags around a directive and of the standing notice, at most."""
+_COMPACTING_SHARE = 0.4
+"""The share of the time left that compacting the conversation may take."""
 _READING_SHARE = 0.4
 """The share of the time that reading blocks and an unknown directive may take."""
 
@@ -136,8 +140,8 @@ class _Build:
         costs = [message_tokens(message, profile, counter.count) for message in request.messages]
         rules = write_rules(plan.rules)
         stated = sum(counter.count(text) for text in (plan.instructions, rules) if text)
-        lead, starts = batches(request.messages)
-        active = sum(costs[starts[-1] :]) if starts else 0
+        lead, exchanges = divide(request.messages)
+        active = sum(costs[exchanges[-1].start :]) if exchanges else 0
         room = self._room(limits, profile, counter, lead, stated)
         memory = min(limits.memory_tokens, max(0, room - active))
         directive = counter.count(read.directive) + _AROUND_DIRECTIVE if read.directive else 0
@@ -146,15 +150,18 @@ class _Build:
         said = counter.count(written) if written else 0
         left = max(0, memory - packing.tokens - said)
         older = min(limits.history_tokens, max(0, room - memory))
-        kept = keep_newest(request.messages, costs, older, limits.max_messages)
+        report = await self._compacted(max(older, min(active, room)), limits)
+        request = self._request
         standing = frozenset(each.block.id for each in packing.shown if plan.blocks is None)
         beside = stated + packing.tokens + said + 2 * profile.per_message
-        context = await self._assembled(kept, limits, beside, left, standing)
+        context = await self._assembled(limits, beside, left, standing)
         front = [plan.instructions, context.stable, *(each.text for each in packing.core)]
         behind = [*(each.text for each in packing.working), written, rules]
         turns = (context.convert_turns or context.convert)(request.provider)
         body = _body(request, turns, ("\n\n".join(filter(None, front)), "\n\n".join(filter(None, behind))), limits)
         stable = counter.count(context.stable) if context.stable else 0
+        schemas = tools_tokens(request.tools, profile, counter.count)
+        history = report.tokens - schemas
         tokens = TokensByPart(
             instructions=counter.count(plan.instructions) if plan.instructions else 0,
             directive=stable,
@@ -163,23 +170,24 @@ class _Build:
             activity=said,
             tool_rules=counter.count(rules) if rules else 0,
             found=max(0, context.metadata.total_tokens_injected - stable),
-            tools=tools_tokens(request.tools, profile, counter.count),
-            history=kept.tokens + profile.per_request,
+            tools=schemas,
+            history=history,
         )
         metadata = BuildMetadata(
             tokens=tokens,
             limits=limits,
-            message_count=len(request.messages) - kept.messages_left_out,
-            archived=kept.messages_left_out,
-            compression="oldest_left_out" if kept.messages_left_out else "none",
+            message_count=len(request.messages),
+            archived=report.summarised + report.dropped,
+            compression="compacted" if report.summarised or report.dropped or report.masked else "none",
+            history=report,
             blocks=packing.shown,
             blocks_left_out=packing.left_out,
             activity_shown=len(activity),
-            cache_points=_cache_points(tokens, body, before=kept.tokens - sum(costs[kept.active :])),
+            cache_points=_cache_points(tokens, body, before=history - profile.per_request - active),
             losses=self._tools.losses,
             tool_names=self._tools.names,
             faults=tuple(self._faults),
-            warnings=self._warnings(context, kept, limits),
+            warnings=self._warnings(context, report, active, limits),
         )
         return _built(request, body, metadata, context)
 
@@ -278,17 +286,28 @@ class _Build:
             entries = entries[1:]
         return (), ""
 
-    async def _assembled(
-        self, kept: KeptHistory, limits: RequestLimits, beside: int, left: int, standing: frozenset[str]
-    ) -> Context:
+    async def _compacted(self, tokens: int, limits: RequestLimits) -> HistoryReport:
+        """Makes the conversation fit into so many tokens, and into the number of messages."""
+        parts, deadline = self._parts, self._plan.deadline
+        spent = parts.clock.steady() - self._began
+        self._request, report = await compact_history(
+            parts.engine.history,
+            self._request,
+            HistoryTerms(strategy=self._plan.history, max_tokens=tokens, max_messages=limits.max_messages),
+            parts.store.within(self._request.scope),
+            catalog=parts.catalog,
+            tokenizers=parts.engine.tokenizer,
+            cap=0,
+            seconds=None if deadline is None else max(0.001, (deadline - spent) * _COMPACTING_SHARE),
+        )
+        return report
+
+    async def _assembled(self, limits: RequestLimits, beside: int, left: int, standing: frozenset[str]) -> Context:
         """`standing` are the ids of the stored blocks that the system prompt shows: they aren't found for it again."""
         request, parts, filters = self._request, self._parts, self._request.filters
-        lead, start = kept.lead, kept.start
         request = replace(
             request,
             filters=replace(filters, exclude=frozenset([*filters.exclude, *standing][: IDS.maximum])),
-            messages=request.messages[:lead] + request.messages[start:],
-            raw=request.raw[:lead] + request.raw[start:],
             window=limits.max_tokens,
             reserve=limits.response_tokens,
             beside=beside,
@@ -300,11 +319,11 @@ class _Build:
         parts.injections.note(request.scope)
         return context
 
-    def _warnings(self, context: Context, kept: KeptHistory, limits: RequestLimits) -> tuple[str, ...]:
-        found = list(context.metadata.warnings)
+    def _warnings(self, context: Context, report: HistoryReport, running: int, limits: RequestLimits) -> tuple[str, ...]:
+        found = [*context.metadata.warnings, *(f"the conversation: {reason}" for reason in report.reasons)]
         if reason := context.metadata.fallback_reason:
             found.append(f"the assembly gave less than it could: {reason}")
-        if kept.start == kept.active and kept.tokens > limits.history_tokens:
+        if running > limits.history_tokens:
             found.append("the running exchange alone takes more than the tokens for the history: nothing of it is left out")
         return tuple(found)
 

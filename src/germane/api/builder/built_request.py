@@ -9,6 +9,7 @@ from typing import Any
 from germane.api.builder.system_parts import ShownBlock, UnshownBlock
 from germane.dialects.request_body import CachePlace
 from germane.types.context import Context
+from germane.types.history_report import HistoryReport
 from germane.types.message import Message
 from germane.types.request_limits import RequestLimits
 from germane.types.tool import ToolLoss
@@ -59,15 +60,17 @@ class CachePoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildMetadata:
-    """How a request was built. `compression` names what was done to the history: `none` or `oldest_left_out`; `archived` counts
-    the messages that were left out. `losses` are what the provider doesn't take of the tools, `tool_names` the tools' names
-    there where they had to be changed. `faults` name the parts that are missing because germane failed, with the reason."""
+    """How a request was built. `compression` names what was done to the history: `none` or `compacted`; `archived` counts the
+    messages that left, and `history` has the figures. `losses` are what the provider doesn't take of the tools, `tool_names`
+    the tools' names there where they had to be changed. `faults` name the parts that are missing because germane failed, with
+    the reason."""
 
     tokens: TokensByPart = field(default_factory=TokensByPart)
     limits: RequestLimits = field(default_factory=RequestLimits)
     message_count: int = 0
     archived: int = 0
     compression: str = "none"
+    history: HistoryReport | None = None
     blocks: tuple[ShownBlock, ...] = ()
     blocks_left_out: tuple[UnshownBlock, ...] = ()
     activity_shown: int = 0

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, get_args
 
 from germane.api.arguments import flags, identifiers, named_model, optional
 from germane.api.builder.activity import Activity, read_activity
 from germane.api.builder.build_plan import BuildPlan
 from germane.api.builder.system_parts import PromptBlocks
+from germane.compaction.strategy import CompactionStrategy
 from germane.errors import InvalidInput
 from germane.rules.enforce import ToolRules
 from germane.rules.tool_rule import ToolRule
 from germane.types.answer_time import check_answer_time
 from germane.types.block_text import BlockText
-from germane.types.limits import DIRECTIVE, ID, NAME, QUERY, text
+from germane.types.limits import DIRECTIVE, ID, NAME, QUERY, shown, text
 from germane.types.message import Message
 from germane.types.query import Filters
 from germane.types.request_limits import LARGE, SMALL, LimitTable, RequestLimits
@@ -114,6 +115,14 @@ class BuilderSteps:
         if deadline is not None:
             check_answer_time("deadline", deadline, forever="waits for everything")
         return self._with(deadline=deadline)
+
+    def with_history(self, strategy: CompactionStrategy) -> Self:
+        """Says what leaves first where the conversation takes more than `history_tokens` or `max_messages` (`Truncate`,
+        `Summarise`, `Importance`, `TimeDecay`; default: `Summarise()`). With a session, what left can be brought back
+        (`agent.history.show`)."""
+        if not isinstance(strategy, get_args(CompactionStrategy)):
+            raise InvalidInput(f"with_history: give Truncate, Summarise, Importance or TimeDecay, not {shown(strategy)}")
+        return self._with(history=strategy)
 
     def with_limits(
         self,

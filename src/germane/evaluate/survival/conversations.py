@@ -252,7 +252,7 @@ class _Maker:
         """A path; with `new` one that no file had before."""
         words = world()["files"]
         while True:
-            path = "/".join((self.random.choice(words["folders"]), self.random.choice(words["stems"])))
+            path: str = "/".join((self.random.choice(words["folders"]), self.random.choice(words["stems"])))
             path += (str(self.random.randint(2, 99)) if new else "") + self.random.choice(words["endings"])
             if not new or (path not in self.files and all(path != target for _, target in self.files.values())):
                 return path

@@ -30,11 +30,11 @@ class Phrases(NamedTuple):
     split: Split
     language: str
 
-    def say(self, kind: str, random: Random, number: int | None = None, **values: str) -> Said:
-        """Returns a phrase of this kind, chosen at random or by number, filled. `thing` is chosen where it isn't given."""
+    def say(self, kind: str, random: Random, **values: str) -> Said:
+        """Returns a phrase of this kind, chosen at random and filled. `thing` is chosen where it isn't given."""
         table = _table(self.split)[self.language]
         phrases: list[str] = table[kind]
-        phrase = random.choice(phrases) if number is None else phrases[number % len(phrases)]
+        phrase = random.choice(phrases)
         filled = phrase.format_map(
             {"thing": random.choice(table["things"]), "number": str(random.randint(3, 60) * 10)} | values
         )

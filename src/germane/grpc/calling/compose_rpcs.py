@@ -23,7 +23,7 @@ from germane.grpc.stubs.compose_pb2_grpc import ComposeServiceStub
 from germane.types.compressed_text import CompressedText, TokenCount
 from germane.types.limits import COUNT, shown
 
-__all__ = ["about", "build_context", "compress", "estimate_tokens"]
+__all__ = ["about", "build_context", "compress", "estimate_tokens", "expand"]
 
 _MAX_SECONDS = 60.0
 
@@ -81,6 +81,17 @@ def build_context(
         deadline_ms=_milliseconds(deadline),
     )
     return ClientRpc(ComposeServiceStub, "BuildContext", request, context_of_wire)
+
+
+def expand(scope: ClientScope, id: str, *, filters: Any = None) -> ClientRpc[str]:
+    """Returns the whole text of what has this id: a task's result, a message, a memory, an archival entry, a block. The ids of
+    a context's lines are those of its items, or a component's `source`. Raises `NotFound`."""
+    request = pb.ExpandItemRequest(
+        scope=scope_to_wire(scope),
+        id=checked_text("id", id),
+        filters=None if filters is None else filters_to_wire(filters, scope.zone),
+    )
+    return ClientRpc(ComposeServiceStub, "ExpandItem", request, lambda response: str(response.text))
 
 
 def compress(

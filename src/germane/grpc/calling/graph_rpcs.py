@@ -25,6 +25,7 @@ from germane.types.limits import PAGE
 __all__ = [
     "add",
     "apply_result",
+    "chain",
     "find",
     "forget",
     "get",
@@ -35,6 +36,7 @@ __all__ = [
     "path",
     "relate",
     "relations",
+    "salient",
     "traverse",
     "unrelate",
 ]
@@ -168,6 +170,39 @@ def traverse(
         )
 
     return ClientRpc(GraphServiceStub, "Traverse", request, read)
+
+
+def salient(scope: ClientScope, limit: int = 10, *, at: datetime | None = None) -> ClientRpc[tuple[Entity, ...]]:
+    """Returns the entities that matter most at a time (default: now): often mentioned, and lately."""
+    request = pb.ListSalientEntitiesRequest(
+        scope=scope_to_wire(scope), limit=number_given("limit", limit, 1, PAGE.maximum), at=_time("at", at, scope)
+    )
+    return ClientRpc(GraphServiceStub, "ListSalientEntities", request, _entities)
+
+
+def chain(
+    scope: ClientScope,
+    start: str,
+    types: Iterable[str] = ("causes", "fixes"),
+    *,
+    backwards: bool = False,
+    limit: int = 50,
+) -> ClientRpc[tuple[Relation, ...]]:
+    """Returns the causal chain from an entity: relations of these types followed from source to target, or `backwards`, the
+    nearest first. Raises `NotFound`."""
+    if not isinstance(backwards, bool):
+        raise InvalidInput("backwards must be True or False")
+    wanted = _texts("types", types)
+    if not wanted:
+        raise InvalidInput("types is empty: name the types of relations to follow")
+    request = pb.FollowChainRequest(
+        scope=scope_to_wire(scope),
+        start=checked_text("start", start),
+        types=wanted,
+        backwards=backwards,
+        limit=number_given("limit", limit, 1, PAGE.maximum),
+    )
+    return ClientRpc(GraphServiceStub, "FollowChain", request, _relations)
 
 
 def path(scope: ClientScope, start: str, goal: str, *, at: datetime | None = None) -> ClientRpc[tuple[Step, ...] | None]:

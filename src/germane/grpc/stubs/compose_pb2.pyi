@@ -357,6 +357,62 @@ class BuildContextResponse(_message.Message):
 Global___BuildContextResponse: _TypeAlias = BuildContextResponse  # noqa: Y015
 
 @_typing.final
+class ExpandItemRequest(_message.Message):
+    """What to read whole."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    FILTERS_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """The id: what a line's item, an artifact or a component's source has. Required."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def filters(self) -> _filters_pb2.Filters:
+        """Filters; not set: public and private things."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        id: _builtins.str = ...,
+        filters: _filters_pb2.Filters | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters", "id", b"id", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExpandItemRequest: _TypeAlias = ExpandItemRequest  # noqa: Y015
+
+@_typing.final
+class ExpandItemResponse(_message.Message):
+    """The whole of it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    """The text."""
+    def __init__(
+        self,
+        *,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExpandItemResponse: _TypeAlias = ExpandItemResponse  # noqa: Y015
+
+@_typing.final
 class CompressTextRequest(_message.Message):
     """A text to shorten."""
 

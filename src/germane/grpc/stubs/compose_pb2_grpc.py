@@ -45,6 +45,11 @@ class ComposeServiceStub:
                 request_serializer=germane_dot_context_dot_v1_dot_compose__pb2.BuildContextRequest.SerializeToString,
                 response_deserializer=germane_dot_context_dot_v1_dot_compose__pb2.BuildContextResponse.FromString,
                 _registered_method=True)
+        self.ExpandItem = channel.unary_unary(
+                '/germane.context.v1.ComposeService/ExpandItem',
+                request_serializer=germane_dot_context_dot_v1_dot_compose__pb2.ExpandItemRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_compose__pb2.ExpandItemResponse.FromString,
+                _registered_method=True)
         self.CompressText = channel.unary_unary(
                 '/germane.context.v1.ComposeService/CompressText',
                 request_serializer=germane_dot_context_dot_v1_dot_compose__pb2.CompressTextRequest.SerializeToString,
@@ -70,6 +75,13 @@ class ComposeServiceServicer:
 
     def BuildContext(self, request, context):
         """Returns what is known for a query as one text, with its components.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExpandItem(self, request, context):
+        """Returns the whole text of a stored thing: a task's result, a message, a memory, an archival entry, a block.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -101,6 +113,11 @@ def add_ComposeServiceServicer_to_server(servicer, server):
                     servicer.BuildContext,
                     request_deserializer=germane_dot_context_dot_v1_dot_compose__pb2.BuildContextRequest.FromString,
                     response_serializer=germane_dot_context_dot_v1_dot_compose__pb2.BuildContextResponse.SerializeToString,
+            ),
+            'ExpandItem': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExpandItem,
+                    request_deserializer=germane_dot_context_dot_v1_dot_compose__pb2.ExpandItemRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_compose__pb2.ExpandItemResponse.SerializeToString,
             ),
             'CompressText': grpc.unary_unary_rpc_method_handler(
                     servicer.CompressText,
@@ -168,6 +185,33 @@ class ComposeService:
             '/germane.context.v1.ComposeService/BuildContext',
             germane_dot_context_dot_v1_dot_compose__pb2.BuildContextRequest.SerializeToString,
             germane_dot_context_dot_v1_dot_compose__pb2.BuildContextResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExpandItem(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.ComposeService/ExpandItem',
+            germane_dot_context_dot_v1_dot_compose__pb2.ExpandItemRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_compose__pb2.ExpandItemResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -37,6 +37,8 @@ class ComposeServiceStub:
     """Returns everything that is known about a person or a thing, what holds now first."""
     BuildContext: _grpc.UnaryUnaryMultiCallable[_compose_pb2.BuildContextRequest, _compose_pb2.BuildContextResponse]
     """Returns what is known for a query as one text, with its components."""
+    ExpandItem: _grpc.UnaryUnaryMultiCallable[_compose_pb2.ExpandItemRequest, _compose_pb2.ExpandItemResponse]
+    """Returns the whole text of a stored thing: a task's result, a message, a memory, an archival entry, a block."""
     CompressText: _grpc.UnaryUnaryMultiCallable[_compose_pb2.CompressTextRequest, _compose_pb2.CompressTextResponse]
     """Returns a text within a number of tokens, never longer than it was."""
     EstimateTokens: _grpc.UnaryUnaryMultiCallable[_compose_pb2.EstimateTokensRequest, _compose_pb2.EstimateTokensResponse]
@@ -51,6 +53,8 @@ class ComposeServiceAsyncStub(ComposeServiceStub):
     """Returns everything that is known about a person or a thing, what holds now first."""
     BuildContext: _aio.UnaryUnaryMultiCallable[_compose_pb2.BuildContextRequest, _compose_pb2.BuildContextResponse]  # type: ignore[assignment]
     """Returns what is known for a query as one text, with its components."""
+    ExpandItem: _aio.UnaryUnaryMultiCallable[_compose_pb2.ExpandItemRequest, _compose_pb2.ExpandItemResponse]  # type: ignore[assignment]
+    """Returns the whole text of a stored thing: a task's result, a message, a memory, an archival entry, a block."""
     CompressText: _aio.UnaryUnaryMultiCallable[_compose_pb2.CompressTextRequest, _compose_pb2.CompressTextResponse]  # type: ignore[assignment]
     """Returns a text within a number of tokens, never longer than it was."""
     EstimateTokens: _aio.UnaryUnaryMultiCallable[_compose_pb2.EstimateTokensRequest, _compose_pb2.EstimateTokensResponse]  # type: ignore[assignment]
@@ -74,6 +78,14 @@ class ComposeServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_compose_pb2.BuildContextResponse, _abc.Awaitable[_compose_pb2.BuildContextResponse]]:
         """Returns what is known for a query as one text, with its components."""
+
+    @_abc_1.abstractmethod
+    def ExpandItem(
+        self,
+        request: _compose_pb2.ExpandItemRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_compose_pb2.ExpandItemResponse, _abc.Awaitable[_compose_pb2.ExpandItemResponse]]:
+        """Returns the whole text of a stored thing: a task's result, a message, a memory, an archival entry, a block."""
 
     @_abc_1.abstractmethod
     def CompressText(

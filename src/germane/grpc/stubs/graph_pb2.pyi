@@ -859,6 +859,130 @@ class TraverseResponse(_message.Message):
 Global___TraverseResponse: _TypeAlias = TraverseResponse  # noqa: Y015
 
 @_typing.final
+class ListSalientEntitiesRequest(_message.Message):
+    """The request of ListSalientEntities."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
+    limit: _builtins.int
+    """At most how many, up to 1,000; 0: 10."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """The time asked about; not set: now."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        limit: _builtins.int = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "limit", b"limit", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSalientEntitiesRequest: _TypeAlias = ListSalientEntitiesRequest  # noqa: Y015
+
+@_typing.final
+class ListSalientEntitiesResponse(_message.Message):
+    """The answer of ListSalientEntities."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTITIES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def entities(self) -> _containers.RepeatedCompositeFieldContainer[Global___Entity]:
+        """The entities, the most salient first."""
+
+    def __init__(
+        self,
+        *,
+        entities: _abc.Iterable[Global___Entity] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entities", b"entities"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSalientEntitiesResponse: _TypeAlias = ListSalientEntitiesResponse  # noqa: Y015
+
+@_typing.final
+class FollowChainRequest(_message.Message):
+    """The request of FollowChain."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    START_FIELD_NUMBER: _builtins.int
+    TYPES_FIELD_NUMBER: _builtins.int
+    BACKWARDS_FIELD_NUMBER: _builtins.int
+    LIMIT_FIELD_NUMBER: _builtins.int
+    start: _builtins.str
+    """The entity: its id or a name. Required."""
+    backwards: _builtins.bool
+    """Whether they are followed from target to source."""
+    limit: _builtins.int
+    """At most how many relations, up to 1,000; 0: 50."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    @_builtins.property
+    def types(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The types of the relations; empty: causes and fixes."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        start: _builtins.str = ...,
+        types: _abc.Iterable[_builtins.str] | None = ...,
+        backwards: _builtins.bool = ...,
+        limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["backwards", b"backwards", "limit", b"limit", "scope", b"scope", "start", b"start", "types", b"types"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FollowChainRequest: _TypeAlias = FollowChainRequest  # noqa: Y015
+
+@_typing.final
+class FollowChainResponse(_message.Message):
+    """The answer of FollowChain."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RELATIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def relations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Relation]:
+        """The relations, the nearest first."""
+
+    def __init__(
+        self,
+        *,
+        relations: _abc.Iterable[Global___Relation] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["relations", b"relations"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FollowChainResponse: _TypeAlias = FollowChainResponse  # noqa: Y015
+
+@_typing.final
 class FindPathRequest(_message.Message):
     """The request of FindPath."""
 

@@ -75,6 +75,16 @@ class GraphServiceStub:
                 request_serializer=germane_dot_context_dot_v1_dot_graph__pb2.TraverseRequest.SerializeToString,
                 response_deserializer=germane_dot_context_dot_v1_dot_graph__pb2.TraverseResponse.FromString,
                 _registered_method=True)
+        self.ListSalientEntities = channel.unary_unary(
+                '/germane.context.v1.GraphService/ListSalientEntities',
+                request_serializer=germane_dot_context_dot_v1_dot_graph__pb2.ListSalientEntitiesRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_graph__pb2.ListSalientEntitiesResponse.FromString,
+                _registered_method=True)
+        self.FollowChain = channel.unary_unary(
+                '/germane.context.v1.GraphService/FollowChain',
+                request_serializer=germane_dot_context_dot_v1_dot_graph__pb2.FollowChainRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_graph__pb2.FollowChainResponse.FromString,
+                _registered_method=True)
         self.FindPath = channel.unary_unary(
                 '/germane.context.v1.GraphService/FindPath',
                 request_serializer=germane_dot_context_dot_v1_dot_graph__pb2.FindPathRequest.SerializeToString,
@@ -167,6 +177,20 @@ class GraphServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListSalientEntities(self, request, context):
+        """Returns the entities that matter most at a time: often mentioned, and lately.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FollowChain(self, request, context):
+        """Returns the causal chain from an entity: relations of some types, followed in one direction.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def FindPath(self, request, context):
         """Returns a shortest path between two entities, of at most 10 relations.
         """
@@ -251,6 +275,16 @@ def add_GraphServiceServicer_to_server(servicer, server):
                     servicer.Traverse,
                     request_deserializer=germane_dot_context_dot_v1_dot_graph__pb2.TraverseRequest.FromString,
                     response_serializer=germane_dot_context_dot_v1_dot_graph__pb2.TraverseResponse.SerializeToString,
+            ),
+            'ListSalientEntities': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSalientEntities,
+                    request_deserializer=germane_dot_context_dot_v1_dot_graph__pb2.ListSalientEntitiesRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_graph__pb2.ListSalientEntitiesResponse.SerializeToString,
+            ),
+            'FollowChain': grpc.unary_unary_rpc_method_handler(
+                    servicer.FollowChain,
+                    request_deserializer=germane_dot_context_dot_v1_dot_graph__pb2.FollowChainRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_graph__pb2.FollowChainResponse.SerializeToString,
             ),
             'FindPath': grpc.unary_unary_rpc_method_handler(
                     servicer.FindPath,
@@ -500,6 +534,60 @@ class GraphService:
             '/germane.context.v1.GraphService/Traverse',
             germane_dot_context_dot_v1_dot_graph__pb2.TraverseRequest.SerializeToString,
             germane_dot_context_dot_v1_dot_graph__pb2.TraverseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSalientEntities(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.GraphService/ListSalientEntities',
+            germane_dot_context_dot_v1_dot_graph__pb2.ListSalientEntitiesRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_graph__pb2.ListSalientEntitiesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FollowChain(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.GraphService/FollowChain',
+            germane_dot_context_dot_v1_dot_graph__pb2.FollowChainRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_graph__pb2.FollowChainResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -49,6 +49,10 @@ class GraphServiceStub:
     """Returns the relations of an entity in both directions, the heaviest first."""
     Traverse: _grpc.UnaryUnaryMultiCallable[_graph_pb2.TraverseRequest, _graph_pb2.TraverseResponse]
     """Returns what is within some steps of an entity."""
+    ListSalientEntities: _grpc.UnaryUnaryMultiCallable[_graph_pb2.ListSalientEntitiesRequest, _graph_pb2.ListSalientEntitiesResponse]
+    """Returns the entities that matter most at a time: often mentioned, and lately."""
+    FollowChain: _grpc.UnaryUnaryMultiCallable[_graph_pb2.FollowChainRequest, _graph_pb2.FollowChainResponse]
+    """Returns the causal chain from an entity: relations of some types, followed in one direction."""
     FindPath: _grpc.UnaryUnaryMultiCallable[_graph_pb2.FindPathRequest, _graph_pb2.FindPathResponse]
     """Returns a shortest path between two entities, of at most 10 relations."""
     MergeEntities: _grpc.UnaryUnaryMultiCallable[_graph_pb2.MergeEntitiesRequest, _graph_pb2.MergeEntitiesResponse]
@@ -83,6 +87,10 @@ class GraphServiceAsyncStub(GraphServiceStub):
     """Returns the relations of an entity in both directions, the heaviest first."""
     Traverse: _aio.UnaryUnaryMultiCallable[_graph_pb2.TraverseRequest, _graph_pb2.TraverseResponse]  # type: ignore[assignment]
     """Returns what is within some steps of an entity."""
+    ListSalientEntities: _aio.UnaryUnaryMultiCallable[_graph_pb2.ListSalientEntitiesRequest, _graph_pb2.ListSalientEntitiesResponse]  # type: ignore[assignment]
+    """Returns the entities that matter most at a time: often mentioned, and lately."""
+    FollowChain: _aio.UnaryUnaryMultiCallable[_graph_pb2.FollowChainRequest, _graph_pb2.FollowChainResponse]  # type: ignore[assignment]
+    """Returns the causal chain from an entity: relations of some types, followed in one direction."""
     FindPath: _aio.UnaryUnaryMultiCallable[_graph_pb2.FindPathRequest, _graph_pb2.FindPathResponse]  # type: ignore[assignment]
     """Returns a shortest path between two entities, of at most 10 relations."""
     MergeEntities: _aio.UnaryUnaryMultiCallable[_graph_pb2.MergeEntitiesRequest, _graph_pb2.MergeEntitiesResponse]  # type: ignore[assignment]
@@ -162,6 +170,22 @@ class GraphServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_graph_pb2.TraverseResponse, _abc.Awaitable[_graph_pb2.TraverseResponse]]:
         """Returns what is within some steps of an entity."""
+
+    @_abc_1.abstractmethod
+    def ListSalientEntities(
+        self,
+        request: _graph_pb2.ListSalientEntitiesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_graph_pb2.ListSalientEntitiesResponse, _abc.Awaitable[_graph_pb2.ListSalientEntitiesResponse]]:
+        """Returns the entities that matter most at a time: often mentioned, and lately."""
+
+    @_abc_1.abstractmethod
+    def FollowChain(
+        self,
+        request: _graph_pb2.FollowChainRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_graph_pb2.FollowChainResponse, _abc.Awaitable[_graph_pb2.FollowChainResponse]]:
+        """Returns the causal chain from an entity: relations of some types, followed in one direction."""
 
     @_abc_1.abstractmethod
     def FindPath(

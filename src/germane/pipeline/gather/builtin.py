@@ -24,13 +24,19 @@ from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
 from germane.types.unread import Unread
 
-__all__ = ["SOURCES", "sources"]
+__all__ = ["NOT_SEARCHING", "SOURCES", "sources"]
 
 SOURCES = (
     *("archive", "blocks", "continuity", "directive", "entities", "events", "history", "memories", "messages", "outline"),
     *("patterns", "recent", "relations", "semantic", "structured", "tasks"),
 )
 """Names of the built-in sources."""
+
+NOT_SEARCHING = frozenset(
+    {"blocks", "continuity", "directive", "events", "history", "outline", "recent", "structured", "tasks"}
+)
+"""Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
+answers the question. An outline has no text that the messages don't have."""
 
 
 class _RegisteredSource:

@@ -59,4 +59,4 @@ class EventBatch:
         number_anew(self._connection, {session.partition for session in grown if session.begins_earlier})
         for session in grown:
             if session.ended_exchange and session.key is not None:
-                write_outline(self._connection, session.key, session.lowest)
+                write_outline(self._connection, session.key, session.outlined, session.said, session.lowest)

@@ -19,10 +19,12 @@ __all__ = [
     "SUMMARY",
     "archived_of",
     "entries_by_handle",
+    "handles_kept",
     "latest_summaries",
     "put_archived",
     "put_summary",
     "sound",
+    "summaries_kept",
     "summary_of",
 ]
 
@@ -36,6 +38,9 @@ SUMMARY = (
     " WHERE partition = ?"
 )
 """The rows that `summary_of` takes."""
+_HANDLES = (
+    "SELECT handle FROM history_archive WHERE partition = ? AND session = ? AND handle IN (SELECT value FROM json_each(?))"
+)
 _SURPLUS = (
     "DELETE FROM history_summaries WHERE key IN (SELECT key FROM history_summaries WHERE partition = ? AND session = ?"
     " ORDER BY key DESC LIMIT -1 OFFSET ?)"
@@ -94,6 +99,20 @@ def latest_summaries(connection: apsw.Connection, partition: int, session: str, 
     sql = f"{SUMMARY} AND session = ? ORDER BY key DESC LIMIT ?"
     found = [summary_of(row) for row in rows(connection, sql, (partition, stored(session), limit))]
     return tuple(reversed(found))
+
+
+def handles_kept(connection: apsw.Connection, partition: int, session: str, handles: Sequence[str]) -> frozenset[str]:
+    """See `HandlesKept`."""
+    found = rows(connection, _HANDLES, (partition, stored(session), to_json(list(handles))))
+    return frozenset(shown(handle) for (handle,) in found)
+
+
+def summaries_kept(
+    connection: apsw.Connection, partition: int, session: str, fingerprints: Sequence[str]
+) -> tuple[KeptSummary, ...]:
+    """See `SummariesKept`."""
+    sql = f"{SUMMARY} AND session = ? AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY key"
+    return tuple(map(summary_of, rows(connection, sql, (partition, stored(session), to_json(list(fingerprints))))))
 
 
 def put_archived(connection: apsw.Connection, partition: int, archived: KeptEntry) -> None:

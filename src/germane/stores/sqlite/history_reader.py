@@ -13,7 +13,7 @@ from germane.errors import InvalidInput
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sqlite.cursor import SECRET, Listing
 from germane.stores.sqlite.encoding import micros, moment, sensitivity_of, shown, stored
-from germane.stores.sqlite.history import entries_by_handle, latest_summaries
+from germane.stores.sqlite.history import entries_by_handle, handles_kept, latest_summaries, summaries_kept
 from germane.stores.sqlite.history_work import session_key
 from germane.stores.sqlite.outlines import outline_left, said_from
 from germane.stores.sqlite.readers import Readers, Reading
@@ -43,6 +43,13 @@ class SqliteHistory:
 
     async def archived(self, handles: Sequence[str], session: str | None = None) -> tuple[KeptEntry, ...]:
         return await self._own(lambda connection, own: entries_by_handle(connection, own, handles, session), ())
+
+    async def handles(self, session: str, handles: Sequence[str]) -> frozenset[str]:
+        none = frozenset[str]()
+        return await self._own(lambda connection, own: handles_kept(connection, own, session, handles), none)
+
+    async def summaries_of(self, session: str, fingerprint: str) -> tuple[KeptSummary, ...]:
+        return await self._own(lambda connection, own: summaries_kept(connection, own, session, (fingerprint,)), ())
 
     async def summaries(self, session: str, limit: int) -> tuple[KeptSummary, ...]:
         return await self._own(lambda connection, own: latest_summaries(connection, own, session, limit), ())

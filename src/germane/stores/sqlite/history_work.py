@@ -18,7 +18,7 @@ from germane.compaction.operations import (
 )
 from germane.errors import InvalidInput
 from germane.stores.sqlite.encoding import shown, stored, to_json
-from germane.stores.sqlite.history import SUMMARY, put_archived, put_summary, summary_of
+from germane.stores.sqlite.history import handles_kept, put_archived, put_summary, summaries_kept
 from germane.stores.sqlite.outlines import complete_outline, outline_left
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
@@ -42,12 +42,9 @@ def answer_history(transaction: Transaction, own: VisiblePartition | None, read:
     connection, partition = transaction.connection, -1 if own is None else own.id
     match read:
         case HandlesKept(session, handles):
-            sql = f"SELECT handle FROM history_archive WHERE partition = ? AND session = ? AND handle {_AMONG}"
-            found = rows(connection, sql, (partition, stored(session), to_json(list(handles))))
-            return frozenset(shown(handle) for (handle,) in found)
+            return handles_kept(connection, partition, session, handles)
         case SummariesKept(session, fingerprints):
-            sql = f"{SUMMARY} AND session = ? AND fingerprint {_AMONG} ORDER BY key"
-            return tuple(map(summary_of, rows(connection, sql, (partition, stored(session), to_json(list(fingerprints))))))
+            return summaries_kept(connection, partition, session, fingerprints)
         case HistoryIdsInUse(ids):
             return _in_use(connection, partition, ids)
         case OutlineLeft(session):

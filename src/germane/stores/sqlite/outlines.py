@@ -7,10 +7,13 @@ message is read for a line once, in the transaction that stores the first messag
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import apsw
 
 from germane.compaction.outline import MAX_SAID, SaidMessage, begins_exchange, line_of_exchange, split_exchanges
+from germane.events.event import Event
+from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sqlite.encoding import from_json, shown, stored
 from germane.stores.sqlite.rows import Row, first, only, rows
 
@@ -29,15 +32,20 @@ _END = 1 << 62
 """Larger than every position."""
 
 
-def write_outline(connection: apsw.Connection, session: int, lowest: int | None) -> None:
-    """Makes the lines of the exchanges that have ended with what was just written. `lowest` is the position of a message that
+def write_outline(
+    connection: apsw.Connection, session: int, outlined: int, written: Sequence[Event], lowest: int | None
+) -> None:
+    """Makes the lines of the exchanges that have ended with what was just `written`. `lowest` is the position of a message that
     was written before messages that have their lines, which are made anew then."""
-    if lowest is not None:
+    said: list[SaidMessage] | None = None
+    if lowest is None and written[0].position == outlined and len(written) < _AT_WRITE and _in_order(written):
+        said = [_said(event) for event in written]  # all of the open exchange is at hand
+    elif lowest is not None:
         known = first(connection, _BEFORE, (session, lowest))
         start = 0 if known is None else known[0]
         connection.execute("DELETE FROM history_outlines WHERE session = ? AND first >= ?", (session, start))
         connection.execute("UPDATE sessions SET outlined = ? WHERE key = ?", (start, session))
-    if _extend(connection, session, _AT_WRITE):
+    if _extend(connection, session, _AT_WRITE, said):
         connection.execute(_LATER, (session,))
 
 
@@ -108,10 +116,21 @@ def _reopen(connection: apsw.Connection, session: int, start: int) -> None:
     connection.execute("UPDATE sessions SET outlined = ? WHERE key = ?", (outlined, session))
 
 
-def _extend(connection: apsw.Connection, session: int, limit: int) -> bool:
-    """Makes the lines of the exchanges that end within `limit` messages. Returns whether there are more messages."""
-    (start,) = only(connection, "SELECT outlined FROM sessions WHERE key = ?", (session,))
-    said = said_from(connection, session, start, limit=limit)
+def _said(event: Event) -> SaidMessage:
+    level = SENSITIVITY_CODES[event.sensitivity]
+    return SaidMessage(event.position, event.type, event.role, event.name, event.text, event.raw, level)
+
+
+def _in_order(written: Sequence[Event]) -> bool:
+    return all(one.position < other.position for one, other in pairwise(written))
+
+
+def _extend(connection: apsw.Connection, session: int, limit: int, said: list[SaidMessage] | None = None) -> bool:
+    """Makes the lines of the exchanges that end within `limit` messages; `said` are all from the open exchange on, where they
+    are known. Returns whether there are more messages."""
+    if said is None:
+        (start,) = only(connection, "SELECT outlined FROM sessions WHERE key = ?", (session,))
+        said = said_from(connection, session, start, limit=limit)
     *ended, last = list(split_exchanges(said)) or [[]]
     if ended:
         _put(connection, session, ended)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import apsw
@@ -10,6 +11,7 @@ import apsw
 from germane.injections.injection import KeptInjections
 from germane.memories.directive import Directive
 from germane.stores.sqlite.block_reader import SqliteBlocks
+from germane.stores.sqlite.delegated_sessions import delegated_session
 from germane.stores.sqlite.directives import directive
 from germane.stores.sqlite.documents import SqliteDocuments
 from germane.stores.sqlite.event_reader import SqliteEvents
@@ -111,6 +113,11 @@ class SqliteScopedStore:
         return await self._readers.read_batched(work)
 
     def _allowed(self, connection: apsw.Connection, ids: Sequence[str], at: datetime, filters: Filters) -> dict[str, int]:
-        """Those of `ids` that may be shown, each with its content hash."""
+        """Those of `ids` that may be shown, each with its content hash. In the session of a delegated agent those that its
+        parent allowed, whatever the filters ask for."""
+        given = delegated_session(connection, self._scope)
+        if given is not None:
+            levels = tuple(one for one in filters.sensitivities if one in given.allowed)
+            filters = replace(filters, sensitivities=levels)
         visible = visible_partitions(connection, self._scope)
         return allowed_now(connection, visible, self._scope.user, ids, at=at, filters=filters)

@@ -39,8 +39,8 @@ class GrowingSession:
     """A session to which events are added. `create` inserts its row without them; `row` updates it."""
 
     __slots__ = (
-        *("_added", "_connection", "_document", "_id", "_last", "_outlined", "_started", "_typed", "_was"),
-        *("ended_exchange", "key", "lowest", "next", "partition"),
+        *("_added", "_connection", "_document", "_id", "_last", "_started", "_typed", "_was"),
+        *("ended_exchange", "key", "lowest", "next", "outlined", "partition", "said"),
     )
 
     def __init__(self, connection: apsw.Connection, partition: int, id: str) -> None:
@@ -55,12 +55,15 @@ class GrowingSession:
         """The position of the next message."""
         self._started: int | None
         self._last: int | None
-        self._outlined: int
-        self.key, self._started, self._last, self.next, self._outlined = (None, None, None, 0, 0) if row is None else row
+        self.outlined: int
+        """The position before which every message is in a line of the outline."""
+        self.key, self._started, self._last, self.next, self.outlined = (None, None, None, 0, 0) if row is None else row
         self.ended_exchange = False
         """Whether the outline's last exchange may have ended with what was added."""
         self.lowest: int | None = None
         """The first position of what was added before messages that the outline has lines of."""
+        self.said: list[Event] = []
+        """The messages that were added."""
         self._was = self._started
         self._document: str | None = None
 
@@ -72,11 +75,13 @@ class GrowingSession:
             self._typed = max(self.typed_next, event.position + 1)
         self.next = max(self.next, event.position + 1)
         self._added += 1
-        if 0 <= event.position < self._outlined and event.type != DOCUMENT:
-            self.lowest = event.position if self.lowest is None else min(self.lowest, event.position)
-            self.ended_exchange = True
-        elif event.position > self._outlined and event.type != DOCUMENT:
-            self.ended_exchange |= begins_exchange(event.type) or event.position - self._outlined >= MAX_SAID
+        if event.position >= 0 and event.type != DOCUMENT:
+            self.said.append(event)
+            if event.position < self.outlined:
+                self.lowest = event.position if self.lowest is None else min(self.lowest, event.position)
+                self.ended_exchange = True
+            elif event.position > self.outlined:
+                self.ended_exchange |= begins_exchange(event.type) or event.position - self.outlined >= MAX_SAID
         if event.type == DOCUMENT and self.key is None:
             self._document = to_json({name: event.provenance.metadata.get(name) for name in ("title", "media_type")})
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import apsw
 
+from germane.stores.sqlite.delegated_sessions import delegated_session
 from germane.stores.sqlite.encoding import stored
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import rows
@@ -15,6 +16,7 @@ from germane.stores.sqlite.tasks import BRANCH, CHECKPOINT, branch_of, checkpoin
 from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
 from germane.tasks.branching import StackHead, TaskBranch, TaskCheckpoint
 from germane.tasks.frame import TaskFrame, TaskStatus
+from germane.tasks.limits import DelegatedSession
 from germane.tasks.view import TaskView
 from germane.types.scope import Scope
 
@@ -71,11 +73,9 @@ class SqliteTasks:
         clause = f"t.session = ? AND t.delegated IS NOT NULL{state} ORDER BY t.key DESC LIMIT ?"
         return await self._own(lambda connection, own: frames(connection, own, clause, (stored(session), limit)), ())
 
-    async def delegated(self, session: str) -> TaskFrame | None:
-        clause = "t.child_session = ? ORDER BY t.key DESC LIMIT 1"
-        none: tuple[TaskFrame, ...] = ()
-        found = await self._own(lambda connection, own: frames(connection, own, clause, (stored(session),)), none)
-        return found[0] if found else None
+    async def delegated(self, session: str) -> DelegatedSession | None:
+        scope = self._scope.within(session)
+        return await self._readers.read_batched(lambda reading: delegated_session(reading.connection, scope))
 
     async def _own(self, read: Callable[[apsw.Connection, VisiblePartition], T], empty: T) -> T:
         def work(reading: Reading) -> T:

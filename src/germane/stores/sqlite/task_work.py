@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from germane.errors import InvalidInput
+from germane.stores.sqlite.delegated_sessions import delegated_session
 from germane.stores.sqlite.encoding import stored, to_json
 from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.task_paths import path_to
@@ -56,11 +57,13 @@ _OPEN = (
 _AMONG = "id IN (SELECT value FROM json_each(?))"
 
 
-def answer_task(transaction: Transaction, own: VisiblePartition | None, read: Read[Any]) -> Any:
+def answer_task(transaction: Transaction, scope: Scope, own: VisiblePartition | None, read: Read[Any]) -> Any:
     """Answers a read of `TASK_READS`; `own` is the partition of the scope's own user, None where it doesn't exist."""
     connection = transaction.connection
     if isinstance(read, TaskIdsInUse):
         return _in_use(transaction, own, read)
+    if isinstance(read, DelegationInto):
+        return delegated_session(connection, scope.within(read.session))
     if own is None:
         return _nothing(read)
     match read:
@@ -80,9 +83,6 @@ def answer_task(transaction: Transaction, own: VisiblePartition | None, read: Re
             asked = (own.id, stored(session), stored(name))
             row = first(connection, f"{CHECKPOINT} AND session = ? AND name = ?", asked)
             return None if row is None else checkpoint_of(row)
-        case DelegationInto(session):
-            found = frames(connection, own, "t.child_session = ? ORDER BY t.key DESC LIMIT 1", (stored(session),))
-            return found[0] if found else None
         case OpenDelegations(session):
             sql = (
                 "SELECT count(*) FROM tasks WHERE partition = ? AND session = ? AND delegated IS NOT NULL"

@@ -30,7 +30,7 @@ CREATE INDEX tasks_session ON tasks (partition, session, key);
 CREATE INDEX tasks_parent ON tasks (partition, parent, key);
 CREATE INDEX tasks_roots ON tasks (partition, session, key) WHERE parent IS NULL;
 CREATE INDEX tasks_open ON tasks (partition, session) WHERE status IN ('active', 'blocked');
-CREATE INDEX tasks_child ON tasks (partition, child_session) WHERE child_session IS NOT NULL;
+CREATE INDEX tasks_child ON tasks (child_session) WHERE child_session IS NOT NULL;
 
 -- Lines of work of a session. `base` is the frame that a branch left from, `current` the one it stands at.
 CREATE TABLE task_branches (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.api.builder.exchanges import batches, keep_newest
+from germane.compaction.newest import keep_newest
 from germane.dialects.registry import DIALECTS
 from germane.types.message import Message, ToolCall, ToolResult, is_human
 from support.wild_conversations import conversations
@@ -25,24 +25,6 @@ def results(*ids: str) -> Message:
 
 
 EXCHANGE = [say("user"), calls("a"), results("a"), say("assistant")]
-
-
-@pytest.mark.requirement("BUILD-3")
-def test_a_batch_is_an_exchange_with_its_calls_and_results() -> None:
-    """System messages at the start stand apart; two messages of the user's in a row begin one batch."""
-    talk = [say("system"), *EXCHANGE, say("user"), say("user"), say("assistant")]
-    assert batches(talk) == (1, [1, 5])
-    assert batches([]) == (0, [])
-    assert batches([say("system")]) == (1, [])
-    assert batches([say("assistant"), say("user")]) == (0, [0, 1])
-
-
-@pytest.mark.requirement("BUILD-3")
-def test_no_batch_ends_between_a_call_and_its_result() -> None:
-    """Also where the user spoke in between, and where an id comes again later."""
-    between = [say("user"), calls("a"), say("user", "wait"), results("a")]
-    assert batches(between) == (0, [0])
-    assert batches([*EXCHANGE, *EXCHANGE, *EXCHANGE])[1] == [0, 4, 8]
 
 
 @pytest.mark.requirement("BUILD-3")

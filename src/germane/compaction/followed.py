@@ -1,0 +1,40 @@
+"""Followed conversation: a conversation that is given whole at each call, and is read and counted only where it is new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import RLock
+
+from germane.compaction.fold import CompactionFold
+from germane.compaction.message_cost import Raw
+from germane.compaction.notebook import Summaries
+from germane.compaction.plan import CompactionPlan, CompactionTerms
+from germane.types.message import Message
+
+__all__ = ["FollowedConversation"]
+
+
+class FollowedConversation:
+    """Mutable; safe for threads. The plan is that of a new fold over the same messages."""
+
+    def __init__(self, terms: CompactionTerms) -> None:
+        self.terms = terms
+        self._fold = CompactionFold(terms)
+        self._messages: list[Message] = []
+        self._lock = RLock()
+
+    def plan(self, raws: Sequence[Raw], messages: Sequence[Message], summaries: Summaries = ()) -> CompactionPlan:
+        """Returns the plan for the conversation as it is now; `messages` are `raws` parsed. What was there before isn't read
+        again, up to the first message that was edited or taken away: the work starts again there."""
+        with self._lock:
+            same = next(
+                (index for index, (old, new) in enumerate(zip(self._messages, messages, strict=False)) if old != new),
+                min(len(self._messages), len(messages)),
+            )
+            if same < len(self._messages):
+                self._fold, self._messages, same = CompactionFold(self.terms), [], 0
+            self._fold.renew(raws[:same])
+            for raw, message in zip(raws[same:], messages[same:], strict=True):
+                self._fold.add(raw, message)
+            self._messages.extend(messages[same:])
+            return self._fold.plan(summaries)

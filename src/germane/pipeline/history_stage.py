@@ -1,0 +1,176 @@
+"""History stage: makes the conversation of a request fit before anything is added to it, where the caller asks for that.
+
+A conversation that can't be compacted in time is cut the hasty way: its oldest exchanges are left out, and the report says why.
+The work goes on in its thread, and the next call finds it done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from germane.catalog.catalog import Catalog
+from germane.catalog.measure_budget import request_room
+from germane.compaction.compaction import Compaction
+from germane.compaction.message_cost import Measure, Raw
+from germane.compaction.newest import keep_newest
+from germane.compaction.plan import CompactionTerms
+from germane.compaction.strategy import CompactionStrategy
+from germane.dialects.openai_chat import OpenAIChat
+from germane.dialects.registry import parse_all
+from germane.dialects.system_prompt import system_prompt
+from germane.ports.tokenizer import Tokenizer
+from germane.store import ScopedStore
+from germane.types.history_report import HistoryReport
+from germane.types.message import Message
+from germane.types.request import Request
+from germane.types.scope import Scope
+
+__all__ = ["HistoryCompactor", "HistoryTerms", "compact_history"]
+
+_ADDED_SHARE = 4
+"""Where the caller sets no limit, at most this part of the room is kept for what germane adds: a quarter."""
+_STORE_SHARE = 0.7
+"""The share of the time after which the store has to answer: what leaves is then named by no handle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryTerms:
+    """`strategy` says what leaves first. `max_tokens` bounds the conversation, the caller's system prompt included (tokens of
+    the model); None: what the window has beside tools, answer, margin, and room for what is added. `max_messages` bounds their
+    number."""
+
+    strategy: CompactionStrategy
+    max_tokens: int | None = None
+    max_messages: int | None = None
+
+
+class HistoryCompactor(Protocol):
+    """Compacts the conversations of sessions, and keeps what left where that can be brought back."""
+
+    async def compact(
+        self,
+        request: Request,
+        raws: Sequence[Raw],
+        messages: Sequence[Message],
+        terms: CompactionTerms,
+        store: ScopedStore,
+        patience: float | None,
+    ) -> Compaction:
+        """Returns the compaction of `messages`, which are `raws` parsed. The store's part ends after `patience` seconds, at the
+        cost of the handles; nothing that the store does makes it fail."""
+
+    def forget(self, scope: Scope) -> None:
+        """Drops what is kept in memory of this scope, after something in it was forgotten."""
+
+
+async def compact_history(
+    compactor: HistoryCompactor | None,
+    request: Request,
+    asked: HistoryTerms,
+    store: ScopedStore,
+    *,
+    catalog: Catalog,
+    tokenizers: Callable[[str], Tokenizer],
+    cap: int,
+    seconds: float | None,
+) -> tuple[Request, HistoryReport]:
+    """Returns the request with messages that fit, the same request where they fit already, and what was done. `cap` are the
+    tokens that may be added. What isn't done within `seconds` is done the hasty way: the oldest exchanges are left out. Raises
+    nothing but cancellation and interpreter exit."""
+    profile = catalog.find(request.model, like=request.like, window=request.window)
+    tokenizer = tokenizers(profile.tokenizer)
+    measure = Measure(profile, tokenizer, request.provider)
+    first = _apart(request)
+    beside = sum(measure.message(*pair).cost for pair in zip(request.messages[:first], request.raw[:first], strict=True))
+    room = request_room(profile, tokenizer, beside=request.beside, reserve=request.reserve)
+    fixed = measure.fixed(None, request.tools)
+    most = room - min(cap, room // _ADDED_SHARE) if asked.max_tokens is None else fixed + asked.max_tokens
+    terms = CompactionTerms(
+        measure=measure,
+        max_tokens=max(1, most - beside),
+        strategy=asked.strategy,
+        max_messages=asked.max_messages,
+        tools=request.tools,
+        cite=request.scope.session is not None,
+    )
+    patience = None if seconds is None else seconds * _STORE_SHARE
+    try:
+        if compactor is None:
+            return _hasty(request, terms, fixed, beside, "nothing here compacts conversations")
+        async with asyncio.timeout(seconds):
+            made = await compactor.compact(request, request.raw[first:], request.messages[first:], terms, store, patience)
+        report = _report(made, beside)
+        if not made.compacted and made.summary is None:
+            return request, report
+        raws: tuple[Raw, ...] = (*request.raw[:first], *_system(made, request), *made.messages)
+        return replace(request, raw=raws, messages=parse_all(raws, request.provider)), report
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError):
+        raise
+    except BaseException as error:
+        why = (
+            "it couldn't be compacted in time"
+            if isinstance(error, TimeoutError)
+            else f"it couldn't be compacted: {type(error).__name__}"
+        )
+        return _hasty(request, terms, fixed, beside, why)
+
+
+def _hasty(request: Request, terms: CompactionTerms, fixed: int, beside: int, why: str) -> tuple[Request, HistoryReport]:
+    """The newest exchanges that fit; the running one always stays."""
+    costs = [terms.measure.message(message, raw).cost for message, raw in zip(request.messages, request.raw, strict=True)]
+    before = sum(costs) + fixed
+    high = terms.max_tokens + beside
+    kept = keep_newest(request.messages, costs, high - fixed, terms.max_messages or len(costs))
+    report = HistoryReport(
+        tokens_before=before,
+        tokens=kept.tokens + fixed,
+        max_tokens=high,
+        fits=kept.tokens + fixed <= high,
+        dropped=kept.messages_left_out,
+        reasons=(why,),
+    )
+    if before <= high or not kept.messages_left_out:
+        return request, replace(report, tokens=before, fits=before <= high, dropped=0)
+    lead, start = kept.lead, kept.start
+    shown = replace(
+        request,
+        raw=(*request.raw[:lead], *request.raw[start:]),
+        messages=(*request.messages[:lead], *request.messages[start:]),
+    )
+    return shown, report
+
+
+def _apart(request: Request) -> int:
+    """How many messages at the start are the system's, where the provider takes them apart from the others."""
+    if request.provider == OpenAIChat.name:
+        return 0
+    return next((index for index, message in enumerate(request.messages) if message.role != "system"), len(request.messages))
+
+
+def _system(made: Compaction, request: Request) -> list[Raw]:
+    """What writing the conversation moved out of its middle, as a message of the system's."""
+    own = None if request.provider == OpenAIChat.name or made.system is None else system_prompt(made.system, request.provider)
+    return [] if own is None else [own]
+
+
+def _report(made: Compaction, beside: int) -> HistoryReport:
+    trace = made.trace
+    return HistoryReport(
+        tokens_before=made.tokens_before + beside,
+        tokens=made.tokens + beside,
+        max_tokens=made.max_tokens + beside,
+        fits=made.fits,
+        masked=made.masked,
+        summarised=made.summarised,
+        dropped=made.dropped,
+        quarantined=len(made.quarantined),
+        moves=trace.moves,
+        saved_tokens=trace.saved_tokens,
+        cache_lost_tokens=trace.cache_lost_tokens,
+        pays_after=trace.pays_after,
+        cited=made.cited,
+        reasons=trace.reasons,
+    )

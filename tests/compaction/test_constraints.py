@@ -1,0 +1,120 @@
+"""Constraints: what a user demands, forbids or limits, in the user's own words and in seven languages (HIST-5)."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from germane.compaction.constraints import MAX_CONSTRAINT, constraints_in
+from germane.compaction.phrase_rules import LANGUAGES, demand_rules, statement_rules
+from germane.compaction.user_words import own_sentences
+from support.expressions import faults
+
+pytestmark = pytest.mark.requirement("HIST-5")
+
+SENTENCES = tomllib.loads((Path(__file__).parent / "demands.toml").read_text("utf-8"))
+
+
+def listed(kind: str) -> list[tuple[str, str]]:
+    return [(language, sentence) for language, kinds in SENTENCES.items() for sentence in kinds[kind]]
+
+
+def texts(message: str) -> list[str]:
+    return [each.text for each in constraints_in(message)]
+
+
+def test_all_languages_with_rules_are_listed() -> None:
+    """No language is untested."""
+    assert tuple(SENTENCES) == LANGUAGES
+
+
+@pytest.mark.parametrize(("language", "sentence"), listed("demands"))
+def test_a_demand_is_found_verbatim(language: str, sentence: str) -> None:
+    """Whatever the language, which isn't given."""
+    assert texts(sentence) == [sentence]
+
+
+@pytest.mark.parametrize(("language", "sentence"), listed("others"))
+def test_another_sentence_is_no_constraint(language: str, sentence: str) -> None:
+    """What is told, asked, thanked or complained about."""
+    assert texts(sentence) == []
+
+
+def test_only_the_sentence_with_the_demand_is_kept() -> None:
+    """In passing, between others."""
+    said = "Hello! Please look at src/parse.py, it fails. Fix the parser, but don't touch the tests. Thanks a lot."
+    assert texts(said) == ["Fix the parser, but don't touch the tests."]
+
+
+def test_a_list_of_rules_is_the_users_own() -> None:
+    """Bullets and numbers are no quotations."""
+    said = "Some rules:\n- never commit to main\n- [ ] answer in German\n2. no new dependencies, please\n"
+    assert texts(said) == ["never commit to main", "answer in German", "no new dependencies, please"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "What does this do?\n```\n# never call this twice\nalways_run(only=True)\n```",
+        "> You must not change the API.\n\nWhat did she mean by that?",
+        'The sign says "never touch the lever", what is a lever?',
+        "Translate this text: Never leave the door open. Always lock it.",
+        "Please summarise the following e-mail:\n\nDear Ann,\nyou must never call them again.\nAlways yours, Bob",
+        "Why?\n2024-05-01 10:00:01 ERROR you must not be root\nTraceback (most recent call last):\nValueError: never negative",
+        "<document>Never share this. Only use it here.</document> Summarise it.",
+        "The error says you must not be root.",
+    ],
+)
+def test_what_is_quoted_or_pasted_is_not_demanded(said: str) -> None:
+    """Code, quotations, letters, logs and documents are somebody else's words."""
+    assert texts(said) == []
+
+
+def test_a_demand_before_a_paste_counts() -> None:
+    """The user's words end where the text is handed over."""
+    said = "Never use contractions. Translate the following text: You must never go there."
+    assert texts(said) == ["Never use contractions."]
+
+
+def test_a_withdrawal_stands_behind_what_it_takes_back() -> None:
+    """Both are kept in their order."""
+    assert texts("Don't touch the tests.\nOk, you may touch the tests now.") == [
+        "Don't touch the tests.",
+        "Ok, you may touch the tests now.",
+    ]
+
+
+def test_a_long_sentence_is_cut_around_its_demand() -> None:
+    """At most 300 characters, with the demand in them."""
+    said = f"{'and so on ' * 30}, but never ever push to the main branch of it, {'and so on ' * 30}"
+    found = " ".join(texts(said))
+    assert "never ever push to the main branch" in found
+    assert all(len(each) <= MAX_CONSTRAINT for each in texts(said))
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_read(text: str) -> None:
+    """One line each, not empty, and never long."""
+    for each in texts(text):
+        assert 0 < len(each) <= MAX_CONSTRAINT
+        assert len(each.splitlines()) == 1
+
+
+@given(st.text(max_size=200))
+def test_own_sentences_are_parts_of_the_text(text: str) -> None:
+    """Nothing is made up."""
+    plain = " ".join(text.replace("\0", " ").split())
+    assert all(sentence in plain for sentence, _ in own_sentences(text, demand_rules()))
+
+
+def test_the_rules_take_linear_time() -> None:
+    """Each looks at 120 characters on either side, so only a repeat inside a repeat could take long."""
+    rules = [rule for table in (demand_rules(), statement_rules()) for found in table.by_word.values() for rule in found]
+    patterns = {pattern for rule in rules for pattern in (rule.before, rule.not_before, rule.after) if pattern is not None}
+    nested = {pattern.pattern for pattern in patterns if "nested" in faults(pattern.pattern, pattern.flags)}
+    assert len(patterns) > 300
+    assert nested == set()

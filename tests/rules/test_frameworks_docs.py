@@ -1,0 +1,37 @@
+"""Frameworks: the blocks of `docs/use/frameworks.md` run one after the other, with the real packages against a strict local
+server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from support.code_blocks import blocks, run
+from support.source_tree import ROOT
+from support.strict_provider import StrictProvider, strict_provider
+
+PAGE = (ROOT / "docs" / "use" / "frameworks.md").read_text("utf-8")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StrictProvider]:
+    with strict_provider(parallel=2) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.address}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "key")
+        yield server
+
+
+@pytest.mark.requirement("HIST-4")
+def test_the_page_runs_as_it_stands(server: StrictProvider, capsys: pytest.CaptureFixture[str]) -> None:
+    """No request is refused, none is longer than the budget, and the histories stay whole where the page says so."""
+    names: dict[str, Any] = {"__name__": "frameworks"}
+    for block in blocks(PAGE):
+        run(block, "frameworks.md", names)
+    said = capsys.readouterr().out
+    assert "60 messages in the checkpoint" in said
+    assert "48 messages in the run's history" in said
+    assert "96 items in the session" in said
+    assert server.refused == []
+    assert max(len(str(body.get("messages") or body["input"])) for _, body in server.taken) < 4_000 * 6

@@ -1,0 +1,34 @@
+"""The page on testing conversations: its code runs, and its tables list all rules and oddities."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from germane.testing.conversation_script import ODDITIES
+from germane.testing.validators import RULES
+from support.code_blocks import blocks, run
+from support.source_tree import ROOT
+
+PAGE = (ROOT / "docs" / "use" / "testing.md").read_text("utf-8")
+
+
+def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The blocks share their names, and print what the page shows."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(PAGE):
+        run(block, "testing.md", names)
+    shown = re.search(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    assert shown is not None
+    assert capsys.readouterr().out == shown[1]
+
+
+def test_the_page_lists_every_rule_and_every_oddity() -> None:
+    """With the sentence that the validators give."""
+    rows = dict(re.findall(r"^\| `([\w -]+)` \| ([^|]+?) \|", PAGE, re.MULTILINE))
+    assert {name: rows.get(name) for name in RULES} == dict(RULES)
+    assert set(rows) == {*RULES, *ODDITIES}

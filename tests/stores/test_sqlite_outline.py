@@ -1,0 +1,106 @@
+"""Outlines: after any writing, restoring and forgetting, the stored lines are those of the messages that are stored."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+import apsw
+import pytest
+
+from germane.clock import Clock
+from germane.compaction.outline import SaidMessage, line_of_exchange, split_exchanges
+from germane.events.event import Event
+from germane.events.operations import PutEvent
+from germane.memories.operations import Forget
+from germane.store import ScopedStore
+from germane.stores.sqlite import SqliteStore
+from germane.testing.hashed import Hashed
+from germane.testing.stored import NOON, an_event, writing
+from germane.text.normal import content_hash
+from germane.types.scope import Scope
+
+pytestmark = pytest.mark.requirement("HIST-5")
+
+S = "s"
+
+
+def opened(folder: Path) -> SqliteStore:
+    return SqliteStore.open(folder / "a.db", embedder=Hashed(), clock=Clock())
+
+
+def event(position: int, rng: random.Random) -> Event:
+    role = rng.choice(("user", "user", "assistant"))
+    text = f"canary{position}z of {role}"
+    given = {"role": role, "type": f"{role}_message", "content_hash": content_hash(role, text)}
+    return an_event(text, session=S, position=position, **given)
+
+
+def held(folder: Path, positions: set[int]) -> list[int]:
+    """The positions whose mark is in a file."""
+    everything = b"".join(path.read_bytes() for path in folder.iterdir())
+    return [place for place in positions if f"canary{place}z".encode() in everything]
+
+
+async def lines(scoped: ScopedStore) -> list[tuple[str, str, str]]:
+    page = await scoped.history.outline_page(S, limit=1_000)
+    return [(line.first_id, line.last_id, line.text) for line in page.lines]
+
+
+def made(events: list[Event]) -> list[tuple[str, str, str]]:
+    """The lines of these messages, from scratch."""
+    by_position = sorted(events, key=lambda one: one.position)
+    said = [SaidMessage(one.position, one.type, one.role, one.name, one.text, one.raw, 1) for one in by_position]
+    ids = {one.position: one.id for one in events}
+    return [(ids[part[0].position], ids[part[-1].position], line_of_exchange(part)) for part in split_exchanges(said) if part]
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_the_outline_is_that_of_the_stored_messages(tmp_path: Path, seed: int) -> None:
+    """Whatever is added, before or behind, by one handle or two, and forgotten; and nothing forgotten is in any file."""
+    rng = random.Random(seed)
+    one, other = opened(tmp_path), opened(tmp_path)
+    kept: dict[int, Event] = {}
+    gone = set[int]()
+    for _ in range(30):
+        scoped = rng.choice((one, other)).within(Scope())
+        act, top = rng.random(), max([*kept, *gone], default=-1)
+        if act < 0.7:
+            free = [place for place in range(top) if place not in kept and place not in gone]
+            places = list(range(top + 1 + rng.choice((0, 0, 0, 3)), top + 1 + rng.randrange(1, 12)))
+            places = [rng.choice(free)] if free and rng.random() < 0.3 else places
+            new = [event(place, rng) for place in places]
+            await scoped.journal.commit(writing(*map(PutEvent, new)))
+            kept |= {one.position: one for one in new}
+        elif kept:
+            chosen = rng.sample(sorted(kept), min(len(kept), rng.choice((1, 1, 2, 5))))
+            ids = tuple(kept.pop(place).id for place in chosen)
+            gone.update(chosen)
+            await scoped.journal.commit(writing(Forget(event_ids=ids, at=NOON)))
+            assert not held(tmp_path, gone)
+        assert await lines(one.within(Scope())) == made(list(kept.values())), seed
+    assert not [said for _, said, fine in (await one.verify()).findings if not fine]
+    await one.close()
+    await other.close()
+
+
+async def test_lines_of_a_killed_upgrade_are_made_by_the_next_one(tmp_path: Path) -> None:
+    """A session without lines gets them in portions; a write meanwhile goes on from where they end."""
+    rng = random.Random(5)
+    store = opened(tmp_path)
+    events = [event(place, rng) for place in range(1_300)]
+    await store.within(Scope()).journal.commit(writing(*map(PutEvent, events)))
+    await store.close()
+    with apsw.Connection(str(tmp_path / "a.db")) as connection:
+        connection.execute("DELETE FROM history_outlines; UPDATE sessions SET outlined = 0")
+        connection.execute("INSERT OR IGNORE INTO unoutlined SELECT key FROM sessions")
+    connection.close()
+    store = opened(tmp_path)
+    more = [event(place, rng) for place in range(1_300, 1_310)]
+    upgrade = asyncio.create_task(store.upgrade())
+    for one in more:
+        await store.within(Scope()).journal.commit(writing(PutEvent(one)))
+    assert await upgrade == 1
+    assert await lines(store.within(Scope())) == made([*events, *more])
+    await store.close()
