@@ -171,9 +171,10 @@ Compacting = Callable[[Wire, int], tuple[list[str], int]]
 """From messages and a number of tokens: the texts that are left, and their tokens."""
 
 
-def _ways(mask: bool, low_water: float) -> dict[str, Compacting]:
+def _ways(mask: bool, low_water: float) -> Mapping[str, Compacting]:
     strategies = (Truncate(mask=mask, keep_recent=1_000_000), Summarise(mask=mask), Importance(mask=mask), TimeDecay(mask=mask))
-    return {"plain truncation": truncated} | {type(one).__name__: partial(_compacted, one, low_water) for one in strategies}
+    ways: dict[str, Compacting] = {type(one).__name__: partial(_compacted, one, low_water) for one in strategies}
+    return {"plain truncation": truncated} | ways
 
 
 def _compacted(strategy: CompactionStrategy, low_water: float, messages: Wire, max_tokens: int) -> tuple[list[str], int]:

@@ -14,7 +14,7 @@ from germane.compaction.outline_line import line_of, one_line, telling
 from germane.compaction.phrase_rules import demand_rules, statement_rules
 from germane.compaction.read_exchange import read_exchange
 from germane.compaction.references import ids_in, json_ids, paths_in, plain_path, urls_in
-from germane.compaction.results import error_of_result, reported_error
+from germane.compaction.results import error_of_result, may_report_error, reported_error
 from germane.compaction.shell_files import shell_changes
 from germane.compaction.statements import statements_in
 from germane.compaction.tool_actions import boxes_in, file_changes, listed_tasks, tool_arguments
@@ -72,6 +72,7 @@ COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "compaction.references.plain_path": plain_path,
         "compaction.references.urls_in": urls_in,
         "compaction.results.error_of_result": lambda text: error_of_result(ToolResult(call_id="", text=text), ran=True),
+        "compaction.results.may_report_error": lambda text: may_report_error(ToolResult(call_id="", text=text)),
         "compaction.results.reported_error": reported_error,
         "compaction.shell_files.shell_changes": shell_changes,
         "compaction.statements.statements_in": lambda text: list(statements_in(own_sentences(text, statement_rules()))),

@@ -210,8 +210,8 @@ class CompactionFold:
             constraints=told.constraints,
             artifacts=told.artifacts,
             reasons=told.reasons,
-            span=told.span,
             complete=not told.lost,
+            span=told.span,
         )
 
     def _masks(self, state: BoundaryState) -> tuple[MaskedOutput, ...]:

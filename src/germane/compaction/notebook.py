@@ -34,10 +34,10 @@ class Told:
     constraints: tuple[Constraint, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     reasons: tuple[str, ...] = ()
-    span: CoveredSpan | None = None
-    """What has left, for a source of summaries to write about."""
     lost: int = 0
     """The number of constraints that don't fit."""
+    span: CoveredSpan | None = None
+    """What has left, for a source of summaries to write about."""
 
 
 class _Known(NamedTuple):
@@ -127,8 +127,8 @@ class Notebook:
             constraints=tuple(ledger.constraints),
             artifacts=tuple(ledger.artifacts),
             reasons=tuple(reasons),
-            span=span,
             lost=lost,
+            span=span,
         )
         self._known = _Known(left, room, prepared, span, told)
         return told

@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from germane.compaction.references import ids_in, json_ids
-from germane.compaction.results import error_of_result
+from germane.compaction.results import error_of_result, may_report_error
 from germane.types.message import ToolResult
 
 __all__ = ["FACTS", "MAX_FACTS", "OutputFacts", "facts_of", "read_facts"]
@@ -48,6 +48,8 @@ def facts_of(result: ToolResult) -> OutputFacts:
     text = result.text[:_MAX_READ]
     named = json_ids(text) if text[:1] in ("{", "[") else ids_in(text) if len(result.text) <= _SHORT else []
     ids = tuple(name for name in map(_plain, named[:_MAX_IDS]) if 0 < len(name) <= _MAX_ID and ", " not in name)
+    if not may_report_error(result):
+        return OutputFacts("", ids)
     sure = error_of_result(result, ran=False)
     return OutputFacts(_plain(sure or error_of_result(result, ran=True)), ids, bool(sure))
 

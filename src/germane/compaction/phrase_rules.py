@@ -57,17 +57,16 @@ class PhraseRules(NamedTuple):
     narrates: re.Pattern[str] | None
     """What stands before a word where speakers tell of themselves."""
 
+    def may_hold(self, text: str) -> bool:
+        """Returns whether any word of a rule is in the text; most texts have none, and needn't be divided into sentences."""
+        return any(self._rules_of(word)[0] for word in _WORD.finditer(text))
+
     def find(self, sentence: str) -> Iterator[FoundPhrase]:
         """Yields the phrases of one sentence, in their order, each word once. Linear in the sentence."""
         asked = sentence.rstrip().endswith("?")
         looked = 0
         for word in _WORD.finditer(sentence):
-            whole, end = word[0].lower(), word.end()
-            rules = self.by_word.get(whole)
-            if rules is None:
-                joint = _JOINTS.search(word[0])
-                rules = self.by_word.get(whole[: joint.start()], ()) if joint is not None else ()
-                end = word.start() + joint.start() if joint is not None else end
+            rules, end = self._rules_of(word)
             if not rules:
                 continue
             for rule in rules:
@@ -77,6 +76,17 @@ class PhraseRules(NamedTuple):
             looked += 1
             if looked >= _MAX_WORDS:
                 return
+
+    def _rules_of(self, word: re.Match[str]) -> tuple[tuple[PhraseRule, ...], int]:
+        """The rules of a word, and where the word ends: before its joint, where the whole has no rules."""
+        whole = word[0].lower()
+        rules = self.by_word.get(whole)
+        if rules is not None:
+            return rules, word.end()
+        joint = _JOINTS.search(word[0])
+        if joint is None:
+            return (), word.end()
+        return self.by_word.get(whole[: joint.start()], ()), word.start() + joint.start()
 
     def _fits(self, rule: PhraseRule, sentence: str, start: int, end: int) -> bool:
         low = max(0, start - _REACH)

@@ -81,10 +81,10 @@ class CompactionPlan:
     constraints: tuple[Constraint, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     reasons: tuple[str, ...] = ()
-    span: CoveredSpan | None = None
-    """What has left, where a source of summaries was given."""
     complete: bool = True
     """Whether the summary holds every constraint."""
+    span: CoveredSpan | None = None
+    """What has left, where a source of summaries was given."""
     draft: Compaction | None = None
 
     @property

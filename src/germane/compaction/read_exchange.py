@@ -8,7 +8,7 @@ from itertools import islice
 
 from germane.compaction.constraints import constraints_of
 from germane.compaction.ledger import Ledger
-from germane.compaction.notes import Artifact, Constraint, ExchangeNotes, Resolution
+from germane.compaction.notes import Artifact, Constraint, ErrorResolution, ExchangeNotes
 from germane.compaction.outline_line import line_of, one_line
 from germane.compaction.phrase_rules import demand_rules
 from germane.compaction.references import ids_in, json_ids, paths_in, urls_in
@@ -73,7 +73,7 @@ class _Reader:
         self._tools = list[str]()
         self._calls: dict[str, tuple[ToolCall, list[Artifact], str]] = {}
         """Calls that wait for their results, by id: what each did if it succeeds, and its command."""
-        self._resolutions: dict[str, Resolution] = {}
+        self._resolutions: dict[str, ErrorResolution] = {}
         """What succeeded or is said to be fixed, by its command or type."""
         self._newest = ""
         """The name of the newest error."""
@@ -177,17 +177,17 @@ class _Reader:
         """Notes that a command succeeded: what failed before in the same way, here or in an exchange before, is resolved."""
         line = one_line(command, _MAX_COMMAND)
         how = f"resolved by {self._changed}; `{line}` succeeds" if self._changed else f"resolved: `{line}` succeeds"
-        self._resolve(Resolution(of=line, change=how))
+        self._resolve(ErrorResolution(of=line, change=how))
 
     def _fixed(self, artifact: Artifact) -> None:
         """Notes what a sentence says to have fixed: the errors of the type that it names, else the newest one."""
         if artifact.name:
-            self._resolve(Resolution(of=artifact.name, change=artifact.change))
+            self._resolve(ErrorResolution(of=artifact.name, change=artifact.change))
         elif self._newest:
             self._ledger.note(replace(artifact, name=self._newest))
             self._newest = ""
 
-    def _resolve(self, resolution: Resolution) -> None:
+    def _resolve(self, resolution: ErrorResolution) -> None:
         self._ledger.resolve(resolution)
         self._resolutions.pop(resolution.of, None)
         self._resolutions[resolution.of] = resolution

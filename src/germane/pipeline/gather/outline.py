@@ -33,7 +33,7 @@ _READ = 1_000
 _FOUND = 250
 """Messages that are searched for, to tell what a line is about."""
 _FIRST, _LAST = 0.95, 0.05
-"""The evidence of the first line and of the last one that is offered."""
+"""The evidence of the first line, and of the last one that the limit allows."""
 
 
 class OutlineSource(EmbeddingSource):
@@ -54,7 +54,7 @@ class OutlineSource(EmbeddingSource):
         about = await self._about(lines, query, plan)
         order = by_marginal_relevance(about, [frozenset(analyse(line.text)) for line in lines], plan.limit)
         events = {event.id: event for event in await self._store.events.get([lines[index].first_id for index in order])}
-        steps = np.linspace(_FIRST, _LAST, len(order)).tolist()
+        steps = np.linspace(_FIRST, _LAST, plan.limit)[: len(order)].tolist()
         return [
             _candidate(lines[index], events[lines[index].first_id], Evidence(outline=step))
             for index, step in zip(order, steps, strict=True)
