@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from germane.compaction.divide import Division
 from germane.compaction.together import holder, together
+from germane.dialects.registry import parse_all
 from germane.history import Truncate, compact
 from germane.testing.validators import validate, validate_against
 from germane.types.message import Message, ToolCall, ToolResult
@@ -68,6 +69,29 @@ def test_a_result_stays_with_each_call_that_may_be_its(most: int) -> None:
     twice = [call("", "run"), said(WORDS), call("", "run"), output("", WORDS)]
     after = [each for number in range(5) for each in (user(f"next {number} {WORDS}"), said(WORDS))]
     assert faults([user(WORDS), *shared, *after, *twice, *after], most=most) == {}
+
+
+def test_a_call_that_waits_takes_no_result_of_its_new_neighbour() -> None:
+    """Both wait: one for its result, one for the end of its work. What stood between them has left, and a result has no id."""
+
+    def asked(id: str, name: str) -> dict[str, Any]:
+        function = {"name": name, "arguments": "{}"}
+        return {"role": "assistant", "tool_calls": [{"id": id, "type": "function", "function": function}]}
+
+    def told(id: str, text: str) -> dict[str, Any]:
+        return {"role": "tool", "tool_call_id": id, "content": text}
+
+    talk = [user(WORDS), asked("x", "run"), user(WORDS), asked("b", "list"), told("b", WORDS), user(WORDS)]
+    talk += [asked("y", "read"), told("", '{"status": "pending"}'), *([user(WORDS), said(WORDS)] * 3)]
+    read = parse_all(talk)  # what germane writes itself has calls in a row as one message
+    seen = set()
+    for most in range(60, 400, 10):
+        left = compact(read, model="gpt-4o", max_tokens=most, strategy=Truncate()).messages
+        names = [call["function"]["name"] for each in left for call in each.get("tool_calls", ())]
+        seen.add(tuple(names))
+        assert "run" not in names, most
+        assert "read" in names, most
+    assert ("read",) in seen
 
 
 def test_what_the_responses_api_pairs_is_one_group() -> None:

@@ -211,6 +211,7 @@ class CompactionFold:
             artifacts=told.artifacts,
             reasons=told.reasons,
             complete=not told.lost,
+            late=frozenset(call for call, _ in boundaries.division.late),
             span=told.span,
         )
 

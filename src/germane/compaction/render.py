@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from germane.catalog.measure_budget import message_tokens
@@ -18,6 +19,7 @@ from germane.dialects.dialect import Dialect, OutgoingMessage
 from germane.dialects.masking import masked
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.orphans import orphans
+from germane.dialects.pairing import close_orphans
 from germane.dialects.registry import dialect, outgoing, parse
 from germane.dialects.system_prompt import system_prompt
 from germane.dialects.unbinding import unbound
@@ -101,7 +103,9 @@ class _Turns:
         if plan.replaced and (plan.summary is not None or plan.held is not None or self._handle):
             self._summarise()
         unbinds = plan.provider == Anthropic.name
-        for index in plan.shown():
+        shown = list(plan.shown())
+        unanswered = self._unanswered(shown) if plan.state.kept else frozenset[int]()
+        for index in shown:
             given = plan.raws[index]
             changed = unbound(given) if unbinds and index < plan.state.at else given
             if changed is None:
@@ -109,10 +113,23 @@ class _Turns:
             if index in lines:
                 changed = masked(changed, lines[index], plan.provider)
             self._add(index, changed, plan.messages[index] if changed is given else parse(changed, plan.provider))
+            if index in unanswered:
+                self.turns[-1] = close_orphans(self.turns[-1])
 
     @property
     def _handle(self) -> str:
         return self.plan.handle if self.plan.handle in self.verified else ""
+
+    def _unanswered(self, shown: Sequence[int]) -> frozenset[int]:
+        """Which messages end in calls that wait for their results, behind which others have left: such calls are text, lest they
+        take the results of the calls that stand next to them now."""
+        found = set[int]()
+        for index, following in reversed(list(pairwise(shown))):
+            message = self.plan.messages[index]
+            if message.role == "assistant" and message.tool_calls and index not in self.plan.late:
+                if following != index + 1 or following in found:
+                    found.add(index)
+        return frozenset(found)
 
     def cited(self) -> Iterator[str]:
         """Yields the handles that are named, each once."""
