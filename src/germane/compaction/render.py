@@ -121,14 +121,14 @@ class _Turns:
         return self.plan.handle if self.plan.handle in self.verified else ""
 
     def _unanswered(self, shown: Sequence[int]) -> frozenset[int]:
-        """Which messages end in calls that wait for their results, behind which others have left: such calls are text, lest they
-        take the results of the calls that stand next to them now."""
+        """Returns the messages with calls that wait for their results, behind which others have left: such calls are text, lest
+        they take the results of the calls that stand next to them now."""
         found = set[int]()
         for index, following in reversed(list(pairwise(shown))):
             message = self.plan.messages[index]
-            if message.role == "assistant" and message.tool_calls and index not in self.plan.late:
-                if following != index + 1 or following in found:
-                    found.add(index)
+            behind = following != index + 1 or following in found
+            if behind and message.role == "assistant" and message.tool_calls and index not in self.plan.late:
+                found.add(index)
         return frozenset(found)
 
     def cited(self) -> Iterator[str]:
