@@ -16,11 +16,13 @@ from germane.memories.memory import Memory
 from germane.memories.receipt import Receipt
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Metadata
+from germane.types.history_report import HistoryReport
 from germane.types.inventory import AgentSummary, Stats, UserSummary
 from germane.types.why import Why
 
 __all__ = [
     "agent",
+    "history_report",
     "ibex_metadata",
     "memory",
     "message",
@@ -192,6 +194,26 @@ def metadata(report: Metadata, request_id: str) -> context_pb2.InjectionMetadata
         need=report.need,
         need_threshold=report.need_threshold,
         earlier_tokens=report.earlier_tokens,
+    )
+
+
+def history_report(report: HistoryReport) -> context_pb2.HistoryReport:
+    """Returns what was done to a conversation, in figures."""
+    return context_pb2.HistoryReport(
+        tokens_before=report.tokens_before,
+        tokens=report.tokens,
+        max_tokens=report.max_tokens,
+        fits=report.fits,
+        masked=report.masked,
+        summarised=report.summarised,
+        dropped=report.dropped,
+        quarantined=report.quarantined,
+        moves=report.moves,
+        saved_tokens=report.saved_tokens,
+        cache_lost_tokens=report.cache_lost_tokens,
+        pays_after=report.pays_after,
+        cited=map(text, report.cited),
+        reasons=map(text, report.reasons),
     )
 
 
