@@ -31,6 +31,7 @@ proven         the exact packer against brute force
 observing      time that logs, metrics and spans add to a call
 remembering    memories per second, with the search for near-duplicates
 compaction-fuzz  generated conversations that a compaction must not corrupt
+compaction-evidence DATA  what questions need that is still there after a compaction, by strategy and size
 consolidation  time to bring a large store within a storage budget
 forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
@@ -43,6 +44,7 @@ entities       precision and recall of the entities that rules find, and of merg
 survival       whether constraints and artifacts survive compaction
 summaries      honest summaries that the rules of acceptance refuse, and false ones that pass; time of checking
 tasks          what the task stack and typed events bring to a coding session of 400 events; delegated agents
+compaction     long conversations made to fit: time, the cost of one more message, and how much of the prefix stays
 distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
 peers …        comparison with other libraries
@@ -62,6 +64,8 @@ from bench import (
     budget,
     burst,
     client,
+    compaction,
+    compaction_evidence,
     compaction_fuzz,
     consolidation,
     crowd,
@@ -156,6 +160,10 @@ def main() -> int:
             tasks.main(rest)
         case "compaction-fuzz":
             return compaction_fuzz.main(rest)
+        case "compaction":
+            compaction.main(rest)
+        case "compaction-evidence":
+            compaction_evidence.main(rest)
         case "consolidation":
             consolidation.main(rest)
         case "remembering":

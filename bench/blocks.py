@@ -9,13 +9,16 @@ there: without what the one inserted, the text is the other's, less what the one
 both replacements are there; - renderings: `count` blocks of hostile contents, of which none may look like structure; -
 figures of a block of 5,000 characters: opening, an edit, an undo, and the bytes that are stored after 10,000 edits, with
 edits of all sizes and with edits that replace the whole text. The history is consolidated when the deltas have 75 % of the
-text's bytes, and keeps at least the last change and at most 100, or as many as have the bytes of the text.
+text's bytes, and keeps at least the last change and at most 100, or as many as have the bytes of the text; - builds for an
+agent with 1,000 blocks, by how many of them are of the core.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,6 +28,7 @@ from bench.block_editors import Editors
 from bench.block_rendering import forged, generated
 from bench.machine import describe
 from bench.quantiles import quantile
+from germane import Germane
 from germane.blocks.document import BlockDocument
 from germane.blocks.mutation import AppendText, ReplaceText, SetText
 from germane.blocks.schema import TextSchema
@@ -178,6 +182,30 @@ def _figures(edits: int, seed: int) -> bool:
     return fine
 
 
+async def _building(core: int, blocks: int, calls: int, folder: Path) -> None:
+    """Prints the time of a build for an agent with so many blocks, of which `core` are of the core, and the others are not
+    referenced."""
+    async with Germane.open(folder / f"{core}.db", warm=False) as germane:
+        agent = germane.agent("bench")
+        for number in range(blocks):
+            kind = "core" if number < core else "working"
+            await agent.blocks.create(f"block-{number}", type=kind, text=f"Fact {number} holds.")
+        await agent.warm()
+        builder = agent.builder().with_model("gpt-4o").with_messages([{"role": "user", "content": "What holds?"}])
+        times, worked, shown = list[float](), 0.0, 0
+        for call in range(-10, calls):
+            began, before = time.perf_counter(), time.process_time()
+            built = await builder.build()
+            if call >= 0:
+                times.append(1_000 * (time.perf_counter() - began))
+                worked += 1_000 * (time.process_time() - before)
+                shown = len(built.metadata.blocks)
+    print(
+        f"build with {blocks:,} blocks, {core:,} of the core, {shown:,} shown: p50 {quantile(times, 50):.1f} ms,"
+        f" p99 {quantile(times, 99):.1f}; processor {worked / calls:.1f}"
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench blocks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000)
@@ -193,6 +221,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = renderings(options.count, options.seed, naughty)
     print(f"renderings: {options.count:,} of hostile contents, {len(found)} forged {found[:3]}")
     fine = _figures(min(10_000, options.count), options.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        for core in (10, 100, 1_000):
+            asyncio.run(_building(core, 1_000, 100, Path(folder)))
     return int(bool(faults or missing or found or not fine))
 
 

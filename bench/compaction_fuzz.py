@@ -2,7 +2,7 @@
 
     python -m bench compaction-fuzz [--conversations 100000] [--seed 1] [--workers 2] [--most 5000] [--show 3]
 
-Each conversation of `germane.testing.conversations` goes through `germane.history.compacting` with a random strategy, budget and
+Each conversation of `germane.testing.conversations` goes through `germane.history.compact` with a random strategy, budget and
 archive. Counted are outputs that a provider would refuse, by the public validators and by an independent second opinion
 (`tests/support/strict_rules.py`, where it knows what the conversation holds); outputs above the budget where `fits` is true,
 read and counted anew; what `validate_against` names: pairs split, the user's last words lost, signed items altered …; a second
@@ -18,7 +18,7 @@ import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -135,8 +135,8 @@ class Case:
         )
 
 
-def case(seed: str, most: int) -> Case:
-    """Returns the case of this seed, with at most so many messages."""
+def case(seed: str, most: int, without: Collection[str] = ()) -> Case:
+    """Returns the case of this seed, with at most so many messages, and without these oddities."""
     random = Random(f"case {seed}")
     provider = random.choice(tuple(MODELS))
     outputs = random.choice((0, 2, 6))
@@ -147,8 +147,12 @@ def case(seed: str, most: int) -> Case:
         Importance(keep_outputs=outputs, keep_recent=random.choice((1, 5)), keep_important=random.choice((0, 5))),
         TimeDecay(keep_outputs=outputs, half_life=random.choice((1.0, 20.0))),
     )
+    conversation = generated(seed, provider, messages=(1, most))
+    if odd := conversation.oddities.keys() & without:
+        kept = {name: rate for name, rate in conversation.oddities.items() if name not in odd}
+        conversation = generated(seed, provider, messages=(1, most), oddities=kept)
     return Case(
-        conversation=generated(seed, provider, messages=(1, most)),
+        conversation=conversation,
         model=random.choice(MODELS[provider]),
         strategy=random.choice(strategies),
         low_water=random.choice((0.0, 0.5, 0.5, 0.8, 1.0)),
@@ -276,12 +280,12 @@ def _name_of(place: Mapping[Any, int]) -> Callable[[Mapping[str, Any]], int]:
     return lambda part: place[part["functionCall"].get("name")]
 
 
-def run(seeds: Sequence[str], most: int) -> Tally:
+def run(seeds: Sequence[str], most: int, without: Collection[str] = ()) -> Tally:
     """Runs the cases of these seeds; every tenth twice."""
     logging.disable(logging.CRITICAL)
     tally = Tally()
     for number, seed in enumerate(seeds):
-        each = case(seed, most)
+        each = case(seed, most, without)
         seen = outcome(each, again=number % 10 == 0)
         tally.conversations += 1
         tally.messages += len(each.conversation.messages)

@@ -11,8 +11,8 @@ from germane.testing.conversations import generated
 __all__ = ["as_items", "as_pydantic", "conversation"]
 
 _NOT_THEIRS = ("foreign", "media", "opaque", "unfit names")
-"""What no history of these frameworks holds: other providers' shapes, and names that the framework would send as they are. Media
-and opaque items are in the tests of each adapter, as each framework writes them in a way of its own."""
+"""What no history of these frameworks holds: other providers' shapes, and names that the framework would send as they are.
+Media and opaque items are in the tests of each adapter, as each framework writes them in a way of its own."""
 _NO_ID = "call_without_id"
 """Pydantic AI makes an id up where there is none, another one for the result: so a history of its own never has an empty id."""
 _LONGEST = 1_000

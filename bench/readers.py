@@ -15,11 +15,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from bench.compaction_readers import COMPACTION_READERS
 from bench.document_readers import DOCUMENT_READERS
 from bench.event_readers import EVENT_READERS
 from bench.graph_readers import GRAPH_READERS
 from bench.message_readers import MESSAGE_READERS
 from bench.request_readers import REQUEST_READERS, taken
+from bench.summary_readers import SUMMARY_READERS
 from germane.access.pseudonym import pseudonym
 from germane.catalog import unknown_model
 from germane.catalog.catalog import Catalog
@@ -477,6 +479,8 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         **REQUEST_READERS,
         **EVENT_READERS,
         **MESSAGE_READERS,
+        **COMPACTION_READERS,
+        **SUMMARY_READERS,
         **GRAPH_READERS,
     }
 )

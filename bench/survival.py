@@ -24,6 +24,7 @@ from germane.compaction.notes import ExchangeNotes
 from germane.compaction.read_exchange import read_exchange
 from germane.dialects.registry import dialect, parse_all
 from germane.evaluate.survival import SurvivalConversation, lost_artifacts, lost_constraints, survival_conversations
+from germane.evaluate.survival.phrases import Split
 from germane.history import compact
 from germane.types.message import Message, Wire
 
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.speed:
         return _speed()
-    split = "held_out" if options.held_out else "development"
+    split: Split = "held_out" if options.held_out else "development"
     conversations = list(survival_conversations(options.count, split=split, seed=options.seed))
     print(f"{len(conversations)} conversations, {split}, {options.max_tokens} tokens", flush=True)
     print(
@@ -71,12 +72,14 @@ def _measured(
     for one in conversations:
         output, faults = way(one, rounds, max_tokens)
         wrong += faults
-        gone = [("constraint", each) for each in lost_constraints(output, one.constraints)]
-        gone += [(each.kind, each) for each in lost_artifacts(output, one.artifacts)]
-        expected.update(["constraint"] * len(one.constraints) + [each.kind for each in one.artifacts])
+        artifacts_gone = lost_artifacts(output, one.artifacts)
+        gone: list[tuple[str, object]] = [("constraint", each) for each in lost_constraints(output, one.constraints)]
+        gone += [(each.kind, each) for each in artifacts_gone]
+        expected["constraint"] += len(one.constraints)
+        expected.update(each.kind for each in one.artifacts)
         lost.update(kind for kind, _ in gone)
-        for _, each in gone[: max(0, show)]:
-            print(f"    {one.name} ({one.language}) lost {each}")
+        for _, what in gone[: max(0, show)]:
+            print(f"    {one.name} ({one.language}) lost {what}")
             show -= 1
     kinds = ("file", "error", "decision", "task", "id")
     artifacts = 1 - sum(lost[kind] for kind in kinds) / max(1, sum(expected[kind] for kind in kinds))

@@ -23,6 +23,8 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "dialects.merging.merge_by_role": _OF_CODE,
         "dialects.plain.sent": _OF_CODE,
         "dialects.registry.dialect": "compared with four names",
+        "dialects.orphans.orphans": "compares ids, as dialects.pairing does",
+        "dialects.registry.outgoing": "hands over to the dialect's native",
         "dialects.registry.parse_all": "parses one by one",
         "dialects.responses_items.masked_item": "puts the text in and doesn't read it",
         "documents.document.is_document_session": "a session's name, checked by Scope",

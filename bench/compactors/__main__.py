@@ -89,6 +89,7 @@ def compactors(names: Sequence[str]) -> dict[str, Compactor]:
     """All that are compared, by the name of their row."""
     count = _MEASURE.count
     rows: dict[str, Compactor] = {
+        "the whole conversation": lambda messages, budget: (messages, 0),
         "newest messages that fit": _newest,
         "germane": _germane,
         "germane, on its own output": _again,

@@ -66,9 +66,10 @@ class ScopedStore(Protocol):
         """Returns the standing instructions, the agent's and those of the scope's user."""
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
-        """Returns those of `ids` (of memories, events, archival entries, entities, relations and patterns, and `<id>@<version>`
-        of blocks) that this scope may see, that are valid at `at`, aren't forgotten and have an allowed sensitivity, as stored
-        now (PACK-8). A block's version must be the current one; blocks and entries are private."""
+        """Returns those of `ids` (of memories, events, archival entries, entities, relations and patterns, `<id>@<version>` of
+        blocks, and `<id of the first message>@outline` of lines of outlines) that this scope may see, that are valid at `at`,
+        aren't forgotten and have an allowed sensitivity, as stored now (PACK-8). A block's version must be the current one;
+        blocks and entries are private."""
 
     async def injections(self, also: Sequence[str] = (), *, at: datetime, filters: Filters) -> KeptInjections:
         """Returns what was injected for the turns of the scope's session, oldest first, and those of its items, and of the ids

@@ -274,6 +274,31 @@ async def test_a_history_is_exported_and_restored(tmp_path: Path, agent: Agent) 
             await moved.history.show(made.cited[0])
 
 
+async def test_a_language_model_sums_up_in_the_background(tmp_path: Path) -> None:
+    """What it wrote comes in with the next move and is stored; nothing waits for it."""
+
+    async def llm(prompt: str) -> str:
+        return "The user had the assistant look at steps of the plan for the harbour office."
+
+    messages = talk(60)
+    async with Germane.open(tmp_path / "a.db", embedder=Hashed(), warm=False, llm=llm) as germane:
+        agent, worker = germane.agent(user="anna"), germane._open.summaries
+        assert worker is not None
+        for turns in range(20, 60, 4):
+            made = await short(agent, messages[: 4 * turns + 2])
+            assert made.fits
+            await worker.drain()
+        kept = await agent.history.summaries(S)
+        assert worker.total.asked > 0
+        assert kept[0].summary.method == "extractive"
+        if worker.total.accepted:
+            assert kept[-1].summary.method == "llm"
+            assert "harbour office" in kept[-1].summary.text
+    async with Germane.open(tmp_path / "a.db", embedder=Hashed(), warm=False) as germane:
+        again = await short(germane.agent(user="anna"), messages[: 4 * 56 + 2])
+        assert again.messages == made.messages
+
+
 async def test_strategies_are_those_of_the_package(agent: Agent) -> None:
     """With a summary that stays small."""
     made = await short(agent, talk(30), strategy=Summarise(summary_tokens=60))

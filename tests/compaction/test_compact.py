@@ -159,6 +159,26 @@ def test_what_cannot_fit_is_said() -> None:
     assert "of 100" in compaction.trace.reasons[-1]
 
 
+def test_more_constraints_than_fit_are_said() -> None:
+    """The newest stay, within the budget; the others are in the archive."""
+    talk = [
+        {"role": role, "content": text}
+        for number in range(200)
+        for role, text in (
+            ("user", f"Never change src/part_{number}.py, whatever happens."),
+            ("assistant", "I won't."),
+        )
+    ]
+    archive = MemoryArchive()
+    compaction = compact(talk, model="gpt-4o", max_tokens=1_500, archive=archive)
+    assert not compaction.fits
+    assert compaction.tokens <= 1_500
+    assert "constraints don't fit" in compaction.trace.reasons[0]
+    assert "part_150.py" in written(compaction)
+    assert rebuild(compaction.messages, archive) == talk
+    assert compact(talk, model="gpt-4o", max_tokens=6_000).fits
+
+
 def test_a_number_of_messages_is_kept() -> None:
     """`max_messages` and `keep_recent`."""
     talk = in_shape(long_talk(60), "openai")

@@ -51,7 +51,8 @@ def check(compaction: Compaction, given: list[Any], model: str) -> None:
     assert dialect(compaction.provider).problems(wire) == ()
     tokens = counted(compaction, model)
     assert tokens == compaction.tokens
-    assert (tokens <= compaction.max_tokens) == compaction.fits
+    assert tokens <= compaction.max_tokens or not compaction.fits
+    assert compaction.fits or compaction.trace.reasons
     written = sendable("\n".join(parse(raw, compaction.provider).content for raw in compaction.messages))
     messages = parse_all(given, compaction.provider)
     human = [message for message in messages if is_human(message)]

@@ -69,7 +69,7 @@ def test_a_message_that_cannot_be_read_is_refused() -> None:
         compactor.extend([TALK[0], {"role": "nobody"}])
     assert len(compactor) == 1
     with pytest.raises(InvalidInput, match="messages must be a list"):
-        compactor.compact("hi")
+        compactor.compact("hi")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from germane.compaction.divide import divide
+from germane.compaction.divide import Division, divide
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.orphans import orphans
 from germane.types.message import Message, Opaque, Part, ToolCall, ToolResult
@@ -73,7 +73,7 @@ def test_no_exchange_ends_between_a_call_and_its_result() -> None:
         ([calls("a"), calls("b"), results("a"), results("b")], [(0, 4)]),
         ([calls("a"), results("a"), calls("b"), results("b")], [(0, 2), (2, 4)]),
         ([REASONING, calls("a"), results("a")], [(0, 3)]),
-        ([REASONING, say("assistant"), say("assistant")], [(0, 2), (2, 3)]),
+        ([REASONING, say("assistant"), say("assistant"), say("user")], [(0, 3), (3, 4)]),
         ([REASONING, say("user")], [(0, 1), (1, 2)]),
         ([results("a"), say("user")], [(0, 1), (1, 2)]),
         ([calls("a"), say("system"), results("a"), say("user")], [(0, 3), (3, 4)]),
@@ -112,3 +112,41 @@ def test_groups_cover_the_conversation_and_hold_every_pair(talk: list[Message]) 
         for start, end in found:
             alone = orphans([OutgoingMessage(message=message) for message in talk[start:end]], provider)
             assert {index + start - lead for index in alone} <= lost
+
+
+def test_what_came_of_one_reasoning_is_one_group() -> None:
+    """The API refuses an item that it knows without the reasoning that it came of: message and calls stay behind it."""
+    reasoning = Opaque(kind="openai-responses:reasoning", raw={"type": "reasoning", "id": "rs_1", "summary": []})
+    messages = [
+        Message.of("user", "go"),
+        Message(role="assistant", parts=(reasoning,)),
+        Message.of("assistant", "so"),
+        Message(role="assistant", parts=(ToolCall(id="a", name="f"),)),
+        Message(role="tool", parts=(ToolResult(call_id="a", text="r"),)),
+        Message.of("assistant", "done"),
+    ]
+    _, (exchange,) = divide(messages)
+    assert [(group.start, group.end) for group in exchange.groups] == [(0, 1), (1, 5), (5, 6)]
+
+
+def test_a_system_message_between_calls_and_results_stays_with_them() -> None:
+    """Providers whose system prompt stands apart pair across it."""
+    messages = [
+        Message.of("user", "go"),
+        Message(role="assistant", parts=(ToolCall(id="", name="f"), ToolCall(id="", name="g"))),
+        Message(role="tool", parts=(ToolResult(call_id="", name="f", text="r"),)),
+        Message.of("system", "be quick"),
+        Message(role="tool", parts=(ToolResult(call_id="", name="g", text="r"),)),
+    ]
+    _, (exchange,) = divide(messages)
+    assert [(group.start, group.end, group.state) for group in exchange.groups] == [(0, 1, "closed"), (1, 5, "closed")]
+
+
+def test_white_space_is_no_request() -> None:
+    """The user's last words are those before it."""
+    messages = [Message.of("user", "go"), Message.of("assistant", "so"), Message.of("user", " "), Message.of("assistant", "?")]
+    division = Division()
+    for message in messages:
+        division.add(message)
+    assert division.last_human == 0
+    assert [(exchange.start, exchange.end) for exchange in division.exchanges()] == [(0, 4)]

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.compaction.ledger import Ledger, folded_change, is_open
-from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ExchangeNotes, Resolution
+from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ErrorResolution, ExchangeNotes
 
 pytestmark = pytest.mark.requirement("HIST-5")
 
 
-def notes(*artifacts: Artifact, said: tuple[str, ...] = (), resolutions: tuple[Resolution, ...] = ()) -> ExchangeNotes:
+def notes(*artifacts: Artifact, said: tuple[str, ...] = (), resolutions: tuple[ErrorResolution, ...] = ()) -> ExchangeNotes:
     return ExchangeNotes(
         line="", constraints=tuple(Constraint(text=text) for text in said), artifacts=artifacts, resolutions=resolutions
     )
@@ -67,13 +67,13 @@ def test_an_error_keeps_its_resolution_and_is_open_again_when_it_returns() -> No
 def test_a_later_exchange_resolves_an_error_by_its_command_or_its_type(of: str) -> None:
     """The command succeeds two exchanges later, or the error is said to be fixed."""
     ledger = Ledger([notes(one("error", "KeyError: 'x' (`pytest -q`)")), notes()])
-    ledger.add(notes(resolutions=(Resolution(of=of, change="resolved: it passes"),)))
+    ledger.add(notes(resolutions=(ErrorResolution(of=of, change="resolved: it passes"),)))
     assert ledger.artifacts == (one("error", "KeyError: 'x' (`pytest -q`)", "resolved: it passes"),)
 
 
 def test_a_resolution_of_nothing_known_is_nothing() -> None:
     """A command that succeeds has no entry of its own."""
-    assert Ledger([notes(resolutions=(Resolution(of="ls", change="resolved: `ls` succeeds"),))]).artifacts == ()
+    assert Ledger([notes(resolutions=(ErrorResolution(of="ls", change="resolved: `ls` succeeds"),))]).artifacts == ()
 
 
 def test_a_resolved_error_named_by_its_type_alone_stays() -> None:

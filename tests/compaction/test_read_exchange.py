@@ -202,7 +202,7 @@ def test_the_line_says_what_was_asked_done_and_reached() -> None:
         ]
     )
     assert notes.line == (
-        "Please fix the rounding in src/billing.py before 2024-05-03. → edit_file ×2, read_file (src/billing.py) → "
+        "fix the rounding in src/billing.py before 2024-05-03. → edit_file ×2, read_file (src/billing.py) → "
         "Done: the total is now 12.50 euros, and all 31 tests pass."
     )
 

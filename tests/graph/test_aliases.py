@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from germane import Germane
+from germane.graph import aliases
 from germane.graph.aliases import MAX_KEYS, Resolution, index_keys, lookup_keys, name_key, resolve
 from germane.graph.extraction.found import ENTITY_TYPES
 
@@ -184,3 +186,14 @@ def test_an_own_name_counts_before_an_alias() -> None:
     assert _resolved("CARO", "person", caroline, caro).entity is caro
     other = Thing("c", "person", "Carola", ("Caro",))
     assert _resolved("Caro", "person", caroline, other).decision == "ambiguous"
+
+
+@pytest.mark.requirement("MEM-3")
+async def test_no_name_stays_in_memory_after_forgetting() -> None:
+    """The cache of name keys, which all scopes share, is emptied by whatever is forgotten."""
+    async with Germane.open(":memory:", warm=False) as germane:
+        agent = germane.agent("names")
+        made = await agent.graph.add("person", "Wilhelmina Canary")
+        assert aliases._key.cache_info().currsize
+        await agent.graph.forget([made.id])
+        assert aliases._key.cache_info().currsize == 0

@@ -65,7 +65,8 @@ async def test_the_graph_is_that_of_the_library(service: tuple[Agent, Client]) -
     assert await graph.chain("Vienna", ["in"], backwards=True) == await own.chain("Vienna", ["in"], backwards=True) == chain[1:]
     assert await graph.chain("Anna Weber", ["works_at", "in"], limit=1) == chain[:1]
     assert await graph.chain("Anna Weber") == ()
-    for wrong in ({"types": "in"}, {"types": []}, {"limit": 0}, {"backwards": 1}):
+    refused: list[dict[str, Any]] = [{"types": "in"}, {"types": []}, {"limit": 0}, {"backwards": 1}]
+    for wrong in refused:
         with pytest.raises(InvalidInput):
             await graph.chain("Anna Weber", **wrong)
     with pytest.raises(NotFound):

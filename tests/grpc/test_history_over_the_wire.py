@@ -93,6 +93,20 @@ async def test_other_shapes_keep_their_system_prompt(service: tuple[Agent, Clien
     assert made.report == report_of(own)
 
 
+async def test_a_built_request_says_what_was_done(service: tuple[Agent, Client, Wire]) -> None:
+    """By the strategy that was asked for; what left is shown by its handle."""
+    _, client, _ = service
+    built = await client.build(
+        TALK, model=MODEL, session="s", limits={"history_tokens": 900}, history=Truncate(keep_recent=4), deadline=LONG
+    )
+    report = built.metadata["history"]
+    assert built.metadata["compression"] == "compacted"
+    assert report["tokens"] <= report["max_tokens"] < report["tokens_before"]
+    assert (await client.history.show(report["cited"][0])).handle == report["cited"][0]
+    with pytest.raises(InvalidInput):
+        await client.build(TALK, model=MODEL, history=cast("Any", "truncate"))
+
+
 async def test_an_outline_is_that_of_the_library(service: tuple[Agent, Client, Wire]) -> None:
     """Page by page, every field."""
     agent, client, _ = service

@@ -15,7 +15,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from germane.history import MemoryArchive
+from germane.history import MemoryArchive, compact
 from germane.history.langchain_messages import compacted_messages, stand_ins
 from germane.history.langgraph import CompactionMiddleware, pre_model_hook, show_earlier_tool
 from support.strict_provider import SAID, StrictProvider, strict_provider
@@ -208,15 +208,9 @@ def test_ids_that_the_chat_api_would_refuse_stay_as_they_are() -> None:
         AIMessage("", tool_calls=[{"id": f"{id}2", "name": "my tool!", "args": {}}]),
         ToolMessage("ordered", tool_call_id=f"{id}2"),
     ]
-    kept = compacted_messages(given, _compact)
+    kept = compacted_messages(given, lambda messages: compact(messages, model="gpt-5.4", max_tokens=1_000, provider="openai"))
     assert kept[-2] is given[-2]
     assert kept[-1] is given[-1]
-
-
-def _compact(messages: Any) -> Any:
-    from germane.history import compact
-
-    return compact(messages, model="gpt-5.4", max_tokens=1_000, provider="openai")
 
 
 def history(turns: int) -> list[Any]:
@@ -253,3 +247,12 @@ class ToolModel(FakeMessagesListChatModel):
 
     def bind_tools(self, tools: Any, **options: Any) -> Any:
         return self
+
+
+def test_pictures_in_a_tools_result_count() -> None:
+    """They are sent as a part of the result, and cost what other pictures cost."""
+    called = AIMessage("", tool_calls=[{"id": "t1", "name": "order", "args": {}}])
+    parts: Any = [{"type": "text", "text": "done"}, {"type": "image_url", "image_url": "https://x.test/a.png"}]
+    results = [ToolMessage(content, tool_call_id="t1") for content in (parts, "done")]
+    seen, unseen = (compact(stand_ins([called, each]), model="gpt-5.4", provider="openai").tokens for each in results)
+    assert seen > unseen + 50

@@ -131,8 +131,15 @@ async def test_what_was_closed_does_not_split_calls_for_a_model_of_the_chat_api(
     await Runner.run(agent, given, run_config=config())
     assert server.refused == []
     sent = server.taken[0][1]["messages"]
-    assert [message["role"] for message in sent] == ["user", "assistant", "tool", "tool", "assistant", "user", "user"]
+    roles = [message["role"] for message in sent]
+    assert roles[:4] == ["user", "assistant", "tool", "tool"]
+    assert sorted(roles[4:]) == ["assistant", "user", "user"]
     assert "[Tool call without a result: order({})]" in str(sent)
+    lost = [{"role": "user", "content": "Hi."}, outputs[1], {"role": "user", "content": "And now?"}]
+    await Runner.run(
+        agent, list[Any](lost), run_config=config()
+    )  # the Responses API's server might hold the call: no other does
+    assert server.refused == []
 
 
 async def test_an_error_leaves_the_input_as_it_came_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -166,10 +166,16 @@ class MemoriesStub:
 
 class _Scoped:
     def __init__(
-        self, directive: Callable[[], Any], events: EventsStub, memories: MemoriesStub, session: str | None, graph: Any
+        self,
+        directive: Callable[[], Any],
+        events: EventsStub,
+        memories: MemoriesStub,
+        session: str | None,
+        graph: Any,
+        history: Any,
     ) -> None:
         self.scope = Scope(session=session)
-        self.events, self.memories, self.graph = events, memories, graph
+        self.events, self.memories, self.graph, self.history = events, memories, graph, history
         self._directive = directive
 
     async def directive(self) -> Any:
@@ -184,8 +190,10 @@ def scoped(
     memories: MemoriesStub | None = None,
     session: str | None = None,
     graph: Any = None,
+    history: Any = None,
 ) -> ScopedStore:
-    return cast("ScopedStore", _Scoped(directive, events or EventsStub(), memories or MemoriesStub(), session, graph))
+    given = (events or EventsStub(), memories or MemoriesStub(), session, graph, history)
+    return cast("ScopedStore", _Scoped(directive, *given))
 
 
 async def gathered(

@@ -86,7 +86,9 @@ class AgentHistory:
         content was read back. What is kept of a conversation doesn't depend on whether its messages are recorded; secrets are
         treated as in recorded messages.
 
-        Where the store can't be used within `deadline` seconds, the messages fit without handles, and `trace.reasons` says why.
+        With a language model configured, it sums up in the background what has left; its text comes in with the next move of
+        the boundary. Where the store can't be used within `deadline` seconds, the messages fit without handles, and
+        `trace.reasons` says why.
         Raises `InvalidInput` for arguments that can't be used, and nothing else."""
         named = self._named(session)
         _seconds(deadline)
@@ -109,7 +111,14 @@ class AgentHistory:
             )
         )
         parts = self._parts
-        work = StoredCompaction(self._store, named, secrets=parts.secrets, now=parts.clock.now, deadline=deadline)
+        work = StoredCompaction(
+            self._store,
+            named,
+            secrets=parts.secrets,
+            now=parts.clock.now,
+            deadline=deadline,
+            source=parts.summaries,
+        )
         return await work.run(given)
 
     async def rebuild(self, messages: Sequence[Raw], *, session: str | None = None, provider: str = "openai") -> list[Raw]:

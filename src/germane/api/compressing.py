@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from germane.ports.asking import DATA_RULE, Answer, ask, between, new_word
+from germane.ports.asking import DATA_RULE, ModelAnswer, ask, between, new_word
 from germane.ports.llm import LLM
 from germane.ports.tokenizer import Tokenizer
 from germane.text.summary import summarise
@@ -75,9 +75,9 @@ async def compressed(
     )
 
 
-async def _asked(llm: LLM, text: str, max_tokens: int, query: str) -> Answer:
+async def _asked(llm: LLM, text: str, max_tokens: int, query: str) -> ModelAnswer:
     if len(text) > _MAX_ASKED:
-        return Answer(fault=f"the text has more than the {_MAX_ASKED:,} characters that a language model is sent")
+        return ModelAnswer(fault=f"the text has more than the {_MAX_ASKED:,} characters that a language model is sent")
     word = new_word()
     system = _SYSTEM.format(tokens=max_tokens, word=word, data=DATA_RULE, query=_QUERY if query else "")
     prompt = between(word, text) + (f"\n\nThe request:\n{query}" if query else "")

@@ -188,6 +188,8 @@ class Germane:
         closed. Idempotent."""
         parts, self._parts = self._parts, None
         if parts is not None:
+            if parts.summaries is not None:
+                await parts.summaries.__aexit__()
             if parts.extraction_worker is not None:
                 await parts.extraction_worker.close()
                 if parts.extraction_worker.llm is not self._llm:

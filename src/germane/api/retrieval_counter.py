@@ -17,7 +17,10 @@ _MAX_WAITING = 10_000
 """Counts that are kept while the store doesn't write; further ones are dropped."""
 
 _NO_MEMORIES = frozenset(
-    {"activity", "additional", "archival", "block", "conversation", "document", "entity", "pattern", "relation", "task"}
+    (
+        *("activity", "additional", "archival", "block", "conversation", "document", "entity", "outline", "pattern"),
+        *("relation", "task"),
+    )
 )
 """Categories of items that aren't memories: nothing counts how often they were injected."""
 

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from germane.compaction.archive import ArchiveEntry
 from germane.compaction.compaction import Compaction
+from germane.compaction.covered_span import CoveredSpan, SummarySource
 from germane.compaction.fold import plan_compaction
 from germane.compaction.kept_history import KeptEntry, KeptSummary, checksum_of
 from germane.compaction.operations import PutArchived, PutSummary
@@ -32,7 +33,7 @@ from germane.types.ids import uuid7
 from germane.types.limits import ARCHIVED, SUMMARY_TEXT, VALUES_IN_ALL
 from germane.types.plan import Change, Decision, Plan
 
-__all__ = ["StoredCompaction", "fingerprint_of"]
+__all__ = ["OwnSummaries", "StoredCompaction", "fingerprint_of"]
 
 T = TypeVar("T")
 _TOGETHER = 1_000_000
@@ -40,19 +41,30 @@ _TOGETHER = 1_000_000
 
 
 class StoredCompaction:
-    """One call of `compact` in a session. `deadline` are the seconds that the store may take; None waits for it."""
+    """One call of `compact` in a session. `deadline` are the seconds that the store may take; None waits for it. `source` has
+    summaries in a language model's words."""
 
     def __init__(
-        self, store: ScopedStore, session: str, *, secrets: SecretPolicy, now: Callable[[], datetime], deadline: float | None
+        self,
+        store: ScopedStore,
+        session: str,
+        *,
+        secrets: SecretPolicy,
+        now: Callable[[], datetime],
+        deadline: float | None,
+        source: SummarySource | None = None,
     ) -> None:
         self._history, self._journal, self._session = store.history, store.journal, session
         self._secrets, self._now, self._deadline = secrets, now, deadline
+        self._source = None if source is None else OwnSummaries(source, f"{store.scope} {session}")
         self._reasons: list[str] = []
         """Why something isn't kept, or isn't named."""
 
     async def run(self, given: Compactable) -> Compaction:
         """Returns the messages that fit. Raises nothing of the store's."""
-        return await self.keep(await asyncio.to_thread(plan_compaction, given.raws, given.messages, given.terms))
+        return await self.keep(
+            await asyncio.to_thread(plan_compaction, given.raws, given.messages, given.terms, self._source or ())
+        )
 
     async def keep(self, plan: CompactionPlan) -> Compaction:
         """As `run`, of a plan that is made."""
@@ -137,10 +149,25 @@ class StoredCompaction:
             )
             await self._journal.commit(_writing([PutSummary(new)]))
             kept = await self._history.summaries_of(self._session, fingerprint)
-        best = next(
-            (one.summary for one in reversed(kept) if one.summary.method == "llm"), kept[0].summary if kept else summary
-        )
-        return replace(best, covers=summary.covers, ids=summary.ids, tokens=plan.terms.measure.count(best.text))
+        first = kept[0].summary if kept else summary
+        return replace(first, covers=summary.covers, ids=summary.ids, tokens=plan.terms.measure.count(first.text))
+
+
+class OwnSummaries:
+    """A `SummarySource` that has those of one session only: a fingerprint says nothing outside of it."""
+
+    def __init__(self, source: SummarySource, whose: str) -> None:
+        self._source, self._whose = source, whose
+
+    def summary(self, span: CoveredSpan) -> SpanSummary | None:
+        return self._source.summary(self._own(span))
+
+    def want(self, span: CoveredSpan) -> None:
+        self._source.want(self._own(span))
+
+    def _own(self, span: CoveredSpan) -> CoveredSpan:
+        earlier = tuple(f"{self._whose} {one}" for one in span.earlier)
+        return replace(span, fingerprint=f"{self._whose} {span.fingerprint}", earlier=earlier)
 
 
 def fingerprint_of(plan: CompactionPlan) -> str:

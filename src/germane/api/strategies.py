@@ -25,7 +25,7 @@ _STATED = (
     SourcePlan(name="archive", limit=20),
 )
 _SAID_LAST = (SourcePlan(name="history", limit=50), SourcePlan(name="recent", limit=10))
-_DEEP = SourcePlan(name="messages", limit=250)
+_DEEP = (SourcePlan(name="messages", limit=250), SourcePlan(name="outline", limit=100))
 
 VERBOSE = Strategy(
     name="verbose",
@@ -38,13 +38,13 @@ VERBOSE = Strategy(
 """Format xml with id, confidence and score; calibrated log-odds; packed by probability per cost; all text first. What
 `ibex.context.v1` answers with: its text stays as it is."""
 
-COMPACT = replace(VERBOSE, name="compact", format="compact", details=(), floor=0.0, sources=(*_STATED, _DEEP, *_SAID_LAST))
+COMPACT = replace(VERBOSE, name="compact", format="compact", details=(), floor=0.0, sources=(*_STATED, *_DEEP, *_SAID_LAST))
 """The same ranking, written with few tokens; fills the budget, however deep it is, with all text first."""
 
 DEFAULT = replace(
     COMPACT,
     name="default",
-    sources=(*_STATED, _DEEP, SourcePlan(name="continuity", limit=6)),
+    sources=(*_STATED, *_DEEP, SourcePlan(name="continuity", limit=6)),
     need=0.13,
     effort="medium",
     placement="append",

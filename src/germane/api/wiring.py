@@ -24,6 +24,7 @@ from germane.api.llm_argument import LLMArgument, is_llm
 from germane.api.retrieval_counter import RetrievalCounter
 from germane.api.session_compactions import SessionCompactions
 from germane.api.strategies import Strategies, archetype_strategy
+from germane.api.summary_worker import SummaryWorker
 from germane.api.warm_up import warm_up
 from germane.archetypes.archetype import Archetype
 from germane.archetypes.archetypes import Archetypes
@@ -99,6 +100,8 @@ class Parts:
     """Whether recording looks for the entities that messages mention where no archetype is set."""
     extraction_worker: ExtractionWorker | None = None
     """Where an LLM is configured."""
+    summaries: SummaryWorker | None = None
+    """Where an LLM is configured: has it sum up in the background what compactions take out."""
 
 
 async def wire(
@@ -178,7 +181,7 @@ async def wire(
     engine.directive_cache.load(await store.directives(_DIRECTIVES), since)
     catch_up, background = CatchUp(store, watched), Background(engine.admission.busy)
     catch_up.start()
-    worker = None
+    worker = summaries = None
     if model is not None:
         worker = ExtractionWorker(
             store,
@@ -189,6 +192,7 @@ async def wire(
             settle=catch_up.settle,
         )
         await worker.start()
+        summaries = await SummaryWorker(model).__aenter__()
     return Parts(
         store=store,
         engine=engine,
@@ -212,6 +216,7 @@ async def wire(
         extraction=settings.extraction,
         entities=settings.entities,
         extraction_worker=worker,
+        summaries=summaries,
     )
 
 

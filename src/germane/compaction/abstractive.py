@@ -16,9 +16,9 @@ from germane.compaction.acceptance import MustKeep, Replaced, dropped, refused, 
 from germane.compaction.extractive import extractive_summary
 from germane.compaction.notes import ExchangeNotes
 from germane.compaction.summary import SpanSummary
-from germane.compaction.summary_prompt import SentMessage, chunks, summary_instructions, summary_prompt
+from germane.compaction.summary_prompt import SentTurn, chunks, summary_instructions, summary_prompt
 from germane.compaction.told_summary import pinned_tokens, prose_lines, told_summary
-from germane.ports.asking import Answer, ask, new_word
+from germane.ports.asking import ModelAnswer, ask, new_word
 from germane.ports.llm import LLM
 from germane.types.message import Message
 
@@ -149,7 +149,7 @@ class _Question(NamedTuple):
     count: Count
     replaced: Replaced
 
-    async def about(self, earlier: str, chunk: Sequence[SentMessage]) -> _Prose:
+    async def about(self, earlier: str, chunk: Sequence[SentTurn]) -> _Prose:
         """Asks about one chunk. Where the endpoint says that it is too much, about its parts, once, with their outputs
         masked."""
         answer, instructions = await self._ask(earlier, chunk)
@@ -163,7 +163,7 @@ class _Question(NamedTuple):
                 break
         return told
 
-    async def _ask(self, earlier: str, chunk: Sequence[SentMessage]) -> tuple[Answer, str]:
+    async def _ask(self, earlier: str, chunk: Sequence[SentTurn]) -> tuple[ModelAnswer, str]:
         """The answer, and the instructions that it followed, both without the word."""
         word = self.word()
         instructions = summary_instructions(word, self.limit)
@@ -171,19 +171,19 @@ class _Question(NamedTuple):
         answer = await ask(self.llm, instructions, prompt, word=word, max_tokens=self.answer, patience=self.patience)
         return answer, instructions.replace(word, "")
 
-    def _parts(self, chunk: Sequence[SentMessage]) -> list[tuple[SentMessage, ...]]:
+    def _parts(self, chunk: Sequence[SentTurn]) -> list[tuple[SentTurn, ...]]:
         """The chunk as two of half its messages, or as more where they don't fit half of its room."""
         messages = [one.message for one in chunk]
         return list(chunks(messages, -(-len(messages) // 2), self.room // 2, self.count, masked=True))
 
-    async def _accepted(self, answer: Answer, instructions: str, chunk: Sequence[SentMessage]) -> _Prose:
+    async def _accepted(self, answer: ModelAnswer, instructions: str, chunk: Sequence[SentTurn]) -> _Prose:
         return (
             _Prose("", answer.fault)
             if answer.fault
             else await asyncio.to_thread(self._checked, answer.text, instructions, chunk)
         )
 
-    def _checked(self, answer: str, instructions: str, chunk: Sequence[SentMessage]) -> _Prose:
+    def _checked(self, answer: str, instructions: str, chunk: Sequence[SentTurn]) -> _Prose:
         self.replaced.add([text for message in chunk for text in message.texts], self.count)
         prose = tidied(answer)
         fault = refused(answer, prose, self.replaced, max_tokens=self.limit, count=self.count, instructions=instructions)

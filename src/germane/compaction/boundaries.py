@@ -33,6 +33,8 @@ Leaving = Callable[[Sequence[Span]], Iterable[Span]]
 """Returns exchanges, given in their order, in the order in which they leave."""
 _HEADING = 24
 """Tokens of the heading over constraints, at most."""
+_CONSTRAINED = 0.75
+"""The part of the budget that constraints may take at most; of more, the newest stay."""
 _MAX_OPEN = 16
 """Groups with an open call outside the running exchange that stay, the newest ones."""
 
@@ -229,7 +231,8 @@ class Boundaries:
     def _count_block(self) -> None:
         """Counts the summary with what it may take, once something has left."""
         room, pinned = self.room, sum(self._pinned.values())
-        block = max(room.block, room.least, room.around + _HEADING + pinned if pinned else 0)
+        most = max(room.block, int(_CONSTRAINED * (room.high - self._sums[self.division.lead])))
+        block = max(room.block, room.least, min(most, room.around + _HEADING + pinned) if pinned else 0)
         self._size += block - self._block
         self._block = block
 

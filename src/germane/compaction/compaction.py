@@ -36,9 +36,10 @@ class Compaction:
     """`messages` are valid for `provider`; those that weren't changed are the caller's own dicts. `origins` says of each which
     of the messages given it is, by index, whether unchanged, masked or closed; None for germane's own, and where several were
     written as one. `system` is what the caller gave apart. `fits` is false only where what may not be lost is larger than
-    `max_tokens`: `messages` is then the least there is, and `trace.reasons` says what is too large. `quarantined` are the
-    indexes of messages with a call or result that has lost its other half and was closed as text. `entries` are what was taken
-    out, by handle, whether or not an archive has them; `cited` are the handles that `messages` name."""
+    `max_tokens`, or leaves no room for all of the user's constraints: `messages` is then the least there is, and
+    `trace.reasons` says what is too large. `quarantined` are the indexes of messages with a call or result that has lost its
+    other half and was closed as text. `entries` are what was taken out, by handle, whether or not an archive has them; `cited`
+    are the handles that `messages` name."""
 
     messages: list[Any]
     origins: tuple[int | None, ...] = ()

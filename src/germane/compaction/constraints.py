@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from germane.compaction.notes import Constraint
 from germane.compaction.phrase_rules import FoundPhrase, demand_rules
-from germane.compaction.user_words import OwnSentence, own_sentences
+from germane.compaction.user_words import MAX_READ, OwnSentence, own_sentences
 
 __all__ = ["MAX_CONSTRAINT", "constraints_in", "constraints_of"]
 
@@ -22,7 +22,8 @@ _MARK = "…"
 
 def constraints_in(text: str) -> tuple[Constraint, ...]:
     """Returns the constraints of one message of a user, in order, each once, at most 40. Linear; reads 20,000 characters."""
-    return constraints_of(own_sentences(text, demand_rules()))
+    rules = demand_rules()
+    return constraints_of(own_sentences(text, rules)) if rules.may_hold(text[:MAX_READ]) else ()
 
 
 def constraints_of(sentences: list[OwnSentence]) -> tuple[Constraint, ...]:

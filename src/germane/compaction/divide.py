@@ -20,6 +20,7 @@ from germane.types.message import Message, Opaque, Text, ToolCall, ToolResult, i
 
 __all__ = ["Division", "divide"]
 
+_REASONING = "openai-responses:reasoning"
 _MAX_UNSETTLED = 64
 """Messages that wait for an end that are known; of more, the oldest count as ended."""
 _REACH = 8
@@ -50,9 +51,19 @@ class _Group:
     unfollowed: bool = False
     """Whether the last message is nothing but an opaque item, which must be followed by what came of it."""
 
+    reasoned: bool = False
+    """Whether the last message is of a run of the model's items that came of one reasoning."""
+
     @property
     def open(self) -> bool:
         return any(not call.answered for call in self.calls)
+
+    def takes(self, message: Message) -> bool:
+        """Returns whether the message belongs here whatever it holds: what came of an opaque item, and what the system says
+        before all calls are answered."""
+        if message.role == "system":
+            return bool(self.calls) and not self.ends and self.open
+        return self.unfollowed or (self.reasoned and message.role == "assistant")
 
 
 def divide(messages: Sequence[Message]) -> tuple[int, tuple[Exchange, ...]]:
@@ -90,9 +101,9 @@ class Division:
         if message.role == "system" and self.lead == index:
             self.lead += 1
             return
-        human = is_human(message)
+        human = is_human(message) and _says(message)
         parts = message.parts
-        if len(parts) == 1 and type(parts[0]) is Text and not (self._groups and self._groups[-1].unfollowed):
+        if len(parts) == 1 and type(parts[0]) is Text and not (self._groups and self._groups[-1].takes(message)):
             self._groups.append(_Group(index, index + 1))
             joined = False
         else:
@@ -144,11 +155,15 @@ class Division:
         results = message.tool_results
         opaque = message.role == "assistant" and any(isinstance(part, Opaque) for part in message.parts)
         joins = False
+        if last is not None and message.role == "system" and last.takes(message):
+            last.end = index + 1
+            return True
         if last is not None and message.role == "assistant" and not results:
             running = bool(last.calls) and not last.ends and not last.answering and (bool(calls) or opaque)
-            joins = running or last.unfollowed
+            joins = running or last.takes(message)
         elif last is not None and results:
             joins = bool(last.calls) and not last.ends
+        reasoned = message.role == "assistant" and not results and joins and last is not None and last.reasoned
         linked = self._answer(results, last if joins else None)
         if joins and last is not None:
             group = last
@@ -166,6 +181,7 @@ class Division:
         if results and message.role == "assistant":
             group.ends, group.answering = not calls, False
         group.unfollowed = opaque and isinstance(ends := message.parts[-1], Opaque) and bound_to_next(ends)
+        group.reasoned = reasoned or any(isinstance(part, Opaque) and part.kind == _REASONING for part in message.parts)
         for call in filter(_id, calls):
             self._waiting.setdefault(call.id, []).append(call)
         return joins
@@ -205,6 +221,11 @@ class Division:
         while self.begins and self.begins[-1] > group.start:
             self.begins.pop()
         return group
+
+
+def _says(message: Message) -> bool:
+    """Returns whether a user's message is a request: white space alone is none."""
+    return any(part.text.strip() if isinstance(part, Text) else not isinstance(part, ToolResult) for part in message.parts)
 
 
 def _match(calls: Sequence[_Call], result: ToolResult) -> _Call | None:

@@ -15,6 +15,7 @@ from germane.compaction.entries import EntryMaker, LazyEntries
 from germane.compaction.leaving import leaving
 from germane.compaction.message_cost import MessageCost, Raw
 from germane.compaction.notebook import Notebook, Summaries, Told
+from germane.compaction.output_facts import facts_of
 from germane.compaction.plan import CompactionPlan, CompactionTerms, MaskedOutput
 from germane.compaction.render import render
 from germane.compaction.strategy import Truncate
@@ -104,7 +105,7 @@ class CompactionFold:
             return fold.plan(summaries)
         plan = self._drafted(boundaries, summaries)
         for _ in range(_ATTEMPTS):
-            if plan.draft is None or plan.draft.fits:
+            if plan.draft is None or plan.draft.tokens <= self.terms.max_tokens:
                 break
             boundaries = boundaries.pressed(plan.draft.tokens - self.terms.max_tokens)
             after = self._drafted(boundaries, summaries)
@@ -209,6 +210,7 @@ class CompactionFold:
             constraints=told.constraints,
             artifacts=told.artifacts,
             reasons=told.reasons,
+            complete=not told.lost,
             span=told.span,
         )
 
@@ -221,8 +223,8 @@ class CompactionFold:
             results = self._messages[index].tool_results
             for part in self._costs[index].maskable:
                 handle = self._entries.output(index, part).handle if self.terms.cite else ""
-                tokens = self.terms.measure.count(results[part].text)
-                found.append(MaskedOutput(index=index, part=part, tokens=tokens, handle=handle))
+                tokens, facts = self.terms.measure.count(results[part].text), facts_of(results[part]).text
+                found.append(MaskedOutput(index=index, part=part, tokens=tokens, handle=handle, facts=facts))
         return tuple(found)
 
     def _title(self, index: int, part: int) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ExchangeNotes, Resolution
+from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ErrorResolution, ExchangeNotes
 
 __all__ = ["BY_COLON", "KINDS", "Ledger", "canonical_name", "folded_change", "is_open"]
 
@@ -67,7 +67,7 @@ class Ledger:
         if artifact.kind == "error" and is_open(artifact):
             self._expect(key[1], artifact)
 
-    def resolve(self, resolution: Resolution) -> None:
+    def resolve(self, resolution: ErrorResolution) -> None:
         """Resolves the open errors of this command or type, if there are any."""
         waiting = [*self._failing.pop(resolution.of, ()), *self._typed.pop(resolution.of, ())]
         for key in dict.fromkeys(waiting):

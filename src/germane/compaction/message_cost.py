@@ -8,6 +8,7 @@ from typing import Any
 
 from germane.catalog.measure_budget import message_tokens, tools_tokens
 from germane.catalog.profile import Profile
+from germane.compaction.output_facts import facts_of
 from germane.compaction.wording import MASK_LINE, masked_handle
 from germane.dialects.envelope import mapping
 from germane.dialects.registry import dialect, outgoing, parse
@@ -75,6 +76,8 @@ class Measure:
         saving, maskable = 0, []
         for number, result in enumerate(results):
             saved = self.count(result.text) - self._line
+            if saved >= _LEAST_SAVING and (facts := facts_of(result).text):
+                saved -= self.count(facts) + 1
             if saved >= _LEAST_SAVING and self.may_mask(result, raw):
                 saving += saved
                 maskable.append(number)

@@ -34,6 +34,8 @@ class Told:
     constraints: tuple[Constraint, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     reasons: tuple[str, ...] = ()
+    lost: int = 0
+    """The number of constraints that don't fit."""
     span: CoveredSpan | None = None
     """What has left, for a source of summaries to write about."""
 
@@ -112,8 +114,9 @@ class Notebook:
             method = prepared.method
         else:
             text = extractive_summary(notes, room, self._count) if room > 0 else ""
-        if lost := constraints_left_out(notes, text):
-            reasons.append(f"{len(lost)} constraints don't fit the summary")
+        lost = len(constraints_left_out(notes, text))
+        if lost:
+            reasons.append(f"{lost} of the user's constraints don't fit: the newest are kept")
         summary = None
         if text:
             ids = ids or self._ids(left)
@@ -124,6 +127,7 @@ class Notebook:
             constraints=tuple(ledger.constraints),
             artifacts=tuple(ledger.artifacts),
             reasons=tuple(reasons),
+            lost=lost,
             span=span,
         )
         self._known = _Known(left, room, prepared, span, told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Artifact", "ArtifactKind", "Constraint", "ExchangeNotes", "Resolution"]
+__all__ = ["Artifact", "ArtifactKind", "Constraint", "ErrorResolution", "ExchangeNotes"]
 
 ArtifactKind = Literal["file", "url", "id", "error", "decision", "task"]
 
@@ -29,7 +29,7 @@ class Artifact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resolution:
+class ErrorResolution:
     """What resolves errors of exchanges before, if there are any: `of` is the command that succeeded, or the type of error that
     is said to be fixed; `change` is what such an error's becomes."""
 
@@ -44,4 +44,4 @@ class ExchangeNotes:
     line: str
     constraints: tuple[Constraint, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
-    resolutions: tuple[Resolution, ...] = ()
+    resolutions: tuple[ErrorResolution, ...] = ()

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 
+from germane.memories.extraction.own_words import without_fences
 from germane.text.sentences import sentences
 
 __all__ = ["MAX_LINE", "line_of", "one_line", "telling"]
 
-MAX_LINE = 240
+MAX_LINE = 180
 """Characters of a line."""
 _MAX_TOOLS = 4
 _MAX_READ = 4_000
@@ -19,6 +20,8 @@ _MARK = "…"
 _ARROW = " → "
 _SHARES = (0.42, 0.2, 0.38)
 """Of the line's characters, for what was asked, done, and said in the end."""
+_MAX_TOPICS, _MAX_TOPIC = 40, 80
+"""Characters of the topics of an answer in sections, and of one of them."""
 _TELLING = re.compile(r"\d[\d.,:/-]*+|(?<![\w-])[\w-]++[./_][\w./-]++|(?<=[\w,] )[A-ZÀ-ÞА-Я][\w-]++")
 """Numbers, dates, paths, identifiers, and names inside a sentence."""
 _ASKS = re.compile(
@@ -35,14 +38,42 @@ _SMALL = re.compile(
     r"(?:ok(?:ay)?|sure|thanks|thank you|hi|hello|hey|great|danke|merci|gracias|grazie|obrigad\w|спасибо|let me)\b",
     re.IGNORECASE,
 )
+_LEAD_IN = re.compile(
+    r"(?:(?:sure|ok(?:ay)?|great|perfect|thanks|thank you|hi|hey|hello|yes|yeah|well|so|also|and|hm+|but|danke|ja|also|hallo"
+    r"|merci|bonjour|oui|gracias|hola|grazie|ciao|obrigad[oa]|olá|спасибо|привет|да)\b[,.! ]{1,3}"
+    r"|i['’]m (?:kinda |kind of |a bit |really |still |also ){0,2}(?:trying|looking|hoping|planning|wanting) to "
+    r"|i (?:also )?(?:want|need|have|would like|wanted) to |i['’]d (?:also )?like to "
+    r"|(?:can|could|would|will) you (?:please )?(?:also )?(?:help me )?(?:to |with |by )?|please "
+    r"|how (?:can|do|should|would) i "
+    r"|ich (?:versuche|möchte|will|würde gerne?) |(?:kannst|könntest) du (?:mir )?(?:bitte )?(?:dabei helfen, )?|bitte "
+    r"|j['’]essaie de |je (?:voudrais|veux|souhaite) |(?:peux|pourrais)-tu (?:m['’]aider à )?|pouvez-vous (?:m['’]aider à )?"
+    r"|(?:estoy intentando|quiero|quisiera|necesito|me gustaría) |¿?(?:puedes|podrías) (?:ayudarme a )?|por favor,? "
+    r"|(?:sto cercando di|voglio|vorrei) |(?:puoi|potresti) (?:aiutarmi a )?|per favore,? "
+    r"|(?:estou tentando|quero|gostaria de|preciso) |(?:você pode|pode) (?:me ajudar a )?"
+    r"|я (?:пытаюсь|хочу|хотел бы) |(?:можешь|можете) (?:помочь мне )?|пожалуйста,? ){1,4}",
+    re.IGNORECASE,
+)
+"""What a wish begins with that says nothing of it."""
+_HEADING = re.compile(
+    r"^(?:#{1,6} +|\*\*)(?:(?:step|schritt|étape|paso|passo|шаг) )?(?:\d{1,2}[.):]? *)?([^\n]{3,90})$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BOLD_END = re.compile(r":?\*\*:?$|:$")
+_TALK = 600
+"""Characters of an answer up to which an exchange is talk."""
+_COURTESY = 60
+"""Characters of a sentence of thanks or greeting, which a line leaves out."""
 _SPACE_REACH = 24
 
 
 def line_of(asked: Sequence[str], tools: Sequence[str], files: Sequence[str], ended: str) -> str:
-    """Returns the line: at most 240 characters, on one line; '' where there is nothing. `asked` are the user's own sentences,
+    """Returns the line: at most 180 characters, on one line; '' where there is nothing. `asked` are the user's own sentences,
     `tools` the names of the tools called, `files` what was changed, `ended` the assistant's last text."""
     did = _did(tools, files)
-    wish, end = _best(asked, _ASKS, first=True), _best(_said(ended), _ENDED, first=False)
+    topics = _topics(ended)
+    worked = tools or topics or len(ended) > _TALK
+    wish = _wish(asked) if worked else _best(asked, _ASKS, first=True)
+    end = topics or _best(_said(ended), _ENDED, first=False)
     room = MAX_LINE - sum(len(_ARROW) for part in (did, end) if part)
     widths = [min(len(part), int(room * share)) for part, share in zip((wish, did, end), _SHARES, strict=True)]
     spare = room - sum(widths)
@@ -65,11 +96,43 @@ def telling(text: str) -> int:
     return sum(1 for _ in islice(_TELLING.finditer(text), 12))
 
 
-def _said(text: str) -> list[str]:
-    """The sentences of the end of a text, of a long one with those of its beginning."""
+def _wish(asked: Sequence[str]) -> str:
+    """The user's sentences, as many as a line can hold, without what they begin with that says nothing."""
+    kept, size = list[str](), 0
+    for sentence in asked:
+        bare = sentence[lead.end() :] if (lead := _LEAD_IN.match(sentence)) else sentence
+        if bare and not (len(sentence) < _COURTESY and len(asked) > 1 and _SMALL.match(sentence)):
+            kept.append(bare)
+            size += len(bare) + 1
+        if size >= MAX_LINE:
+            break
+    return " ".join(kept)
+
+
+def _prose(text: str) -> str:
+    """The end of a text, of a long one with its beginning, without blocks of code."""
     if len(text) > _MAX_READ:
         text = f"{text[: _MAX_READ // 4]}\n{text[-(_MAX_READ - _MAX_READ // 4) :]}"
-    return [" ".join(text[start:end].split()) for start, end in sentences(text)]
+    return without_fences(text)
+
+
+def _topics(text: str) -> str:
+    """The headings of an answer in sections; '' for any other."""
+    found, size = list[str](), 0
+    for heading in _HEADING.finditer(without_fences(text[:_MAX_READ])):
+        topic = _BOLD_END.sub("", heading[1].strip("*# ")).strip("* ")
+        if topic and topic not in found:
+            found.append(topic[:_MAX_TOPIC])
+            size += len(topic) + 2
+        if size >= _MAX_TOPICS:
+            break
+    return _cut("; ".join(found), _MAX_TOPICS) if len(found) > 1 else ""
+
+
+def _said(text: str) -> list[str]:
+    """The sentences of a text."""
+    plain = _prose(text)
+    return [" ".join(plain[start:end].split()) for start, end in sentences(plain)]
 
 
 def _did(tools: Sequence[str], files: Sequence[str]) -> str:

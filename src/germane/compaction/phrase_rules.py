@@ -22,8 +22,8 @@ _WORD = re.compile(r"[^\W\d_]++(?:['’-][^\W\d_]++)*+")
 _JOINTS = re.compile(r"['’-]")
 _REACH = 120
 """Characters before and behind a rule's word that are looked at."""
-_MAX_WORDS = 40
-"""Words of one sentence that are looked up in rules."""
+_MAX_WORDS = 80
+"""Words of one sentence whose rules are looked at."""
 _DEPTH = 4
 
 
@@ -57,24 +57,36 @@ class PhraseRules(NamedTuple):
     narrates: re.Pattern[str] | None
     """What stands before a word where speakers tell of themselves."""
 
+    def may_hold(self, text: str) -> bool:
+        """Returns whether any word of a rule is in the text; most texts have none, and needn't be divided into sentences."""
+        return any(self._rules_of(word)[0] for word in _WORD.finditer(text))
+
     def find(self, sentence: str) -> Iterator[FoundPhrase]:
         """Yields the phrases of one sentence, in their order, each word once. Linear in the sentence."""
         asked = sentence.rstrip().endswith("?")
         looked = 0
         for word in _WORD.finditer(sentence):
-            whole = word[0].lower()
-            for rule in self.by_word.get(whole, ()) or self.by_word.get(_JOINTS.split(whole, maxsplit=1)[0], ()):
-                if asked and not rule.asks:
-                    continue
-                end = word.start() + min(len(whole), len(word[0])) if whole in self.by_word else _first(word)
-                if self._fits(rule, sentence, word.start(), end):
+            rules, end = self._rules_of(word)
+            if not rules:
+                continue
+            for rule in rules:
+                if (rule.asks or not asked) and self._fits(rule, sentence, word.start(), end):
                     yield FoundPhrase(rule.name, word.start(), end)
                     break
-            else:
-                continue
             looked += 1
             if looked >= _MAX_WORDS:
                 return
+
+    def _rules_of(self, word: re.Match[str]) -> tuple[tuple[PhraseRule, ...], int]:
+        """The rules of a word, and where the word ends: before its joint, where the whole has no rules."""
+        whole = word[0].lower()
+        rules = self.by_word.get(whole)
+        if rules is not None:
+            return rules, word.end()
+        joint = _JOINTS.search(word[0])
+        if joint is None:
+            return (), word.end()
+        return self.by_word.get(whole[: joint.start()], ()), word.start() + joint.start()
 
     def _fits(self, rule: PhraseRule, sentence: str, start: int, end: int) -> bool:
         low = max(0, start - _REACH)
@@ -87,12 +99,6 @@ class PhraseRules(NamedTuple):
         if not rule.narrated and self.narrates is not None and self.narrates.search(sentence, low, start) is not None:
             return False
         return self.told is None or self.told.search(sentence, low, start) is None
-
-
-def _first(word: re.Match[str]) -> int:
-    """Where the first part of a word of several ends."""
-    joint = _JOINTS.search(word[0])
-    return word.start() + (joint.start() if joint else len(word[0]))
 
 
 @cache

@@ -43,12 +43,14 @@ class CompactionTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedOutput:
-    """The result with the number `part` of the message `index`, of so many tokens, is masked and goes under `handle`."""
+    """The result with the number `part` of the message `index`, of so many tokens, is masked and goes under `handle`. `facts`
+    are what the line in its place says of it."""
 
     index: int
     part: int
     tokens: int
     handle: str
+    facts: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,8 @@ class CompactionPlan:
     constraints: tuple[Constraint, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     reasons: tuple[str, ...] = ()
+    complete: bool = True
+    """Whether the summary holds every constraint."""
     span: CoveredSpan | None = None
     """What has left, where a source of summaries was given."""
     draft: Compaction | None = None

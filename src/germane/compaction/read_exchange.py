@@ -8,7 +8,7 @@ from itertools import islice
 
 from germane.compaction.constraints import constraints_of
 from germane.compaction.ledger import Ledger
-from germane.compaction.notes import Artifact, Constraint, ExchangeNotes, Resolution
+from germane.compaction.notes import Artifact, Constraint, ErrorResolution, ExchangeNotes
 from germane.compaction.outline_line import line_of, one_line
 from germane.compaction.phrase_rules import demand_rules
 from germane.compaction.references import ids_in, json_ids, paths_in, urls_in
@@ -16,6 +16,7 @@ from germane.compaction.results import error_of_result, reported_error
 from germane.compaction.statements import statements_in
 from germane.compaction.tool_actions import boxes_in, command_in, file_changes, listed_tasks, tool_arguments
 from germane.compaction.user_words import MAX_READ, OwnSentence, own_sentences
+from germane.compaction.wording import masked_facts
 from germane.types.message import Message, Text, ToolCall, ToolResult
 
 __all__ = ["read_exchange", "read_line"]
@@ -72,7 +73,7 @@ class _Reader:
         self._tools = list[str]()
         self._calls: dict[str, tuple[ToolCall, list[Artifact], str]] = {}
         """Calls that wait for their results, by id: what each did if it succeeds, and its command."""
-        self._resolutions: dict[str, Resolution] = {}
+        self._resolutions: dict[str, ErrorResolution] = {}
         """What succeeded or is said to be fixed, by its command or type."""
         self._newest = ""
         """The name of the newest error."""
@@ -147,7 +148,10 @@ class _Reader:
 
     def _result(self, result: ToolResult) -> None:
         _, changes, command = self._calls.pop(result.call_id, (None, (), ""))
-        error = error_of_result(result, ran=bool(command))
+        facts = masked_facts(result.text)
+        error = error_of_result(result, ran=bool(command)) if facts is None else facts.error if facts.sure or command else ""
+        if facts is not None:
+            self._note(Artifact(kind="id", name=name) for name in facts.ids)
         if error:
             self._fail(error, command)
             return
@@ -173,17 +177,17 @@ class _Reader:
         """Notes that a command succeeded: what failed before in the same way, here or in an exchange before, is resolved."""
         line = one_line(command, _MAX_COMMAND)
         how = f"resolved by {self._changed}; `{line}` succeeds" if self._changed else f"resolved: `{line}` succeeds"
-        self._resolve(Resolution(of=line, change=how))
+        self._resolve(ErrorResolution(of=line, change=how))
 
     def _fixed(self, artifact: Artifact) -> None:
         """Notes what a sentence says to have fixed: the errors of the type that it names, else the newest one."""
         if artifact.name:
-            self._resolve(Resolution(of=artifact.name, change=artifact.change))
+            self._resolve(ErrorResolution(of=artifact.name, change=artifact.change))
         elif self._newest:
             self._ledger.note(replace(artifact, name=self._newest))
             self._newest = ""
 
-    def _resolve(self, resolution: Resolution) -> None:
+    def _resolve(self, resolution: ErrorResolution) -> None:
         self._ledger.resolve(resolution)
         self._resolutions.pop(resolution.of, None)
         self._resolutions[resolution.of] = resolution

@@ -53,7 +53,7 @@ def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequen
     }
     tokens = measure.fixed(None if apart else terms.system, terms.tools) + measure.wire(wire, known, target.parse)
     lost = sorted(turns.indexes[place] for place in orphans(turns.turns, plan.provider))
-    fits = tokens <= terms.max_tokens
+    small = tokens <= terms.max_tokens
     told = plan.summary is not None or plan.replaced == 0
     return Compaction(
         messages=list(wire.messages),
@@ -63,17 +63,17 @@ def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequen
         tokens=tokens,
         tokens_before=plan.tokens_before,
         max_tokens=terms.max_tokens,
-        fits=fits,
+        fits=small and plan.complete,
         summary=plan.summary,
         masked=len(plan.masks),
         summarised=plan.replaced if told else 0,
         dropped=0 if told else plan.replaced,
-        quarantined=tuple(index + plan.offset for index in lost if index != _SUMMARY),
+        quarantined=tuple(index + plan.offset * (index >= plan.lead) for index in lost if index != _SUMMARY),
         constraints=plan.constraints,
         artifacts=plan.artifacts,
         entries=plan.entries,
         cited=tuple(turns.cited()),
-        trace=_trace(plan, (*plan.reasons, *reasons, *(() if fits else (_too_large(plan, tokens),)))),
+        trace=_trace(plan, (*plan.reasons, *reasons, *(() if small else (_too_large(plan, tokens),)))),
     )
 
 
@@ -93,7 +93,7 @@ class _Turns:
         lines: dict[int, dict[int, str]] = {}
         for mask in plan.masks:
             handle = mask.handle if mask.handle in self.verified else ""
-            lines.setdefault(mask.index, {})[mask.part] = mask_line(mask.tokens, handle)
+            lines.setdefault(mask.index, {})[mask.part] = mask_line(mask.tokens, handle, mask.facts)
         for index in range(plan.lead):
             self._add(index, plan.raws[index], plan.messages[index])
         if plan.replaced and (plan.summary is not None or plan.held is not None or self._handle):

@@ -7,7 +7,7 @@ import re
 from germane.archetypes.reading import error_in, lines_of
 from germane.types.message import ToolResult
 
-__all__ = ["error_of_result", "reported_error"]
+__all__ = ["error_of_result", "may_report_error", "reported_error"]
 
 _HEAD, _TAIL = 2_000, 4_000
 _FAILS = re.compile(
@@ -23,7 +23,21 @@ _EXIT = re.compile(
 _FAILED = re.compile(
     r"\b[1-9]\d{0,5} (?:failed|errors?|failing)\b|^FAILED |\bFAILURES\b|^FAIL\b|\bBUILD FAILED\b|^panic: ", re.MULTILINE
 )
-_MARKS = ("rror", "xception", "ailed", "AIL", "atal", "xit", "anic", "annot", "not found", "efused", "enied", "return")
+_MARKS = (
+    "rror",
+    "xception",
+    "ailed",
+    "AIL",
+    "atal",
+    "xit",
+    "anic",
+    "annot",
+    "not found",
+    "efused",
+    "enied",
+    "return code",
+    "returncode",
+)
 _MESSAGE = re.compile(r"\"(?:error|message|detail|err)\"\s?:\s?\"([^\"\\\n]{2,300})")
 _SIGN = re.compile(
     r"(?:^|\s)(?:[\w.]{0,80}(?:Error|Exception)\b|error\b|fatal\b|failed\b|E  +\S|cannot |can't |unable )", re.IGNORECASE
@@ -32,13 +46,19 @@ _VARIES = re.compile(r"0x[0-9a-fA-F]{4,16}")
 _MAX_NAME = 160
 
 
+def may_report_error(result: ToolResult) -> bool:
+    """Returns whether an output holds anything that reports of errors have; most don't."""
+    head, tail = result.text[:_HEAD], result.text[-_TAIL:]
+    return result.error or any(mark in head or mark in tail for mark in _MARKS)
+
+
 def error_of_result(result: ToolResult, *, ran: bool) -> str:
     """Returns the error that a result reports, its type and message on one line; '' for a success. `ran` says that the tool ran
     a command, whose whole output then counts; of another tool's result, which may well be a file about errors, only its
     beginning does. Reads 6,000 characters."""
     text = result.text
     head = text[:_HEAD]
-    if not result.error and not any(mark in head or mark in text[-_TAIL:] for mark in _MARKS):
+    if not may_report_error(result):
         return ""
     failed = result.error or _FAILS.match(head) is not None
     tail = text[max(0, len(text) - _TAIL) :] if len(text) > _HEAD else head

@@ -12,7 +12,7 @@ from germane.text.secrets.redact import redacted
 from germane.text.summary import summarise
 from germane.types.message import Image, Message, Text, ToolCall, ToolResult
 
-__all__ = ["SentMessage", "chunks", "sent", "summary_instructions", "summary_prompt"]
+__all__ = ["SentTurn", "chunks", "sent", "summary_instructions", "summary_prompt"]
 
 _OUTPUT, _ARGUMENTS = 2_000, 1_000
 """Characters of an output and of a call's arguments that are sent while the chunk isn't too large: the beginning and the
@@ -39,7 +39,7 @@ _WORDS_PER_TOKEN, _SPARE = 0.6, 0.85
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SentMessage:
+class SentTurn:
     """A message as it is sent. `texts` is what it says, `line` the same as a line of the prompt."""
 
     message: Message
@@ -52,13 +52,13 @@ def summary_instructions(word: str, max_tokens: int) -> str:
     return _SYSTEM.format(word=word, data=DATA_RULE, words=max(10, int(_WORDS_PER_TOKEN * _SPARE * max_tokens)))
 
 
-def summary_prompt(earlier: str, messages: Sequence[SentMessage], word: str) -> str:
+def summary_prompt(earlier: str, messages: Sequence[SentTurn], word: str) -> str:
     """Returns the summary so far and the messages, as data."""
     lines = [json_line({"summary so far": earlier})] if earlier else []
     return between(word, "\n".join((*lines, *(message.line for message in messages))))
 
 
-def sent(message: Message, *, masked: bool = False) -> SentMessage:
+def sent(message: Message, *, masked: bool = False) -> SentTurn:
     """Returns a message as it is sent: without secrets, its outputs and arguments shortened, or `masked`: a line of each."""
     said, calls, results = list[str](), list[str](), list[str]()
     for part in message.parts:
@@ -77,7 +77,7 @@ def sent(message: Message, *, masked: bool = False) -> SentMessage:
 
 def chunks(
     messages: Sequence[Message], size: int, room: int, count: Callable[[str], int], *, masked: bool = False
-) -> Iterator[tuple[SentMessage, ...]]:
+) -> Iterator[tuple[SentTurn, ...]]:
     """Yields the messages in chunks of at most `size` messages and `room` tokens. Where the messages of a chunk don't fit,
     their outputs are masked first, then the chunk is cut in two, and of a single message its best sentences are sent."""
     for start in range(0, len(messages), max(1, size)):
@@ -86,7 +86,7 @@ def chunks(
 
 def _fitting(
     messages: Sequence[Message], room: int, count: Callable[[str], int], masked: bool
-) -> Iterator[tuple[SentMessage, ...]]:
+) -> Iterator[tuple[SentTurn, ...]]:
     for mask in (True,) if masked else (False, True):
         made = tuple(sent(message, masked=mask) for message in messages)
         if _fits(made, room, count):
@@ -100,12 +100,12 @@ def _fitting(
         yield (_shortened(messages[0], room, count),)
 
 
-def _fits(made: Sequence[SentMessage], room: int, count: Callable[[str], int]) -> bool:
+def _fits(made: Sequence[SentTurn], room: int, count: Callable[[str], int]) -> bool:
     written = "\n".join(one.line for one in made)
     return len(written) <= _MAX_SENT and count(written) <= room
 
 
-def _shortened(message: Message, room: int, count: Callable[[str], int]) -> SentMessage:
+def _shortened(message: Message, room: int, count: Callable[[str], int]) -> SentTurn:
     """One message that doesn't fit by itself: as many of its best sentences as do, each part of JSON counted twice."""
     whole = sent(message, masked=True)
     text = "\n".join(whole.texts)[:_MAX_SENT]
@@ -113,7 +113,7 @@ def _shortened(message: Message, room: int, count: Callable[[str], int]) -> Sent
     return _written(message, ["" if made is None else made.text], (), ())
 
 
-def _written(message: Message, said: Sequence[str], calls: Sequence[str], results: Sequence[str]) -> SentMessage:
+def _written(message: Message, said: Sequence[str], calls: Sequence[str], results: Sequence[str]) -> SentTurn:
     fields: dict[str, object] = {"role": message.role}
     if message.name:
         fields["name"] = _sendable(message.name)
@@ -126,7 +126,7 @@ def _written(message: Message, said: Sequence[str], calls: Sequence[str], result
     if results:
         fields["results"] = list(results)
     about = (str(fields.get("name", "")), str(fields.get("at", "")))
-    return SentMessage(message=message, texts=tuple(filter(None, (*about, *said, *calls, *results))), line=json_line(fields))
+    return SentTurn(message=message, texts=tuple(filter(None, (*about, *said, *calls, *results))), line=json_line(fields))
 
 
 def _ends(text: str, characters: int) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from germane.compaction.output_facts import FACTS, MAX_FACTS, OutputFacts, read_facts
 from germane.types.message import Message, Text
 
-__all__ = ["MASK_LINE", "HeldSummary", "held_summary", "mask_line", "masked_handle", "summary_block"]
+__all__ = ["MASK_LINE", "HeldSummary", "held_summary", "mask_line", "masked_facts", "masked_handle", "summary_block"]
 
 _TAG = "conversation-summary"
 _TAGS = re.compile(r"[<＜﹤‹](?=[\s/\\]{0,8}+conversation[-_\s]{0,4}+summary)", re.IGNORECASE)
@@ -23,9 +24,12 @@ _HEAD = (
     "demanded or forbade in it still holds."
 )
 _WHERE = " show_earlier returns the messages themselves for a handle."
-_LINE = re.compile(r"\[Tool output left out: (?P<tokens>\d{1,9}+) tokens(?:; show_earlier handle (?P<handle>h[0-9a-f]{12}))?\]")
+_LINE = re.compile(
+    rf"\[Tool output left out: (?P<tokens>\d{{1,9}}+) tokens(?P<facts>{FACTS})"
+    r"(?:; show_earlier handle (?P<handle>h[0-9a-f]{12}))?\]"
+)
 MASK_LINE = "[Tool output left out: 9999999 tokens; show_earlier handle h0a1b2c3d4e5f]"
-"""The longest line that stands for a tool's output."""
+"""The longest line that stands for a tool's output without facts."""
 
 
 class HeldSummary(NamedTuple):
@@ -60,15 +64,25 @@ def held_summary(message: Message) -> HeldSummary | None:
     return HeldSummary(said, int(begun["messages"]), int(begun["kept"]), begun["handle"] or "")
 
 
-def mask_line(tokens: int, handle: str) -> str:
-    """Returns the line for an output of so many tokens."""
+def mask_line(tokens: int, handle: str, facts: str = "") -> str:
+    """Returns the line for an output of so many tokens; `facts` are those of `OutputFacts.text`."""
     named = f"; show_earlier handle {handle}" if handle else ""
-    return f"[Tool output left out: {min(tokens, 9_999_999)} tokens{named}]"
+    return f"[Tool output left out: {min(tokens, 9_999_999)} tokens{facts}{named}]"
 
 
 def masked_handle(text: str) -> str | None:
     """Returns the handle of a line that `mask_line` wrote, "" for one without; None for any other text."""
-    if not text.startswith("[Tool output left out") or len(text) > len(MASK_LINE):
-        return None
-    found = _LINE.fullmatch(text)
+    found = _line(text)
     return None if found is None else found["handle"] or ""
+
+
+def masked_facts(text: str) -> OutputFacts | None:
+    """Returns the facts in a line that `mask_line` wrote; None for any other text."""
+    found = _line(text)
+    return None if found is None else read_facts(found["facts"])
+
+
+def _line(text: str) -> re.Match[str] | None:
+    if not text.startswith("[Tool output left out") or len(text) > len(MASK_LINE) + MAX_FACTS:
+        return None
+    return _LINE.fullmatch(text)

@@ -27,7 +27,18 @@ from germane.graph.name_forms import (
 )
 from germane.text.normal import fold
 
-__all__ = ["MAX_KEYS", "MAX_NAME", "SHORT", "Named", "Resolution", "index_keys", "lookup_keys", "name_key", "resolve"]
+__all__ = [
+    "MAX_KEYS",
+    "MAX_NAME",
+    "SHORT",
+    "Named",
+    "Resolution",
+    "forget_names",
+    "index_keys",
+    "lookup_keys",
+    "name_key",
+    "resolve",
+]
 
 MAX_KEYS = 24
 """Keys of one name."""
@@ -75,6 +86,11 @@ def name_key(name: str, type: str = "") -> str:
         return f"{' '.join(fold(name[:100]).split())} {blake2b(name.encode('utf-8', 'replace'), digest_size=12).hexdigest()}"
     key = _key(name, type)
     return key if key.split() else ""
+
+
+def forget_names() -> None:
+    """Drops the names that this process remembers for speed. To be called after something was forgotten."""
+    _key.cache_clear()
 
 
 @lru_cache(maxsize=1 << 12)

@@ -12,6 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from germane.api.summarising import summary_worker
+    from germane.api.summary_worker import SummaryWorker
     from germane.compaction.archive import Archive, ArchiveEntry
     from germane.compaction.compaction import Compaction
     from germane.compaction.rebuild import rebuild
@@ -33,16 +35,20 @@ __all__ = [
     "MemoryArchive",
     "SpanSummary",
     "Summarise",
+    "SummaryWorker",
     "TimeDecay",
     "Truncate",
     "compact",
     "rebuild",
     "recompact",
     "show_earlier",
+    "summary_worker",
     "tool_definition",
 ]
 
 _HOMES = {
+    "api.summarising": ("summary_worker",),
+    "api.summary_worker": ("SummaryWorker",),
     "compaction.archive": ("Archive", "ArchiveEntry"),
     "compaction.rebuild": ("rebuild",),
     "compaction.compaction": ("Compaction",),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 from germane.compaction.archive import Archive
@@ -79,9 +80,11 @@ def _compacted(compaction: FrameworkCompaction, data: CallModelData[Any]) -> Mod
         system=data.model_data.instructions,
         tools=list(_schemas(data.agent)),
     )
-    if is_unchanged(found, given) and given is data.model_data.input:
+    kept = list(given) if is_unchanged(found, given) else list(_items(found, given))
+    kept = list(_together(kept)) if elsewhere else kept
+    if len(kept) == len(data.model_data.input) and all(map(is_, kept, data.model_data.input)):
         return data.model_data
-    return ModelInputData(input=list(_items(found, given, elsewhere)), instructions=found.system)
+    return ModelInputData(input=kept, instructions=found.system)
 
 
 def _is_elsewhere(agent: Agent[Any]) -> bool:
@@ -119,12 +122,11 @@ def _is_continued(items: Sequence[Mapping[str, Any]]) -> bool:
     return False
 
 
-def _items(found: Compaction, given: Sequence[Mapping[str, Any]], elsewhere: bool) -> Iterator[Any]:
+def _items(found: Compaction, given: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
     """The items to send; those that lost nothing but a key that the SDK removes itself are the very objects given.
 
     A call or output that was closed as text (it has no origin where several became one) waits until the calls before it have
-    their outputs, and reasoning right before it with it. The Responses API takes it in between, but the SDK would split the
-    calls when it writes them for another API: `elsewhere` makes every message wait."""
+    their outputs, and reasoning right before it with it: so that no group of calls is split."""
     waiting: list[Any] = []
     thought: list[Any] = []
     open: Counter[str] = Counter()
@@ -134,7 +136,7 @@ def _items(found: Compaction, given: Sequence[Mapping[str, Any]], elsewhere: boo
         if kind == "reasoning" and open.total():
             thought.append(item)
             continue
-        if open.total() and kind in (None, "message") and (elsewhere or own is None or own.get("type") in _PAIRED):
+        if open.total() and kind in (None, "message") and (own is None or own.get("type") in _PAIRED):
             waiting += [*thought, item]
             thought.clear()
             continue
@@ -149,6 +151,28 @@ def _items(found: Compaction, given: Sequence[Mapping[str, Any]], elsewhere: boo
             yield from waiting
             waiting.clear()
     yield from (*thought, *waiting)
+
+
+def _together(items: Sequence[Any]) -> Iterator[Any]:
+    """Yields the items with calls that are open at once in a row, their outputs behind them, and then what stood in between.
+    The Responses API takes them interleaved, but other APIs don't, and the SDK writes them as they stand."""
+    window: list[Any] = []
+    open: Counter[str] = Counter()
+    for item in items:
+        if item.get("type") in OUTPUTS:
+            open[call_id(item)] += 1
+        elif item.get("type") in _CALLS:
+            open[call_id(item)] -= 1
+        window.append(item)
+        if not open.total():
+            yield from sorted(window, key=_rank)
+            window.clear()
+    yield from sorted(window, key=_rank)
+
+
+def _rank(item: Mapping[str, Any]) -> int:
+    kind = item.get("type")
+    return 0 if kind in OUTPUTS or kind == "reasoning" else 1 if kind in _CALLS else 2
 
 
 def _model_name(agent: Agent[Any]) -> str:

@@ -38,6 +38,10 @@ class Deadline:
         """Seconds that a call may take whose answer is still to be written, at least 0; None without a deadline."""
         return None if self.answer is None else max(0.0, self.answer - _CLOSING - now)
 
+    def gathering(self, now: float, share: float) -> float | None:
+        """Seconds that are this share of the time left for gathering; None without a deadline."""
+        return None if self.gathered is None else max(0.0, self.gathered - now) * share
+
     def closer(self, now: float, share: float) -> bool:
         """Whether less time is left than this share of the time after gathering."""
         return (

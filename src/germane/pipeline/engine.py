@@ -18,6 +18,7 @@ from typing import NamedTuple
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling
 from germane.clock import Clock, zone
+from germane.graph.aliases import forget_names
 from germane.pipeline.admission_queue import AdmissionQueue, Overloaded, Slot
 from germane.pipeline.ask_gate import ask_gate
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome, counts_as_memory, unanswered
@@ -33,7 +34,7 @@ from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
 from germane.pipeline.format.nonce import nonce
 from germane.pipeline.gather.abandoned import Abandoned
-from germane.pipeline.gather.builtin import sources
+from germane.pipeline.gather.builtin import NOT_SEARCHING, sources
 from germane.pipeline.gather.depth import SearchDepth, search_depth
 from germane.pipeline.gather.gather import Gathered, gather
 from germane.pipeline.gather.merge import RequestContents, fresh, merge
@@ -68,18 +69,13 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Engine"]
 
-_NOT_SEARCHING = frozenset({"blocks", "continuity", "directive", "events", "history", "recent", "structured", "tasks"})
-"""Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
-answers the question."""
-
 _SCORING, _PACKING = 0.6, 0.5
 """Shares of the time after gathering (8 to 50 ms) that scoring and packing need; with less, they are done the quick way."""
 _WRITING = 0.004
 """Seconds before the answer is due at which an exact packing stops searching: the gate and the writing come after it."""
 _CLOSING_SHARE = 0.35
 """The share of the time after gathering at which hasty packing ends: the gate needs the rest."""
-_COMPACTING = 0.6
-"""The share of the time for gathering that compacting a conversation may take."""
+_COMPACTING = 0.6  # the share of the time for gathering that compacting a conversation may take
 _NEVER = Deadline(None, None)
 """The deadline of the last stage: what is written is given back, as nothing else would be quicker."""
 
@@ -154,7 +150,8 @@ class Engine:
         return assembly.context()
 
     def forget(self, scope: Scope) -> None:
-        """Drops what the caches hold of this scope, after something in it was forgotten."""
+        """Drops what the caches hold of this scope, after something in it was forgotten; the names of entities in any."""
+        forget_names()
         self.result_cache.forget(scope)
         self.directive_cache.forget(scope)
         self.injections.forget(scope)
@@ -163,7 +160,7 @@ class Engine:
 
     async def recall(self, request: Request, store: ScopedStore, strategy: Strategy) -> tuple[Scored, ...]:
         """Scored candidates, best first. Waits for every source; packs nothing and counts no tokens."""
-        plans = tuple(plan for plan in strategy.sources if plan.name not in _NOT_SEARCHING)
+        plans = tuple(plan for plan in strategy.sources if plan.name not in NOT_SEARCHING)
         strategy = replace(strategy, sources=plans)
         deadline = Deadline(None, None)
         depth = SearchDepth(min_relevance=min_relevance(strategy), blocks=True)
@@ -187,18 +184,15 @@ class Engine:
         )
 
     async def _compact(self, assembly: Assembly, asked: HistoryTerms, store: ScopedStore, deadline: Deadline) -> None:
-        """Makes the conversation fit."""
-        request = assembly.request
-        profile = self.catalog.find(request.model, like=request.like, window=request.window)
         assembly.request, assembly.history = await compact_history(
             self.history,
-            request,
+            assembly.request,
             asked,
             store,
-            profile=profile,
-            tokenizer=self.tokenizer(profile.tokenizer),
+            catalog=self.catalog,
+            tokenizers=self.tokenizer,
             cap=assembly.cap,
-            seconds=None if deadline.gathered is None else (deadline.gathered - self.clock.steady()) * _COMPACTING,
+            seconds=deadline.gathering(self.clock.steady(), _COMPACTING),
         )
 
     async def _assemble(self, assembly: Assembly, store: ScopedStore, deadline: Deadline, slot: Slot | None) -> None:
@@ -340,7 +334,9 @@ class Engine:
         *,
         searching: bool = True,
     ) -> Gathered:
-        asked = partial(sources, store, strategy, self.sources, blocks=request.blocks, tasks=task.read)
+        asked = partial(
+            sources, store, strategy, self.sources, blocks=request.blocks, tasks=task.read, relevance=self.relevance
+        )
         return await gather(
             task.joined(read(request), request.messages),
             store,

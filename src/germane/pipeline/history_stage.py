@@ -7,12 +7,12 @@ The work goes on in its thread, and the next call finds it done.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from germane.catalog.catalog import Catalog
 from germane.catalog.measure_budget import request_room
-from germane.catalog.profile import Profile
 from germane.compaction.compaction import Compaction
 from germane.compaction.message_cost import Measure, Raw
 from germane.compaction.newest import keep_newest
@@ -73,14 +73,16 @@ async def compact_history(
     asked: HistoryTerms,
     store: ScopedStore,
     *,
-    profile: Profile,
-    tokenizer: Tokenizer,
+    catalog: Catalog,
+    tokenizers: Callable[[str], Tokenizer],
     cap: int,
     seconds: float | None,
 ) -> tuple[Request, HistoryReport]:
     """Returns the request with messages that fit, the same request where they fit already, and what was done. `cap` are the
     tokens that may be added. What isn't done within `seconds` is done the hasty way: the oldest exchanges are left out. Raises
     nothing but cancellation and interpreter exit."""
+    profile = catalog.find(request.model, like=request.like, window=request.window)
+    tokenizer = tokenizers(profile.tokenizer)
     measure = Measure(profile, tokenizer, request.provider)
     first = _apart(request)
     beside = sum(measure.message(*pair).cost for pair in zip(request.messages[:first], request.raw[:first], strict=True))

@@ -3,8 +3,9 @@
 It is a logistic regression, P = σ(intercept + w · x), over features and products of two features
 (`products.py`), with four columns of coefficients: for conversations between people and for those with an assistant, each with
 vectors and without. The coefficients are data (`relevance.toml`) that say on which data they were fitted. An item may also be
-relevant for a reason other than its likeness to the query: it was asked for by key, said in this session, or said lately. Each
-reason has a probability of its own, and all are combined by noisy-or: 1 − Π (1 − p).
+relevant for a reason other than its likeness to the query: it was asked for by key, said in this session or lately, or is a
+line of the outline that an overview asks for. Each reason has a probability of its own, and all are combined by noisy-or:
+1 − Π (1 − p).
 """
 
 from __future__ import annotations
@@ -22,17 +23,16 @@ from germane.errors import InvalidInput
 from germane.search.need import NEED_COLUMNS, NeedModel
 from germane.search.products import COEFFICIENTS, design
 from germane.search.sigmoid import sigmoid
-from germane.types.evidence import FEATURES, Evidence
+from germane.types.evidence import FEATURES, REASONS, Evidence
 
 __all__ = ["Relevance", "matrix", "shipped"]
 
 _COLUMNS = ("people", "people_lexical", "assistant", "assistant_lexical")
 _KINDS = len(_COLUMNS) // 2
-_REASONS = ("structured", "history", "recent")
 _OWN, _COS_OWN, _COS_WINDOW, _SOFT, _LENGTH, _ASSISTANT = (
     FEATURES.index(name) for name in ("own", "cos_own", "cos_window", "soft", "length", "assistant")
 )
-_BESIDES = [FEATURES.index(name) for name in _REASONS]
+_BESIDES = [FEATURES.index(name) for name in REASONS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class Relevance:
     """The model's coefficients.
 
     `weights`, shape (4, len(COEFFICIENTS)), has a row for each column of the model (people, people_lexical, assistant,
-    assistant_lexical); `intercepts` has shape (4,). `reasons`, shape (3,), holds the probability that each reason (structured,
-    history, recent) gives at full strength. `need` tells whether anything of what was found is needed at all.
+    assistant_lexical); `intercepts` has shape (4,). `reasons`, shape (4,), holds the probability that each reason (structured,
+    history, recent, outline) gives at full strength. `need` tells whether anything of what was found is needed at all.
     """
 
     weights: NDArray[np.float64]
@@ -65,10 +65,10 @@ class Relevance:
                 weights[row, COEFFICIENTS.index(feature)] = weight
         reasons = table.get("reasons", {})
         for reason, probability in reasons.items():
-            if reason not in _REASONS or not 0 <= probability <= 1:
-                raise InvalidInput(f"relevance model: {reason!r} = {probability} isn't one of {', '.join(_REASONS)} in [0, 1]")
+            if reason not in REASONS or not 0 <= probability <= 1:
+                raise InvalidInput(f"relevance model: {reason!r} = {probability} isn't one of {', '.join(REASONS)} in [0, 1]")
         need = NeedModel.parse(table) if NEED_COLUMNS[0] in table else shipped().need
-        return cls(weights, intercepts, np.array([reasons.get(name, 0.0) for name in _REASONS]), need)
+        return cls(weights, intercepts, np.array([reasons.get(name, 0.0) for name in REASONS]), need)
 
     def log_odds(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """Returns the log-odds of relevance, shape (len(table),); P is their σ. `table` has one row for each item, in the form

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
-__all__ = ["ODDITIES", "Answer", "Asked", "Step", "script"]
+__all__ = ["ODDITIES", "GeneratedCall", "GeneratedResult", "ScriptStep", "script"]
 
 ODDITIES = (
     "errors",
@@ -62,7 +62,7 @@ _PENDING = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class GeneratedCall:
     """A call: `arguments` is JSON, or what a stream has left of it."""
 
     id: str
@@ -71,7 +71,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class GeneratedResult:
     """The result of a call. `media` says that an image belongs to it."""
 
     id: str
@@ -82,7 +82,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ScriptStep:
     """One turn: `kind` is `system`, `user`, `say`, `call` or `answer`. `number` counts the steps, for ids that a provider
     gives. `opaque` says that the provider's own items belong to it, `media` that it shows something, `foreign` that it is
     written in another provider's shape, `signing` that the model of this conversation signs its calls."""
@@ -90,15 +90,15 @@ class Step:
     kind: str
     number: int
     text: str = ""
-    calls: tuple[Asked, ...] = ()
-    answers: tuple[Answer, ...] = ()
+    calls: tuple[GeneratedCall, ...] = ()
+    answers: tuple[GeneratedResult, ...] = ()
     opaque: bool = False
     media: bool = False
     foreign: bool = False
     signing: bool = False
 
 
-def script(random: Random, length: int, rates: Mapping[str, float]) -> list[Step]:
+def script(random: Random, length: int, rates: Mapping[str, float]) -> list[ScriptStep]:
     """Returns at least `length` steps of a conversation. `rates` are those of `ODDITIES`; a missing one is 0."""
     writer = _Script(random, rates)
     steps = writer.exchanges(length)
@@ -119,13 +119,13 @@ class _Script:
         rate = self.rates.get(name, 0)
         return bool(rate) and self.random.random() < rate * share
 
-    def exchanges(self, length: int) -> list[Step]:
+    def exchanges(self, length: int) -> list[ScriptStep]:
         steps = [self.step("system", self.text())] if self.random.random() < 0.6 else []
         while len(steps) < length:
             steps += self.exchange()
         return steps
 
-    def exchange(self) -> Iterator[Step]:
+    def exchange(self) -> Iterator[ScriptStep]:
         random = self.random
         for _ in range(1 + (random.random() < 0.1)):
             yield self.step("user", self.text(), media=self.odd("media", 0.3))
@@ -139,7 +139,7 @@ class _Script:
         if self.odd("leftovers", 0.3):
             yield self.step("say", random.choice(("", " ", "and ")), opaque=self.odd("opaque"))
 
-    def round(self) -> Iterator[Step]:
+    def round(self) -> Iterator[ScriptStep]:
         random = self.random
         calls = tuple(self.call() for _ in range(1 if random.random() < 0.7 else random.randint(2, 6)))
         yield self.step("call", self.text() if random.random() < 0.4 else "", calls=calls, opaque=self.odd("opaque", 0.7))
@@ -154,7 +154,7 @@ class _Script:
                 answers = answers[cut:]
         yield self.step("answer", answers=tuple(answers))
 
-    def call(self) -> Asked:
+    def call(self) -> GeneratedCall:
         random = self.random
         self.calls += 1
         id = f"call_{self.calls:04d}"
@@ -164,11 +164,13 @@ class _Script:
         arguments = json.dumps({"path": f"src/m{random.randrange(40)}.py", "n": random.randrange(1000)})
         if self.odd("leftovers", 0.3):
             arguments = random.choice(("", arguments[:-3], "[1]", '{"a": NaN}', '"x"'))
-        return Asked(id=id, name=name, arguments=arguments)
+        return GeneratedCall(id=id, name=name, arguments=arguments)
 
-    def answer(self, call: Asked) -> Answer:
+    def answer(self, call: GeneratedCall) -> GeneratedResult:
         text = self.random.choice(_PENDING) if self.odd("pending", 0.4) else self.text(output=True)
-        return Answer(id=call.id, name=call.name, text=text, error=self.odd("errors", 0.3), media=self.odd("media", 0.3))
+        return GeneratedResult(
+            id=call.id, name=call.name, text=text, error=self.odd("errors", 0.3), media=self.odd("media", 0.3)
+        )
 
     def text(self, *, output: bool = False) -> str:
         random = self.random
@@ -182,14 +184,14 @@ class _Script:
         whole = _FILLER if start + length <= len(_FILLER) else _FILLER * (1 + (start + length) // len(_FILLER))
         return whole[start : start + length].strip() or "ok"
 
-    def step(self, kind: str, text: str = "", **fields: object) -> Step:
+    def step(self, kind: str, text: str = "", **fields: object) -> ScriptStep:
         self.number += 1
         foreign = self.odd("foreign", 0.1)
-        return Step(kind=kind, number=self.number, text=text, foreign=foreign, signing="opaque" in self.rates, **fields)  # type: ignore[arg-type]
+        return ScriptStep(kind=kind, number=self.number, text=text, foreign=foreign, signing="opaque" in self.rates, **fields)  # type: ignore[arg-type]
 
-    def broken(self, steps: list[Step]) -> list[Step]:
+    def broken(self, steps: list[ScriptStep]) -> list[ScriptStep]:
         """Returns the steps with some of them lost, given twice, or in another place."""
-        out: list[Step] = []
+        out: list[ScriptStep] = []
         for step in steps:
             if step.kind in ("call", "answer") and self.odd("orphaned", 0.15):
                 if step.kind == "answer" and len(step.answers) > 1:

@@ -9,7 +9,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Any
 
-from germane.testing.conversation_script import Answer, Asked, Step
+from germane.testing.conversation_script import GeneratedCall, GeneratedResult, ScriptStep
 
 __all__ = ["SHAPES"]
 
@@ -18,7 +18,7 @@ _PNG = "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAYAAACddGYaAAAAAElFTkSuQmCC"
 _MARK = {"cache_control": {"type": "ephemeral"}}
 
 
-def _arguments(call: Asked) -> Raw:
+def _arguments(call: GeneratedCall) -> Raw:
     """The arguments as an object; what is left of a stream stays text inside it."""
     try:
         value = json.loads(call.arguments)
@@ -27,7 +27,7 @@ def _arguments(call: Asked) -> Raw:
     return value if isinstance(value, dict) else {"partial": str(value)}
 
 
-def _chat(step: Step, random: Random) -> list[Raw]:
+def _chat(step: ScriptStep, random: Random) -> list[Raw]:
     match step.kind:
         case "system":
             return [{"role": random.choice(("system", "developer")), "content": step.text}]
@@ -53,11 +53,11 @@ def _chat(step: Step, random: Random) -> list[Raw]:
     return [said]
 
 
-def _text(answer: Answer, kind: str) -> Any:
+def _text(answer: GeneratedResult, kind: str) -> Any:
     return [{"type": kind, "text": answer.text}] if answer.media else answer.text
 
 
-def _anthropic(step: Step, random: Random) -> list[Raw]:
+def _anthropic(step: ScriptStep, random: Random) -> list[Raw]:
     match step.kind:
         case "system":
             return [{"role": "system", "content": step.text}]
@@ -97,24 +97,24 @@ def _anthropic(step: Step, random: Random) -> list[Raw]:
     return [{"role": "assistant", "content": [first, *blocks, *uses]}]
 
 
-def _anthropic_media(step: Step, random: Random) -> Raw:
+def _anthropic_media(step: ScriptStep, random: Random) -> Raw:
     if random.random() < 0.6:
         return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _PNG}}
     return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": f"document {step.number}"}}
 
 
-def _anthropic_result(answer: Answer, step: Step, random: Random) -> Raw:
+def _anthropic_result(answer: GeneratedResult, step: ScriptStep, random: Random) -> Raw:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _PNG}}
     content: Any = [{"type": "text", "text": answer.text or "-"}, image] if answer.media else answer.text
     mark = _MARK if step.number == 3 and answer is step.answers[-1] and random.random() < 0.5 else {}
     return {"type": "tool_result", "tool_use_id": answer.id, "content": content, **mark, **_failed(answer)}
 
 
-def _failed(answer: Answer) -> Raw:
+def _failed(answer: GeneratedResult) -> Raw:
     return {"is_error": True} if answer.error else {}
 
 
-def _gemini(step: Step, random: Random) -> list[Raw]:
+def _gemini(step: ScriptStep, random: Random) -> list[Raw]:
     signed = {"thoughtSignature": f"c2lnbmF0dXJl{step.number}"} if step.signing else {}
     match step.kind:
         case "system":
@@ -138,7 +138,7 @@ def _gemini(step: Step, random: Random) -> list[Raw]:
     return [{"role": "model", "parts": parts}]
 
 
-def _gemini_answer(answer: Answer, step: Step) -> Raw:
+def _gemini_answer(answer: GeneratedResult, step: ScriptStep) -> Raw:
     id = {"id": answer.id} if not step.number % 2 and not step.foreign else {}
     response = {"error" if answer.error else "output": answer.text}
     if answer.text.startswith("{"):
@@ -148,7 +148,7 @@ def _gemini_answer(answer: Answer, step: Step) -> Raw:
     return {"functionResponse": {**id, "name": answer.name, "response": response, **parts}}
 
 
-def _responses(step: Step, random: Random) -> list[Raw]:
+def _responses(step: ScriptStep, random: Random) -> list[Raw]:
     match step.kind:
         case "system":
             return [{"role": random.choice(("system", "developer")), "content": step.text}]
@@ -180,21 +180,21 @@ def _responses(step: Step, random: Random) -> list[Raw]:
     return [*own, *(_call(call, step, n, random) for n, call in enumerate(step.calls))]
 
 
-def _call(call: Asked, step: Step, n: int, random: Random) -> Raw:
+def _call(call: GeneratedCall, step: ScriptStep, n: int, random: Random) -> Raw:
     if call.name == "edit":
         return {"type": "custom_tool_call", "call_id": call.id, "name": call.name, "input": call.arguments}
     id = {"id": f"fc_{step.number}_{n}", "status": "completed"} if random.random() < 0.7 else {}
     return {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments, **id}
 
 
-def _output(answer: Answer, random: Random) -> Raw:
+def _output(answer: GeneratedResult, random: Random) -> Raw:
     kind = "custom_tool_call_output" if answer.name == "edit" else "function_call_output"
     status = {"status": "in_progress" if answer.text.startswith('{"status": "running') else "completed"}
     told = status if random.random() < 0.3 else {}
     return {"type": kind, "call_id": answer.id, "output": _text(answer, "input_text"), **told}
 
 
-SHAPES: Mapping[str, Callable[[Step, Random], list[Raw]]] = MappingProxyType(
+SHAPES: Mapping[str, Callable[[ScriptStep, Random], list[Raw]]] = MappingProxyType(
     {"openai": _chat, "anthropic": _anthropic, "gemini": _gemini, "openai-responses": _responses}
 )
 """Writes one step as messages, by provider."""

@@ -172,6 +172,26 @@ class HistoryContract:
         assert [line.sensitivity for line in page.lines] == ["sensitive", "public"]
         await store.close()
 
+    async def test_the_gate_knows_the_lines_of_outlines(self, opening: Callable[[], Store]) -> None:
+        """Each by the id of its first message, while it is there, for its owner, with an allowed sensitivity."""
+        store = opening()
+        mine, theirs = store.within(ANNA), store.within(BEN)
+        said = _said("hello", ">secret", "bye", ">bye", "end")
+        hidden = replace(said[1], sensitivity="sensitive")
+        await mine.journal.commit(writing(*map(PutEvent, (said[0], hidden, *said[2:]))))
+        names = [f"{event.id}@outline" for event in said]
+
+        async def allowed(of: ScopedStore = mine, *levels: Any) -> list[int]:
+            passed = await of.allowed(names, at=LATER, filters=replace(ALL, sensitivities=levels or ALL.sensitivities))
+            return [number for number, name in enumerate(names) if name in passed]
+
+        assert await allowed(mine, "public", "private", "sensitive") == [0, 2]
+        assert await allowed(mine, "public", "private") == [2]
+        assert await allowed(theirs, "public", "private", "sensitive") == []
+        await mine.journal.commit(writing(Forget(event_ids=(said[2].id,), at=LATER)))
+        assert await allowed(mine, "public", "private", "sensitive") == [0]
+        await store.close()
+
     async def test_an_outline_is_read_in_pages(self, opening: Callable[[], Store]) -> None:
         """The exchange that goes on is the last line of the last page, whatever the size of the pages."""
         store = opening()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["FEATURES", "Evidence"]
+__all__ = ["FEATURES", "REASONS", "Evidence"]
 
 
 class Evidence(NamedTuple):
@@ -77,6 +77,8 @@ class Evidence(NamedTuple):
     """0.5 ** (turns back in the running session / 8) for a message of it that the request leaves out; else 0."""
     recent: float = 0.0
     """0.5 ** (turns back over all recent sessions / 8) for a unit gathered because it is recent; else 0."""
+    outline: float = 0.0
+    """1 for a line of a session's outline, where the question asks for a summary or an order of events; else 0."""
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Evidence:
@@ -88,4 +90,6 @@ class Evidence(NamedTuple):
 
 
 FEATURES: tuple[str, ...] = Evidence._fields
+REASONS = ("structured", "history", "recent", "outline")
+"""Features that speak for an item whatever its likeness to the query."""
 _COS_WINDOW, _SOFT = FEATURES.index("cos_window"), FEATURES.index("soft")

@@ -15,6 +15,7 @@ from germane.pipeline.gather.builtin import sources
 from germane.pipeline.gather.graph import EntitySource, from_entity, from_relation
 from germane.pipeline.gather.mentioned import EntityLookup, mention_keys
 from germane.pipeline.gather.merge import RequestContents, merge
+from germane.search.relevance import shipped
 from germane.testing.builders import MOMENT
 from germane.types.candidate import Candidate
 from germane.types.graph_item import EntityText, PatternText, RelationText
@@ -30,7 +31,7 @@ CAROLINE, ACME, BOB = an_entity(), an_entity("Acme", "organisation", salience=0.
 async def offered(graph: GraphStub, query: Query, *names: str, **fields: Any) -> list[Candidate]:
     """What the built-in sources with these names offer, by the order of the names."""
     store, planned = scoped(graph=graph), planning(*(names or ALL))
-    made = sources(store, planned, {}, wait=False, said=RequestContents(()))
+    made = sources(store, planned, {}, wait=False, said=RequestContents(()), relevance=shipped())
     return [one for name in names or ALL for one in await _read(made[name], query, SourcePlan(name=name, **fields))]
 
 
@@ -61,7 +62,7 @@ async def test_the_sources_of_an_assembly_share_one_look_up() -> None:
     """Relations and patterns wait for the entities; neither looks them up again."""
     graph = GraphStub(known=[CAROLINE], around=[(0, a_relation("Caroline", "works_at", "Acme"))], applying=[a_pattern()])
     store = scoped(graph=graph)
-    made = sources(store, planning(*ALL), {}, wait=False, said=RequestContents(()))
+    made = sources(store, planning(*ALL), {}, wait=False, said=RequestContents(()), relevance=shipped())
     answer = await gathered(made, *ALL, on=store, query=about())
     assert sorted(graph.calls) == ["named", "neighbourhood", "patterns", "salient"]
     assert {report.name: report.status for report in answer.reports if report.name in ALL} == dict.fromkeys(ALL, "ok")
@@ -96,7 +97,7 @@ async def test_a_source_that_is_abandoned_doesnt_end_the_look_up_for_the_others(
 async def test_a_look_up_that_fails_fails_its_sources_and_no_others() -> None:
     """Each of them reports the error."""
     store = scoped(graph=GraphStub(error=RuntimeError("broken")))
-    made = sources(store, planning(*ALL, "recent"), {}, wait=False, said=RequestContents(()))
+    made = sources(store, planning(*ALL, "recent"), {}, wait=False, said=RequestContents(()), relevance=shipped())
     answer = await gathered(made, *ALL, "recent", on=store, query=about())
     statuses = {report.name: report.status for report in answer.reports}
     assert {statuses[name] for name in ALL} == {"error"}

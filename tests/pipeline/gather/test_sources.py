@@ -14,6 +14,7 @@ from germane.pipeline.gather.memories import MemorySource, StructuredSource
 from germane.pipeline.gather.merge import RequestContents
 from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
 from germane.pipeline.gather.source import Skipped, Source
+from germane.search.relevance import shipped
 from germane.store import Warming
 from germane.testing.builders import MOMENT
 from germane.testing.stored import a_memory, an_event
@@ -151,17 +152,17 @@ async def test_without_a_session_there_is_no_history() -> None:
 def test_a_strategy_gets_the_sources_it_plans_and_no_others() -> None:
     """The directive is none of them; those of the graph are planned by archetypes alone."""
     of_the_graph = {"entities", "events", "patterns", "relations"}
-    assert set(sources(scoped(), DEFAULT, {}, wait=False, said=EMPTY)) == set(SOURCES) - of_the_graph - {
+    assert set(sources(scoped(), DEFAULT, {}, wait=False, said=EMPTY, relevance=shipped())) == set(SOURCES) - of_the_graph - {
         "directive",
         "history",
         "recent",
         "semantic",
     }
-    assert set(sources(scoped(), VERBOSE, {}, wait=False, said=EMPTY)) == (
-        set(SOURCES) - of_the_graph - {"directive", "continuity", "semantic"}
+    assert set(sources(scoped(), VERBOSE, {}, wait=False, said=EMPTY, relevance=shipped())) == (
+        set(SOURCES) - of_the_graph - {"directive", "continuity", "outline", "semantic"}
     )
-    assert set(sources(scoped(), planning(*of_the_graph), {}, wait=False, said=EMPTY)) == of_the_graph
-    assert set(sources(scoped(), planning("recent", "mesages"), {}, wait=False, said=EMPTY)) == {"recent"}
+    assert set(sources(scoped(), planning(*of_the_graph), {}, wait=False, said=EMPTY, relevance=shipped())) == of_the_graph
+    assert set(sources(scoped(), planning("recent", "mesages"), {}, wait=False, said=EMPTY, relevance=shipped())) == {"recent"}
 
 
 @pytest.mark.requirement("GATHER-1")
@@ -176,7 +177,14 @@ async def test_a_registered_source_takes_a_built_in_ones_place() -> None:
             return [self.scoped]
 
     on = scoped()
-    made = sources(on, planning("recent", "mine"), {"recent": Mine, "mine": Mine, "unplanned": Mine}, wait=False, said=EMPTY)
+    made = sources(
+        on,
+        planning("recent", "mine"),
+        {"recent": Mine, "mine": Mine, "unplanned": Mine},
+        wait=False,
+        said=EMPTY,
+        relevance=shipped(),
+    )
     assert set(made) == {"recent", "mine"}
     answer: Any = await made["recent"].gather(asking(), PLAN)
     assert answer == [on]

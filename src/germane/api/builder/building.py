@@ -150,7 +150,7 @@ class _Build:
         said = counter.count(written) if written else 0
         left = max(0, memory - packing.tokens - said)
         older = min(limits.history_tokens, max(0, room - memory))
-        report = await self._compacted(max(older, min(active, room)), limits, profile)
+        report = await self._compacted(max(older, min(active, room)), limits)
         request = self._request
         standing = frozenset(each.block.id for each in packing.shown if plan.blocks is None)
         beside = stated + packing.tokens + said + 2 * profile.per_message
@@ -286,7 +286,7 @@ class _Build:
             entries = entries[1:]
         return (), ""
 
-    async def _compacted(self, tokens: int, limits: RequestLimits, profile: Profile) -> HistoryReport:
+    async def _compacted(self, tokens: int, limits: RequestLimits) -> HistoryReport:
         """Makes the conversation fit into so many tokens, and into the number of messages."""
         parts, deadline = self._parts, self._plan.deadline
         spent = parts.clock.steady() - self._began
@@ -295,8 +295,8 @@ class _Build:
             self._request,
             HistoryTerms(strategy=self._plan.history, max_tokens=tokens, max_messages=limits.max_messages),
             parts.store.within(self._request.scope),
-            profile=profile,
-            tokenizer=parts.engine.tokenizer(profile.tokenizer),
+            catalog=parts.catalog,
+            tokenizers=parts.engine.tokenizer,
             cap=0,
             seconds=None if deadline is None else max(0.001, (deadline - spent) * _COMPACTING_SHARE),
         )

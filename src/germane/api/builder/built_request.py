@@ -61,9 +61,9 @@ class CachePoint:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildMetadata:
     """How a request was built. `compression` names what was done to the history: `none` or `compacted`; `archived` counts the
-    messages that left, and `history` has the figures. `losses` are what the provider doesn't take of the tools, `tool_names` the
-    tools' names there where they had to be changed. `faults` name the parts that are missing because germane failed, with the
-    reason."""
+    messages that left, and `history` has the figures. `losses` are what the provider doesn't take of the tools, `tool_names`
+    the tools' names there where they had to be changed. `faults` name the parts that are missing because germane failed, with
+    the reason."""
 
     tokens: TokensByPart = field(default_factory=TokensByPart)
     limits: RequestLimits = field(default_factory=RequestLimits)

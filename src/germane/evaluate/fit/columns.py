@@ -18,7 +18,7 @@ from germane.ports.embedder import STATIC_EMBEDDERS
 from germane.search.need import NEED_COLUMNS
 from germane.search.products import COEFFICIENTS
 from germane.search.relevance import Relevance
-from germane.types.evidence import FEATURES
+from germane.types.evidence import FEATURES, REASONS
 
 __all__ = [
     "BESIDES",
@@ -37,7 +37,7 @@ Tables = Mapping[str, Mapping[str, float]]
 tables that are no columns of the relevance model: `reasons` holds the probabilities of candidates that are found for another
 reason than likeness, `need` and `need_lexical` hold the model of P(need)."""
 
-JUDGED = ("crowd", "identifier", "curated", "structured", "history", "recent", "assistant")
+JUDGED = ("crowd", "identifier", "curated", "assistant", *REASONS)
 """Features whose weights are set by hand. A fit leaves them as they are."""
 
 BESIDES = ("reasons", *NEED_COLUMNS)
@@ -102,5 +102,5 @@ class ModelColumns:
 
 def _without_reasons(table: NDArray[np.float64]) -> NDArray[np.float64]:
     plain = table.copy()
-    plain[:, [FEATURES.index(name) for name in ("structured", "history", "recent")]] = 0.0
+    plain[:, [FEATURES.index(name) for name in REASONS]] = 0.0
     return plain

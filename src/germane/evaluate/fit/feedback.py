@@ -14,14 +14,12 @@ from typing import Any, Literal
 
 from germane.errors import InvalidInput
 from germane.types.candidate import Chosen
-from germane.types.evidence import FEATURES, Evidence
+from germane.types.evidence import FEATURES, REASONS, Evidence
 from germane.types.trace import Trace
 
 __all__ = ["Mark", "Marked", "MarkedItem", "label", "line", "marked_lines"]
 
 Mark = Literal["helpful", "harmful", ""]
-
-_REASONS = ("structured", "history", "recent")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +87,7 @@ def _shown(item: Chosen, good: set[str], bad: set[str]) -> MarkedItem:
 
 def _for_another_reason(item: Chosen) -> bool:
     evidence = item.scored.candidate.evidence
-    return item.scored.candidate.required or any(getattr(evidence, name) > 0 for name in _REASONS)
+    return item.scored.candidate.required or any(getattr(evidence, name) > 0 for name in REASONS)
 
 
 def _numbers(evidence: Evidence) -> dict[str, float]:

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, Literal
 
 from germane.evaluate.survival.expected import ExpectedArtifact, ExpectedConstraint
-from germane.evaluate.survival.phrases import LANGUAGES, Phrases, Said, Split, world
+from germane.evaluate.survival.phrases import LANGUAGES, Phrases, SaidPhrase, Split, world
 from germane.evaluate.survival.toolbox import TOOLBOXES, Toolbox
 
 __all__ = ["SurvivalConversation", "survival_conversations"]
@@ -135,7 +135,7 @@ class _Maker:
         self.messages.append({"role": "user", "content": " ".join(part.text for part in parts)})
         self.closing = list[str]()
 
-    def _constrain(self, said: Said) -> None:
+    def _constrain(self, said: SaidPhrase) -> None:
         self.constraints.append(ExpectedConstraint(text=said.text, words=said.words, language=self.phrases.language))
 
     def _answer(self) -> None:
@@ -252,7 +252,7 @@ class _Maker:
         """A path; with `new` one that no file had before."""
         words = world()["files"]
         while True:
-            path = "/".join((self.random.choice(words["folders"]), self.random.choice(words["stems"])))
+            path: str = "/".join((self.random.choice(words["folders"]), self.random.choice(words["stems"])))
             path += (str(self.random.randint(2, 99)) if new else "") + self.random.choice(words["endings"])
             if not new or (path not in self.files and all(path != target for _, target in self.files.values())):
                 return path

@@ -10,14 +10,14 @@ from importlib.resources import files
 from random import Random
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["LANGUAGES", "Phrases", "Said", "Split", "world"]
+__all__ = ["LANGUAGES", "Phrases", "SaidPhrase", "Split", "world"]
 
 Split = Literal["development", "held_out"]
 LANGUAGES = ("english", "german", "french", "spanish", "italian", "portuguese", "russian")
 _KEY = re.compile(r"\*([^*]+)\*")
 
 
-class Said(NamedTuple):
+class SaidPhrase(NamedTuple):
     """A filled phrase, and the key words in it."""
 
     text: str
@@ -30,15 +30,15 @@ class Phrases(NamedTuple):
     split: Split
     language: str
 
-    def say(self, kind: str, random: Random, number: int | None = None, **values: str) -> Said:
-        """Returns a phrase of this kind, chosen at random or by number, filled. `thing` is chosen where it isn't given."""
+    def say(self, kind: str, random: Random, **values: str) -> SaidPhrase:
+        """Returns a phrase of this kind, chosen at random and filled. `thing` is chosen where it isn't given."""
         table = _table(self.split)[self.language]
         phrases: list[str] = table[kind]
-        phrase = random.choice(phrases) if number is None else phrases[number % len(phrases)]
+        phrase = random.choice(phrases)
         filled = phrase.format_map(
             {"thing": random.choice(table["things"]), "number": str(random.randint(3, 60) * 10)} | values
         )
-        return Said(filled.replace("*", ""), tuple(_KEY.findall(filled)))
+        return SaidPhrase(filled.replace("*", ""), tuple(_KEY.findall(filled)))
 
 
 @cache

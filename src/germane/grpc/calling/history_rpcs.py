@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
+from germane.compaction.strategy import CompactionStrategy
 from germane.errors import InvalidInput
 from germane.grpc.calling.assemble_call import ClientScope, checked_text
 from germane.grpc.calling.block_values import number_given
@@ -19,6 +19,7 @@ from germane.grpc.calling.history_values import (
     earlier_of_wire,
     messages_of_wire,
     outline_of_wire,
+    strategy_to_wire,
     summary_of_wire,
 )
 from germane.grpc.calling.outbound import add_messages, json_of
@@ -30,7 +31,6 @@ from germane.types.limits import COUNT, PAGE, shown
 
 __all__ = ["compact", "outline", "rebuild", "show", "summaries"]
 
-_NAMES = ((Summarise, "summarise"), (Truncate, "truncate"), (Importance, "importance"), (TimeDecay, "time-decay"))
 _MAX_SECONDS = 60.0
 
 
@@ -65,7 +65,7 @@ def compact(
             max_tokens=0 if max_tokens is None else number_given("max_tokens", max_tokens, 1, COUNT.maximum),
             tools_json=json.dumps(list(tools)) if tools else "",
             system_json="" if system is None else json_of(system),
-            strategy=None if strategy is None else _strategy(strategy),
+            strategy=None if strategy is None else strategy_to_wire("strategy", strategy),
             low_water=low_water,
             max_messages=0 if max_messages is None else number_given("max_messages", max_messages, 1, COUNT.maximum),
             deadline_ms=max(1, round(deadline * 1000)),
@@ -126,11 +126,3 @@ def _messages(messages: Sequence[Any]) -> Sequence[context_pb2.Message]:
     carrier = context_pb2.AssembleContextRequest()
     add_messages(messages, carrier, all=True)
     return carrier.messages
-
-
-def _strategy(strategy: object) -> context_pb2.HistoryStrategy:
-    for made, name in _NAMES:
-        if isinstance(strategy, made):
-            numbers = {one: getattr(strategy, one) for one in made.__dataclass_fields__}
-            return context_pb2.HistoryStrategy(name=name, **numbers)
-    raise InvalidInput(f"strategy must be Truncate, Summarise, Importance or TimeDecay, not {shown(strategy)}")

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from germane.compaction.strategy import Importance, Summarise, TimeDecay, Truncate
+from germane.errors import InvalidInput
 from germane.grpc.calling.outbound import fields_of
 from germane.grpc.calling.plain_values import time_of_wire
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import history_pb2 as pb
 from germane.types.history_report import HistoryReport
+from germane.types.limits import shown
 
 __all__ = [
     "RemoteCompaction",
@@ -25,8 +28,12 @@ __all__ = [
     "messages_of_wire",
     "outline_of_wire",
     "report_of_wire",
+    "strategy_to_wire",
     "summary_of_wire",
 ]
+
+
+_NAMES = ((Summarise, "summarise"), (Truncate, "truncate"), (Importance, "importance"), (TimeDecay, "time-decay"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,3 +187,12 @@ def _line(wire: pb.OutlineLine) -> RemoteOutlineLine:
         messages=wire.messages,
         sensitivity=wire.sensitivity,
     )
+
+
+def strategy_to_wire(field: str, strategy: object) -> context_pb2.HistoryStrategy:
+    """Returns a strategy with its numbers. Raises `InvalidInput`, naming the field, for what is none."""
+    for made, name in _NAMES:
+        if isinstance(strategy, made):
+            numbers = {one: getattr(strategy, one) for one in made.__dataclass_fields__}
+            return context_pb2.HistoryStrategy(name=name, **numbers)
+    raise InvalidInput(f"{field} must be Truncate, Summarise, Importance or TimeDecay, not {shown(strategy)}")

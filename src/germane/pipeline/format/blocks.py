@@ -13,6 +13,7 @@ content closes its tag or opens another.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from germane.pipeline.format.escape import clean, escape_attribute, escape_text
@@ -23,6 +24,8 @@ from germane.types.block_text import BlockText
 __all__ = ["block_tag", "write_block"]
 
 _SIGNS = frozenset("_-./")
+_PLAIN = re.compile(r"[A-Za-z0-9_./-]*+")
+"""Labels that stand as they are: the commonest."""
 
 
 def write_block(
@@ -32,7 +35,7 @@ def write_block(
     `text` replaces its content, for an excerpt."""
     tag = block_tag(block.label, nonce)
     owner = "" if block.shared_from is None else f' shared_from="{escape_attribute(clean(block.shared_from, nonce))}"'
-    head = [_paragraph(block.description, nonce)] if description else []
+    head = [_paragraph(block.description, nonce)] if description and block.description else []
     head += [f"Schema: {_paragraph(block.schema, nonce)}"] if schema and block.schema.strip() else []
     lines = [f'<block:{tag} permission="{escape_attribute(clean(block.permission, nonce))}"{owner}>']
     lines += [*shown, ""] if (shown := list(filter(None, head))) else []
@@ -43,6 +46,8 @@ def write_block(
 def block_tag(block_label: str, nonce: str) -> str:
     """Returns the label as it stands in a tag: letters, digits, marks and `_-./` that have no other compatible form; every
     other character as the `%XX` of its UTF-8 bytes. Different labels have different tags."""
+    if _PLAIN.fullmatch(block_label) and nonce not in block_label.lower():
+        return block_label
     text = normalised(block_label)
     broken = _occurrences(text, nonce)
     pieces = (char if _stands(char, place) and place not in broken else _percent(char) for place, char in enumerate(text))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from germane.compaction.shown_line import OUTLINE
 from germane.text.normal import normalised
 
-__all__ = ["ACTIVITY", "BLOCKS", "CONVERSATION", "DOCUMENTS", "TALK", "TASKS", "rank", "tag"]
+__all__ = ["ACTIVITY", "BLOCKS", "CONVERSATION", "DOCUMENTS", "OUTLINE", "TALK", "TASKS", "rank", "tag"]
 
 ACTIVITY, CONVERSATION = "activity", "conversation"
 DOCUMENTS = "document"
@@ -24,13 +25,13 @@ TASKS = "task"
 BLOCKS = -1
 """The rank of memory blocks, which come first."""
 TALK = len(_ORDER) + 1
-"""The rank of what happened and of what was said, which come last and stand by time."""
+"""The rank of what happened, of what was said and of outlines, which come last and stand by time."""
 
 
 def rank(name: str) -> int:
     """The category's place in the order of sections. Other categories share one rank, after the known ones and before
-    activity and conversation; the caller sorts them by name."""
-    if name in (ACTIVITY, CONVERSATION):
+    activity, conversation and outline; the caller sorts them by name."""
+    if name in (ACTIVITY, CONVERSATION, OUTLINE):
         return TALK
     if name == TASKS:
         return BLOCKS

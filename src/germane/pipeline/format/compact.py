@@ -15,13 +15,15 @@
     [m2] guide.md › Install: …
     ## 2023-05-08
     [a3] Caroline: …
+    ## 2023-05-09 outline
+    [a4] …
     </memory>
 
 Structure begins at the start of a line, and no further line of content does: each is indented by one space, which costs no
 token, because it becomes part of the next word's token. A header names the day on which its messages were said, so that a
 model can resolve their "yesterday"; a session that lasts past midnight has two headers. The header also has the session's
 number (`## 2023-05-08 session 3`) where two sessions of one day are shown: only there, as it costs three tokens, a fortieth of
-a small context.
+a small context. A line of an outline says what an exchange of the day was about; it is nobody's words.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from datetime import tzinfo
 from typing import ClassVar
 
 from germane.pipeline.format.blocks import block_tag, write_block
-from germane.pipeline.format.category import ACTIVITY, BLOCKS, CONVERSATION, DOCUMENTS, TALK, rank, tag
+from germane.pipeline.format.category import ACTIVITY, BLOCKS, CONVERSATION, DOCUMENTS, OUTLINE, TALK, rank, tag
 from germane.pipeline.format.escape import clean, escape_operator, escape_text, label
 from germane.pipeline.format.item_text import event_lines, written_entity, written_pattern, written_relation
 from germane.pipeline.format.layout import RenderedLine, Section
@@ -81,12 +83,13 @@ class Compact:
             return self._sections.setdefault(name, Section(name, (rank(name), name), f"## {name}", ""))
         date, number = day(candidate.created_at, self._zone), candidate.session_number
         began = (candidate.session_started_at or candidate.created_at) if candidate.session else None
-        day_key = (date, began, number, candidate.session)
+        what = f" {OUTLINE}" if candidate.category == OUTLINE else ""
+        day_key = (date, began, number, candidate.session, what)
         section = self._sessions.get(day_key)
         if section is None:
             order = f"{date} {began.isoformat() if began else ''}"
-            header, which = f"## {date}", "" if number is None else f" session {number}"
-            key = f"{order} {number} {candidate.session}"
+            header, which = f"## {date}{what}", "" if number is None else f" session {number}"
+            key = f"{order} {number} {candidate.session}{what}"
             section = self._sessions[day_key] = Section(key, (TALK, order), header, "", f"{header}{which}")
         return section
 
@@ -131,7 +134,7 @@ class Compact:
 
     def _by_day(self, category: str) -> bool:
         """Whether the item stands under the day on which it happened."""
-        return self._said(category) or category == ACTIVITY or tag(category, self._nonce) == ACTIVITY
+        return self._said(category) or category == OUTLINE or ACTIVITY in (category, tag(category, self._nonce))
 
     def _said(self, category: str) -> bool:
         """Whether the item is a message of a conversation."""

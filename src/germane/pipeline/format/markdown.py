@@ -12,6 +12,9 @@
     - [a2] [2026-11-22T12:03Z] Executed: `pytest` [failure]
       1 failed, 40 passed
 
+    ## Outline
+    - [a3] [2026-11-21T09:15Z] asked for a plan of release 2.0 → a list of five steps
+
     ## Relevant Content
     - [m3] city: Vienna
 
@@ -30,7 +33,7 @@
 
 Headings and bullets stand at the start of a line, and no further line of content does: each is indented by two spaces, so that
 it belongs to its bullet, code fences included. Tasks stand as in the stack. Recent Activity stands by time and holds what a
-source offered because it is recent; every other section stands by score.
+source offered because it is recent; Outline stands by time too, every other section by score.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from germane.pipeline.format.blocks import block_tag, write_block
-from germane.pipeline.format.category import ACTIVITY, BLOCKS, CONVERSATION, DOCUMENTS, TALK, TASKS, tag
+from germane.pipeline.format.category import ACTIVITY, BLOCKS, CONVERSATION, DOCUMENTS, OUTLINE, TALK, TASKS, tag
 from germane.pipeline.format.escape import clean, escape_operator, escape_text
 from germane.pipeline.format.item_text import event_lines, one_line, written_entity, written_pattern, written_relation
 from germane.pipeline.format.layout import RenderedLine, Section
@@ -63,6 +66,7 @@ _ACTIVITY = Section("activity", (TALK, ""), "\n## Recent Activity", "")
 _CONTENT = Section("content", (TALK + 1, ""), "\n## Relevant Content", "")
 _SECTIONS: Mapping[str, Section] = MappingProxyType(
     {
+        OUTLINE: Section("outline", (TALK, OUTLINE), "\n## Outline", ""),
         "entity": Section("entity", (TALK + 2, ""), "\n## Known Entities", ""),
         "relation": Section("relation", (TALK + 3, ""), "\n## Relationships", ""),
         "pattern": Section("pattern", (TALK + 4, ""), "\n## Applicable Patterns", ""),
@@ -119,6 +123,8 @@ class Markdown:
             lines = event_lines(text, candidate.outcome, self._nonce)
             return RenderedLine("- [", f"] [{self._time(candidate)}] {_indented(lines)}")
         lines = escape_text(clean(text, self._nonce)).strip().split("\n")
+        if candidate.category == OUTLINE:
+            return RenderedLine("- [", f"] [{self._time(candidate)}] {_indented(lines, _FORGED)}")
         if not self._said(candidate.category):
             where = self._label(candidate.title) if candidate.category == DOCUMENTS else ""
             return RenderedLine("- [", f"] **{where}**: {_indented(lines, _FORGED)}" if where else f"] {_indented(lines)}")

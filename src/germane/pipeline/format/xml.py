@@ -28,8 +28,9 @@
 <message id="a3" time="2023-05-08T13:56Z" speaker="…">…</message>
 </conversation>
 
-What happened stands in `<activity_memories>` as `<memory id="a1" time="…" type="file_read" outcome="success">…</memory>`. The
-parts of entities, relations and patterns are attributes: `<memory id="m1" source="…" type="works_at" target="…"></memory>`.
+What happened stands in `<activity_memories>` as `<memory id="a1" time="…" type="file_read" outcome="success">…</memory>`, and
+a line of an outline in `<outline_memories>` as `<memory id="a2" time="…">…</memory>`. The parts of entities, relations and
+patterns are attributes: `<memory id="m1" source="…" type="works_at" target="…"></memory>`.
 
 With all details (INJECT-8) a memory is `<memory id="…" confidence="0.90" score="0.812">` and a message has a score as its last
 attribute; the ids are the stored ones. Tasks and blocks stay as they are: the handle of a block is `block:` and the label as it
@@ -42,7 +43,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from germane.pipeline.format.blocks import block_tag, write_block
-from germane.pipeline.format.category import BLOCKS, CONVERSATION, DOCUMENTS, TASKS, rank, tag
+from germane.pipeline.format.category import BLOCKS, CONVERSATION, DOCUMENTS, OUTLINE, TASKS, rank, tag
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
 from germane.pipeline.format.item_text import entity_properties, one_line
 from germane.pipeline.format.layout import RenderedLine, Section
@@ -128,6 +129,8 @@ class Xml:
             return f'<memory id="{id}', f'" time="{minute(candidate.created_at, self._zone)}{done}', "</memory>", handle
         if candidate.graph is not None:
             return f'<memory id="{id}', self._attributes(*self._parts(candidate.graph)), "</memory>", handle
+        if candidate.category == OUTLINE:
+            return f'<memory id="{id}', f'" time="{minute(candidate.created_at, self._zone)}', "</memory>", handle
         sure = f'" confidence="{candidate.confidence:.2f}' if "confidence" in self._details else ""
         where = f'" source="{self._label(candidate.title)}' if candidate.category == DOCUMENTS and candidate.title else ""
         return f'<memory id="{id}', f"{where}{sure}", "</memory>", handle

@@ -13,8 +13,10 @@ from germane.pipeline.gather.memories import MemorySource, StructuredSource
 from germane.pipeline.gather.mentioned import EntityLookup
 from germane.pipeline.gather.merge import RequestContents
 from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
+from germane.pipeline.gather.outline import OutlineSource
 from germane.pipeline.gather.source import BusySource, Source, SourceFactory
 from germane.pipeline.gather.tasks import TaskSource
+from germane.search.relevance import Relevance
 from germane.store import ScopedStore
 from germane.tasks.view import TaskView
 from germane.types.candidate import Candidate
@@ -22,13 +24,19 @@ from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
 from germane.types.unread import Unread
 
-__all__ = ["SOURCES", "sources"]
+__all__ = ["NOT_SEARCHING", "SOURCES", "sources"]
 
 SOURCES = (
-    *("archive", "blocks", "continuity", "directive", "entities", "events", "history", "memories", "messages", "patterns"),
-    *("recent", "relations", "semantic", "structured", "tasks"),
+    *("archive", "blocks", "continuity", "directive", "entities", "events", "history", "memories", "messages", "outline"),
+    *("patterns", "recent", "relations", "semantic", "structured", "tasks"),
 )
 """Names of the built-in sources."""
+
+NOT_SEARCHING = frozenset(
+    {"blocks", "continuity", "directive", "events", "history", "outline", "recent", "structured", "tasks"}
+)
+"""Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
+answers the question. An outline has no text that the messages don't have."""
 
 
 class _RegisteredSource:
@@ -52,12 +60,14 @@ def sources(
     searching: bool = True,
     blocks: Sequence[str] = (),
     tasks: Callable[[], TaskView | None] = lambda: None,
+    relevance: Relevance,
 ) -> dict[str, Source]:
     """The sources that the strategy plans, by name; a registered source replaces the built-in source of its name. The directive
     isn't a source here, as it is no candidate.
 
     `said` is what the request holds already. With `wait`, sources wait for a partition that is still being loaded. `depth` says
     how far down a search has to look, `blocks` which blocks the request names; `tasks` returns what was read of its task stack.
+    `relevance` tells how probable it is that a line of an outline is what the question is about.
     Without `searching`, for want of time, the sources that search are replaced by `BusySource`.
     """
     made: dict[str, Source] = {}
@@ -67,7 +77,7 @@ def sources(
             made[plan.name] = _RegisteredSource(registered[plan.name], store)
             continue
         match plan.name:
-            case "archive" | "memories" | "messages" | "semantic" if not searching:
+            case "archive" | "memories" | "messages" | "outline" | "semantic" if not searching:
                 made[plan.name] = BusySource()
             case "memories" | "semantic":
                 made[plan.name] = MemorySource(store, plan.name, wait=wait, depth=depth)
@@ -79,6 +89,8 @@ def sources(
                 made[plan.name] = StructuredSource(store, strategy.fact_keys, strategy.tags)
             case "messages":
                 made[plan.name] = MessageSource(store, said, wait=wait, depth=depth)
+            case "outline":
+                made[plan.name] = OutlineSource(store, relevance, wait=wait)
             case "recent":
                 made[plan.name] = RecentSource(store)
             case "continuity":

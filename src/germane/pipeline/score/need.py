@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from germane.compaction.shown_line import OUTLINE
 from germane.search.need import NEED_BEST, NEED_ROWS, Asked
 from germane.search.relevance import Relevance, matrix
 from germane.types.amount import Need
@@ -17,9 +18,15 @@ from germane.types.unread import Unread
 __all__ = ["assess_need"]
 
 _UNSEARCHED = frozenset(
-    {"blocks", "continuity", "entities", "events", "history", "patterns", "recent", "relations", "structured", "tasks"}
+    (
+        *("blocks", "continuity", "entities", "events", "history", "outline", "patterns", "recent", "relations"),
+        *("structured", "tasks"),
+    )
 )
-"""Sources that search no text, most of which offer the same whatever the question is."""
+"""Sources that search no text of their own, most of which offer the same whatever the question is."""
+_OF_WHAT_WAS_SAID = 0.9
+"""P(need) at least, where an overview of the user's own affairs is asked for and there is an outline: its words needn't be like
+anything stored ("summarise what we discussed"). Set by hand: of 880 labelled turns without need none asks for that."""
 _CURATED = FEATURES.index("curated")
 _RECENT = [FEATURES.index(name) for name in ("history", "recent")]
 
@@ -44,4 +51,6 @@ def assess_need(
     best, others = odds[order[:NEED_BEST]], np.concatenate((odds[order[NEED_BEST:]], rest))
     odds = np.concatenate((best, np.sort(others)[::-1]))[:NEED_ROWS]
     probability = relevance.need.probability(table[order], odds, Asked.of(query))
+    if query.broad and query.personal and any(item.candidate.source == OUTLINE for item in ranked):
+        probability = max(probability, _OF_WHAT_WAS_SAID)
     return Need(probability, threshold)

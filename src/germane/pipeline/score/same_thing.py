@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from germane.compaction.shown_line import OUTLINE
 from germane.types.candidate import Candidate, Scored
 
 __all__ = ["once"]
@@ -17,8 +18,8 @@ def once(ranked: Sequence[Scored]) -> tuple[Scored, ...]:
     """The items with each thing once; they must stand in the order of their scores, and do so afterwards.
 
     A message stands for what was extracted from it, with the higher of the two scores: it holds the statement in its own words,
-    with its day. Of a message that is much longer than the statement, the more probable of the two forms stays. The form that
-    stays names the sources of both.
+    with its day. Of a message that is much longer than the statement, and of a message and the line that an outline has of its
+    exchange, the more probable of the two forms stays. The form that stays names the sources of both.
     """
     found = {item.id: item for item in ranked}
     for item in ranked:
@@ -47,7 +48,7 @@ def _sources(candidate: Candidate) -> tuple[str, ...]:
 
 
 def _stands_for(said: Candidate, memory: Candidate) -> bool:
-    return said.passage is None and len(said.text) <= _LONGER * len(memory.text) + _SPARE
+    return said.passage is None and memory.category != OUTLINE and len(said.text) <= _LONGER * len(memory.text) + _SPARE
 
 
 def _joined(kept: Scored, other: Scored) -> Scored:

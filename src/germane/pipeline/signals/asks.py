@@ -66,12 +66,32 @@ _NAME = (
 
 
 _OVERVIEW = re.compile(
-    r"\b(?:summar(?:y|ies|i[sz]e[sd]?|i[sz]ing)|overviews?|recaps?|timelines?|chronolog\w{0,8}|walk me through|sequence of"
-    r"|(?:in|the) (?:what |which )?order|over time|throughout (?:our|the|my)|everything (?:about|you|we|i)"
-    r"|zusammenfass\w{0,8}|fass\w{0,3} .{0,60} zusammen|überblick|reihenfolge|résum\w{0,8}|récapitul\w{0,8}|vue d['’]ensemble"
-    r"|ordre dans lequel|resum\w{0,8}|cronol\w{0,8}|en qué orden|riassu\w{0,8}|riepilog\w{0,8}|in che ordine|em que ordem"
+    r"\b(?:summar(?:y|ies|i[sz]e[sd]?|i[sz]ing)|overviews?|recaps?|timelines?|chronolog\w{0,8}"
+    r"|walk me through (?!how (?:to|you|do|does|can|would)\b)|sequence of|(?:in|the) (?:what |which )?order|over time"
+    r"|throughout (?:our|the|my)|everything (?:about|you|we|i)|(?:catch|get|bring) me up to|catch me up"
+    r"|what (?:have|did|had) we (?:already |all )?(?:discuss|cover|talk|do|done|decide|go over|gone over|work)\w{0,3}"
+    r"|(?:steps?|topics?|things?|points?|decisions?) (?:\w{1,12} ){0,4}so far"
+    r"|zusammenfass\w{0,8}|fass\w{0,3} .{0,60} zusammen|überblick|reihenfolge|chronologisch\w{0,2}|der reihe nach"
+    r"|(?:worüber|was) haben wir (?:\w{1,15} ){0,4}(?:gesprochen|besprochen|geredet|gemacht|beschlossen)"
+    r"|(?:schritte|themen|punkte) (?:\w{1,15} ){0,3}bisher|bisherige\w? (?:schritte|themen|punkte|entscheidungen)"
+    r"|résum\w{0,8}|récapitul\w{0,8}|vue d['’]ensemble|(?:ordre dans lequel|dans quel ordre)|fai[ts]\w{0,3} le point"
+    r"|(?:de quoi|qu['’]) ?(?:avons[- ]nous|on a|a-t-on) (?:\w{1,12} ){0,2}(?:parlé|discuté|fait|décidé|vu)"
+    r"|(?:étapes|sujets|points|décisions) (?:\w{1,12} ){0,3}jusqu['’](?:ici|à présent)"
+    r"|resum(?:en|enes|ir|irme|irnos|ido|iendo|o|os|a|am|amos|ir-me)"
+    r"|resum[ae] (?:lo|la|las|los|el|o|os|as|todo|tudo|nuestr\w{1,3})"
+    r"|resúme\w{0,4}|cronol\w{0,8}|(?:en qué|en el|el|em que|na|a) ord(?:en|em) en? ?que|en qué orden|em que ordem"
+    r"|(?:de qué|sobre qué|qué) (?:hemos|habíamos) (?:hablado|visto|hecho|decidido|tratado)"
+    r"|(?:pasos|temas|puntos|decisiones) (?:\w{1,12} ){0,3}hasta (?:ahora|aquí)"
+    r"|(?:sobre o que|do que|o que) (?:nós )?(?:já )?(?:falamos|conversamos|discutimos|fizemos|decidimos|vimos)"
+    r"|(?:passos|temas|pontos|decisões) (?:\w{1,12} ){0,3}até (?:agora|aqui)"
+    r"|riassu\w{0,8}|riepilog\w{0,8}|in (?:che|quale) ordine|panoramica"
+    r"|(?:di (?:che )?cosa|che cosa|cosa) abbiamo (?:già )?(?:parlato|discusso|fatto|deciso|visto)"
+    r"|(?:passi|passaggi|temi|punti|decisioni) (?:\w{1,12} ){0,3}(?:finora|fin qui)"
     r"|samenvat\w{0,8}|overzicht|volgorde|özet\w{0,8}|podsum\w{0,8}|sammanfatt\w{0,8})\b"
-    r"|обзор|подведи итог|хронолог|в каком порядке|总结|總結|概述|时间线|顺序|まとめて|要約|順番|時系列|요약|순서|لخص|ملخص",
+    r"|обзор|подведи итог|подытож|резюмируй|хронолог|в каком порядке"
+    r"|(?:о чём|о чем|что) мы (?:уже )?(?:говорили|обсуждали|обсудили|сделали|решили)"
+    r"|(?:шаги|темы|решения)[^.?!]{0,40} (?:до сих пор|на данный момент)"
+    r"|总结|總結|概述|时间线|顺序|まとめて|要約|順番|時系列|요약|순서|لخص|ملخص",
     re.IGNORECASE,
 )
 _MAX_OVERVIEW_WORDS = 80

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import apsw
 
-from germane.memories.operations import Forget, ForgetOwner, IdsInUse, IdUse, LeftOf, PutTombstones, Remains, Select, Selection
+from germane.memories.operations import Forget, ForgetOwner, IdsInUse, IdUse, PutTombstones, Select, Selection
 from germane.stores.sqlite.blocks import touch_block
 from germane.stores.sqlite.encoding import micros, shown, stored, to_json
 from germane.stores.sqlite.graph_forget import GRAPH_TABLES, found_in_graph, graph_of, remove_from_graph, unsaid_without
@@ -30,7 +30,7 @@ from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import UNIT_TABLES, delete_units
 from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition, in_clause
 
-__all__ = ["TOMBSTONE_KINDS", "forget", "forget_whole", "ids_in_use", "left_of", "put_tombstones", "select"]
+__all__ = ["TOMBSTONE_KINDS", "forget", "forget_whole", "ids_in_use", "put_tombstones", "select"]
 
 TOMBSTONE_KINDS: dict[
     str, Literal["memory", "message", "block", "entity", "relation", "pattern", "task", "archived", "summary"]
@@ -56,49 +56,6 @@ _CONTENTS = (
 """What a partition can hold, so that its names are needed."""
 _TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _KEPT = _TOMBSTONE.replace("REPLACE", "IGNORE")
-_IDS = "(SELECT value FROM json_each(?1))"
-_KEYS = f"(SELECT key FROM tombstones WHERE id IN {_IDS} AND what = '{{}}')"
-_PLACES = {
-    "memories": f"SELECT 1 FROM memories WHERE id IN {_IDS} LIMIT 1",
-    "tags": f"SELECT 1 FROM memory_tags WHERE memory IN {_KEYS.format('memories')} LIMIT 1",
-    "derivations": f"SELECT 1 FROM derivations WHERE memory IN {_KEYS.format('memories')} LIMIT 1",
-    "links": (
-        f"SELECT 1 FROM links WHERE one IN {_KEYS.format('memories')}"
-        f" UNION ALL SELECT 1 FROM links WHERE other IN {_KEYS.format('memories')} LIMIT 1"
-    ),
-    "messages": f"SELECT 1 FROM events WHERE id IN {_IDS} LIMIT 1",
-    "search rows and vectors": (
-        f"SELECT 1 FROM units_memories WHERE key IN {_KEYS.format('memories')}"
-        f" UNION ALL SELECT 1 FROM units_events WHERE key IN {_KEYS.format('events')}"
-        f" UNION ALL SELECT 1 FROM units_parts WHERE key IN {_KEYS.format('events')}"
-        f" UNION ALL SELECT 1 FROM units_blocks WHERE key IN {_KEYS.format('blocks')} LIMIT 1"
-    ),
-    "blocks": f"SELECT 1 FROM blocks WHERE id IN {_IDS} LIMIT 1",
-    "histories of blocks": (
-        f"SELECT 1 FROM block_versions WHERE block IN {_KEYS.format('blocks')}"
-        f" UNION ALL SELECT 1 FROM block_snapshots WHERE block IN {_KEYS.format('blocks')} LIMIT 1"
-    ),
-    "shares and consents": (
-        f"SELECT 1 FROM block_shares WHERE block IN {_KEYS.format('blocks')}"
-        f" UNION ALL SELECT 1 FROM block_consents WHERE block IN {_KEYS.format('blocks')} LIMIT 1"
-    ),
-    "archival entries": f"SELECT 1 FROM archival_entries WHERE id IN {_IDS} LIMIT 1",
-    **{table: f"SELECT 1 FROM {table} WHERE id IN {_IDS} LIMIT 1" for table in GRAPH_TABLES},
-    "mentions": " UNION ALL ".join(
-        f"SELECT 1 FROM {table} WHERE domain = '{domain}' AND thing IN {_KEYS.format(domain)}"
-        for table in ("mentions", "relation_refs", "pattern_refs")
-        for domain in ("memories", "events", "blocks")
-    )
-    + " LIMIT 1",
-    "tasks": (
-        f"SELECT 1 FROM tasks WHERE id IN {_IDS} UNION ALL SELECT 1 FROM task_branches WHERE current IN {_IDS}"
-        f" UNION ALL SELECT 1 FROM tasks t, json_each(t.artifacts) a WHERE json_extract(a.value, '$[0]') IN {_IDS} LIMIT 1"
-    ),
-    "archived messages": f"SELECT 1 FROM history_archive WHERE id IN {_IDS} LIMIT 1",
-    "summaries": f"SELECT 1 FROM history_summaries WHERE id IN {_IDS} LIMIT 1",
-    "injected texts": f"SELECT 1 FROM injected_items WHERE item IN {_IDS} LIMIT 1",
-}
-"""The places that hold anything of what is stored, each with the query that finds what is left."""
 _NAMED = (
     "SELECT e.id FROM sessions s CROSS JOIN events e INDEXED BY events_message"
     " ON e.session = s.key AND e.message_id = ? WHERE s.partition = ?"
@@ -236,14 +193,6 @@ def _names_only_here(connection: apsw.Connection, partition: VisiblePartition) -
         if name and first(connection, elsewhere, (name, partition.id)) is None:
             found.append(name.casefold())
     return found
-
-
-def left_of(connection: apsw.Connection, read: LeftOf) -> Remains:
-    """Looks for the ids, and for the row keys that their tombstones hold, in each table that holds anything of a memory or an
-    event."""
-    ids = to_json(list(read.ids))
-    found = [place for place, sql in _PLACES.items() if first(connection, sql, (ids,)) is not None]
-    return Remains(checked=tuple(_PLACES), holding=tuple(found))
 
 
 def _graph(connection: apsw.Connection, partition: VisiblePartition, read: Select, things: Sequence[str]) -> tuple[str, ...]:

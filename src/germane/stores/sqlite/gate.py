@@ -8,9 +8,11 @@ from datetime import datetime
 import apsw
 
 from germane.blocks.shown import block_hash, entry_hash, shown_id, stored_id
+from germane.compaction.shown_line import stored_line
 from germane.stores.sqlite.blocks import seen_blocks
 from germane.stores.sqlite.encoding import sensitivity_of, to_json
 from germane.stores.sqlite.graph_gate import graph_now
+from germane.stores.sqlite.outline_gate import lines_now
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 from germane.stores.sqlite.where_clauses import for_events, for_memories
@@ -44,6 +46,9 @@ def allowed_now(
     wanted = to_json(ids)
     found: dict[str, int] = dict(rows(connection, sql, [wanted, *bound, wanted, *also]))
     rest = [id for id in ids if id not in found]
+    if lines := [id for id in rest if stored_line(id) is not None]:
+        found |= lines_now(connection, visible, lines, filters.sensitivities)
+        rest = [id for id in rest if stored_line(id) is None]
     if rest:
         found |= tasks_now(connection, visible, user, [id for id in rest if _SIGN in id], filters.sensitivities)
         rest = [id for id in rest if id not in found]

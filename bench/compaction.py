@@ -1,0 +1,124 @@
+"""Compaction: the time that long conversations take, the cost of one more message, and how much of the prefix stays.
+
+`python -m bench compaction`. The conversations are a coding agent's: the user's words, one call with its output, an answer.
+Requirements: HIST-5. Times are processor time of this process, medians of several runs, with texts that were counted before
+unless the line says otherwise: an agent counts each text once, when it comes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
+from germane.evaluate.prefix import ReplayedCall, common_prefix, prefix_reuse
+from germane.history import Compactor, compact
+
+__all__ = ["main"]
+
+_MODEL = "gpt-4o"
+_TEXT = """
+the parser reads a block and returns its length while another worker waits for the queue to drain so that tests pass on every
+platform including windows where paths differ and the cache is flushed before a rename of the index file
+"""
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="bench compaction")
+    parser.add_argument("--runs", type=int, default=5)
+    runs = parser.parse_args(list(arguments)).runs
+    talk = _talk(1_250)
+    print(f"{len(talk):,} messages, {compact(talk, model=_MODEL).tokens_before:,} tokens")
+    made: Sequence[tuple[str, CompactionStrategy]] = (
+        ("no summary (Truncate)", Truncate()),
+        ("extractive summary (Summarise)", Summarise()),
+    )
+    for name, strategy in made:
+        for budget in (8_000, 100_000):
+            _line(name, budget, runs, talk, strategy)
+    print("\none more message and one compaction, by the messages before")
+    for count in (100, 1_000, 5_000):
+        print(f"  {count:>5,}  {_one_more(talk[:count]):7.2f} ms")
+    print("\nprefix that a prompt shares with the one before, 500 turns")
+    strategies: Sequence[CompactionStrategy] = (Summarise(), Truncate(), Importance(), TimeDecay())
+    for strategy in strategies:
+        share, moves = _reuse(_talk(500), strategy)
+        print(f"  {type(strategy).__name__:<10} {share:6.1%}, {moves} moves")
+
+
+def _line(name: str, budget: int, runs: int, talk: list[dict[str, Any]], strategy: CompactionStrategy) -> None:
+    compaction = compact(talk, model=_MODEL, max_tokens=budget, strategy=strategy)
+    taken = _median(lambda: compact(talk, model=_MODEL, max_tokens=budget, strategy=strategy), runs)
+    print(
+        f"  {name:<32} within {budget:>7,}: {taken:7.1f} ms → {compaction.tokens:,} tokens, {len(compaction.messages)} messages"
+    )
+
+
+def _one_more(before: Sequence[dict[str, Any]]) -> float:
+    """Milliseconds of adding a message and compacting, the median over 200 messages, so that moves count with their share."""
+    compactor = Compactor(model=_MODEL, max_tokens=16_000)
+    compactor.extend(before)
+    compactor.compact()
+    taken: list[float] = []
+    for message in _talk(50, seed=2):
+        began = time.process_time()
+        compactor.add(message)
+        compactor.compact()
+        taken.append((time.process_time() - began) * 1_000)
+    return statistics.mean(taken)
+
+
+def _reuse(talk: list[dict[str, Any]], strategy: CompactionStrategy) -> tuple[float, int]:
+    """The share of each prompt's characters that the one before began with, over a conversation within 32,000 tokens; and how
+    often the boundaries moved. A call is made at each of the user's turns."""
+    compactor = Compactor(model=_MODEL, max_tokens=32_000, strategy=strategy)
+    calls: list[ReplayedCall] = []
+    before: list[str] = []
+    moves = 0
+    for message in talk:
+        compactor.add(message)
+        if message["role"] != "user":
+            continue
+        compaction = compactor.compact()
+        texts = [repr(each) for each in compaction.messages]
+        if before:
+            prompt, common = sum(map(len, texts)), len(common_prefix(before, texts))
+            calls.append(ReplayedCall(conversation="bench", prompt=prompt, common=common, own=prompt, own_common=common))
+        before, moves = texts, compaction.trace.moves
+    reuse = prefix_reuse(calls)
+    return (0.0 if reuse is None else reuse.share), moves
+
+
+def _median(run: Callable[[], object], runs: int) -> float:
+    taken: list[float] = []
+    for _ in range(runs):
+        gc.collect()
+        began = time.process_time()
+        run()
+        taken.append((time.process_time() - began) * 1_000)
+    return statistics.median(taken)
+
+
+def _talk(exchanges: int, seed: int = 1) -> list[dict[str, Any]]:
+    """Four messages an exchange: words, a call, its output of about 150 tokens, an answer."""
+    random, known = Random(seed), _TEXT.split()
+
+    def said(words: int) -> str:
+        return " ".join(random.choices(known, k=words))
+
+    talk: list[dict[str, Any]] = []
+    for number in range(exchanges):
+        id, path = f"call_{seed}_{number}", f"src/{random.choice(known)}_{number % 40}.py"
+        function = {"name": "read_file", "arguments": f'{{"path": "{path}"}}'}
+        talk += [
+            {"role": "user", "content": f"Please look at {path}: {said(20)}."},
+            {"role": "assistant", "content": None, "tool_calls": [{"id": id, "type": "function", "function": function}]},
+            {"role": "tool", "tool_call_id": id, "content": said(120)},
+            {"role": "assistant", "content": f"I read {path}. {said(40)}."},
+        ]
+    return talk

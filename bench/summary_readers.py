@@ -1,0 +1,65 @@
+"""Summary readers: the functions that read conversations for a language model, and what it answers, for `bench/linear.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from germane.compaction.acceptance import MustKeep, Replaced, dropped, refused, tidied
+from germane.compaction.addressed import addresses
+from germane.compaction.contradiction import contradicts
+from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
+from germane.compaction.specifics import KnownSpecifics, specifics
+from germane.compaction.summary_prompt import chunks
+from germane.compaction.told_summary import prose_lines, told_summary
+from germane.memories.contrast import negations
+from germane.text.json_line import json_line
+from germane.types.message import Message, Text, ToolCall, ToolResult
+
+__all__ = ["SUMMARY_READERS"]
+
+_NOTES = (
+    ExchangeNotes(
+        line="Don't touch src/a.py",
+        constraints=(Constraint(text="Don't touch the tests of src/a.py."),),
+        artifacts=(
+            Artifact(kind="file", name="src/b.py", change="deleted"),
+            Artifact(kind="task", name="write tests", change="open"),
+        ),
+    ),
+)
+
+
+def _checked(text: str) -> object:
+    replaced = Replaced(text, _NOTES, len)
+    replaced.add([text], len)
+    must_keep = MustKeep(text, text, _NOTES)
+    return (
+        refused(text, tidied(text), replaced, max_tokens=1 << 40, count=len, instructions=text),
+        dropped(text, text, must_keep),
+        replaced.holds(text),
+        replaced.invented(text),
+        must_keep.words_kept(text),
+    )
+
+
+def _chunked(text: str) -> object:
+    parts = (Text(text), ToolCall(id="c", name=text, arguments=text), ToolResult(call_id="c", text=text))
+    return list(chunks([Message(role="user", parts=parts, name=text)], 50, 1 << 40, len))
+
+
+SUMMARY_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
+    {
+        "compaction.acceptance.refused": _checked,
+        "compaction.acceptance.tidied": tidied,
+        "compaction.addressed.addresses": addresses,
+        "compaction.contradiction.contradicts": lambda text: contradicts(text, _NOTES[0].constraints, _NOTES[0].artifacts),
+        "compaction.specifics.specifics": lambda text: list(map(KnownSpecifics([text]).knows, specifics(text))),
+        "compaction.summary_prompt.chunks": _chunked,
+        "compaction.told_summary.prose_lines": prose_lines,
+        "compaction.told_summary.told_summary": lambda text: told_summary(prose_lines(text), _NOTES, 1 << 40, len),
+        "memories.contrast.negations": negations,
+        "text.json_line.json_line": json_line,
+    }
+)
+"""Functions by module and name."""
