@@ -95,6 +95,17 @@ def test_a_handle_of_a_session_is_shown(run: Run) -> None:
     assert "ada" not in run("show", kinds["span"], "--org", "other", expect=1)
 
 
+def test_what_was_kept_is_counted_and_forgotten_with_its_session(run: Run) -> None:
+    """Also where no message of the conversation was recorded."""
+    given = json.dumps(talk())
+    made = json.loads(run("compact", "-", "--max-tokens", "5000", "--session", "s1", "--json", stdin=given))
+    counted = dict(line.split() for line in run("stats").splitlines() if line.split()[0] in ("archived", "summaries"))
+    assert counted == {"archived": str(json.loads(run("stats", "--json"))["archived"]), "summaries": "1"}
+    assert "kept parts of compacted conversations" in run("forget", "--session", "s1", "--dry-run")
+    assert json.loads(run("forget", "--session", "s1", "--yes", "--json"))["history_ids"]
+    assert made["cited"][0] in run("show", made["cited"][0], expect=1)
+
+
 def test_a_message_with_an_id_like_a_handle_is_shown(run: Run) -> None:
     """By the caller's own id of it."""
     message = {"role": "user", "content": "My flight leaves on 4 June", "id": "h0123456789ab"}

@@ -136,6 +136,18 @@ async def test_a_handle_is_its_owners(service: tuple[Agent, Client, Wire]) -> No
         assert (await other.history.outline("s")).lines == ()
 
 
+async def test_what_is_forgotten_names_what_was_kept_of_it(service: tuple[Agent, Client, Wire]) -> None:
+    """A forgotten session takes its archive and its summaries along, and the receipt has their ids, as the library's."""
+    agent, client, _ = service
+    await client.record(TALK, session="s")
+    made = await client.history.compact(TALK, session="s", model=MODEL, max_tokens=900)
+    expected = await agent.forget(session="s", dry_run=True)
+    receipt = await client.forget(session="s")
+    assert tuple(receipt.history_ids) == expected.history_ids != ()
+    with pytest.raises(NotFound):
+        await client.history.show(made.report.cited[0])
+
+
 @pytest.mark.requirement("RPC-5")
 async def test_a_key_does_what_it_allows(germane: Germane) -> None:
     """Compaction asks for both rights; what left is read only; a key of another org is refused this one's scope."""

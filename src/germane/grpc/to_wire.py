@@ -253,6 +253,7 @@ def receipt(forgotten: Receipt) -> memory_pb2.ForgetReceipt:
         block_ids=forgotten.block_ids,
         graph_ids=forgotten.graph_ids,
         task_ids=forgotten.task_ids,
+        history_ids=forgotten.history_ids,
         dry_run=forgotten.dry_run,
         scrubbed=forgotten.scrubbed,
         waiting_for=forgotten.waiting_for,
