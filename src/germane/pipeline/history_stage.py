@@ -46,6 +46,8 @@ class HistoryTerms:
     strategy: CompactionStrategy
     max_tokens: int | None = None
     max_messages: int | None = None
+    keep: bool = True
+    """Whether what leaves is kept in the session's archive, under handles that the prompt names."""
 
 
 class HistoryCompactor(Protocol):
@@ -95,7 +97,7 @@ async def compact_history(
         strategy=asked.strategy,
         max_messages=asked.max_messages,
         tools=request.tools,
-        cite=request.scope.session is not None,
+        cite=asked.keep and request.scope.session is not None,
     )
     patience = None if seconds is None else seconds * _STORE_SHARE
     try:
