@@ -34,6 +34,8 @@ from germane.compaction.compaction import Compaction
 from germane.compaction.rebuild import rebuild
 from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
 from germane.dialects.registry import dialect, outgoing, parse_all
+from germane.dialects.responses_pairing import continues
+from germane.dialects.unbinding import unbound
 from germane.errors import InvalidInput
 from germane.history.archives import MemoryArchive
 from germane.history.compacting import compact
@@ -64,7 +66,7 @@ _STRICT: Mapping[str, tuple[Callable[[dict[str, Any]], Iterator[str]], str]] = M
     }
 )
 _BEYOND_STRICT = frozenset({"foreign", "leftovers", "media", "opaque", "unfit names"})
-"""What a conversation may hold that the second opinion has no rules for."""
+"""What a conversation may hold that the second opinion has no rules for; nor has it any for outputs of a stored response's."""
 _TOOL: Mapping[str, Any] = {"name": "search", "description": "Searches.", "input_schema": {"type": "object", "properties": {}}}
 
 
@@ -181,7 +183,8 @@ def outcome(each: Case, *, again: bool) -> Outcome:
     except Exception as error:
         return Outcome(faults=[(f"raised {type(error).__name__}", str(error)[:200])])
     sent = _sent(found)
-    seen = Outcome(compaction=found, judged=not _BEYOND_STRICT & set(given.oddities))
+    continued = provider == "openai-responses" and continues([str(each.get("type") or each.get("role")) for each in messages])
+    seen = Outcome(compaction=found, judged=not _BEYOND_STRICT & set(given.oddities) and not continued)
     faults = seen.faults
     if messages != given.messages:
         faults.append(("input changed", "compact has changed its argument"))
@@ -199,8 +202,8 @@ def outcome(each: Case, *, again: bool) -> Outcome:
         faults += (("refused by the second opinion", text) for text in second_opinion(provider, sent, found.system))
     if archive is not None and _can_return(each, found):
         seen.rebuilt = True
-        whole = [message for message in rebuild(sent, archive, provider=provider) if not _is_system(message)]
-        if whole != [message for message in given.messages if not _is_system(message)]:
+        whole = _said(rebuild(sent, archive, provider=provider))
+        if whole != _said(given.messages):
             faults.append(("rebuilt otherwise", f"{len(whole)} messages of {len(given.messages)} with system messages"))
     if again:
         other = each.compaction(copy.deepcopy(given.messages), each.new_archive())
@@ -218,6 +221,11 @@ def _can_return(each: Case, found: Compaction) -> bool:
     turns = [outgoing(message, raw, provider) for message, raw in zip(parse_all(messages, provider), messages, strict=True)]
     sent = dialect(provider).compose(turns).messages
     return sent == [message for message in messages if provider == "openai" or not _is_system(message)]
+
+
+def _said(messages: Sequence[Any]) -> list[Any]:
+    """The messages without those of the system, and without thinking, which can't come back where its message has stayed."""
+    return [unbound(message) for message in messages if not _is_system(message)]
 
 
 def _is_system(message: object) -> bool:

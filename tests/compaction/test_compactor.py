@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -43,6 +45,32 @@ def test_an_edit_is_seen() -> None:
     compactor.compact(changed)
     changed[5]["content"] = "Use tabs."
     assert compactor.compact(changed).tokens_before == compact(changed, model="gpt-4o", max_tokens=4_000).tokens_before
+
+
+def _marked(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Cache marks on the two newest of the user's messages, as callers of Anthropic set them."""
+    newest = [index for index, each in enumerate(talk) if each["role"] == "user"][-2:]
+    marked = [copy.deepcopy(each) for each in talk]
+    for index in newest:
+        content = talk[index]["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else [*content]
+        marked[index]["content"] = [*blocks[:-1], {**blocks[-1], "cache_control": {"type": "ephemeral"}}]
+    return marked
+
+
+@pytest.mark.parametrize("max_tokens", [2_000, 200_000])
+def test_what_stays_is_of_the_newest_call(max_tokens: int) -> None:
+    """Marks that were moved since don't come back, and a dict that wasn't changed is the caller's newest one."""
+    talk = in_shape(long_talk(12), "anthropic")
+    compactor = Compactor(model="claude-sonnet-4-5", max_tokens=max_tokens)
+    for count in range(1, len(talk) + 1):
+        given = _marked(talk[:count])
+        found = compactor.compact(given)
+        for place, message in zip(found.origins, found.messages, strict=True):
+            if place is not None and message == given[place]:
+                assert message is given[place]
+        assert json.dumps(found.messages).count("cache_control") <= 2
+        assert found.messages == compact(given, model="claude-sonnet-4-5", max_tokens=max_tokens).messages
 
 
 def test_two_threads_compact_at_once() -> None:

@@ -221,6 +221,9 @@ SPLIT: Raw = {"role": "assistant", "content": "[Tool call without a result: f({}
 LONE: Raw = {"role": "user", "content": "[Tool result: r]"}
 TURN = [USER, claude(THINKING, use("a")), user(result("a"))]
 SECOND: Raw = {**THINKING, "signature": "c2ln2"}
+ASKED: Raw = {"type": "mcp_approval_request", "id": "mcpr_1", "name": "f", "arguments": "{}", "server_label": "s"}
+BLANK: Raw = {"role": "assistant", "content": " "}
+PAPER: Raw = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
 REASONED = [USER, REASONING, call("a", id="fc_1"), output("a"), LAST]
 
 LOSING: dict[str, tuple[str, list[Raw], list[Raw]]] = {
@@ -279,6 +282,9 @@ def test_no_rule_of_a_compaction_is_without_a_conversation_that_breaks_it() -> N
             [USER, claude(use("a")), user(result("a", content="[masked: h0123]")), claude(SECOND, use("b")), user(result("b"))],
         ),
         ("gemini", [PROMPT, model(calling(thoughtSignature="s")), answer(), PROMPT], [PROMPT, PROMPT]),
+        ("openai-responses", [USER, ASKED, USER, {"role": "assistant", "content": "no"}, LAST], [USER, ASKED, LAST]),
+        ("openai-responses", [USER, ASKED, BLANK, USER, REASONING, *REASONED[2:]], [ASKED, BLANK, REASONING, *REASONED[2:]]),
+        ("anthropic", [USER, claude(TEXT), user(PAPER), claude(TEXT)], [user(PAPER), claude(TEXT)]),
     ],
 )
 def test_a_sound_compaction_has_lost_nothing(provider: str, whole: list[Raw], compacted: list[Raw]) -> None:

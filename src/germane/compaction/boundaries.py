@@ -19,9 +19,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from germane.compaction.divide import Division
+from germane.compaction.together import holder, together
 from germane.types.message import Message
 
 __all__ = ["Boundaries", "BoundaryState", "Leaving", "Room", "Span"]
@@ -62,7 +64,8 @@ class BoundaryState:
     """Where the boundaries are. Results before `masked` are masked, but for those of `unmasked` messages; exchanges before
     `covered` have left, but for `kept`. `left` are the ranges that have, `spans` what each move put behind the boundary. `lost`
     are the tokens behind the place where the newest move broke the prefix, `saved` those that it took away, `at` the number of
-    messages when it came."""
+    messages when it came: of those, none keeps its thinking, which is bound to what stood before it (`prefix_bound`); what the
+    model thinks later is bound to what the move left."""
 
     masked: int = 0
     covered: int = 0
@@ -83,8 +86,10 @@ class Boundaries:
         self.room, self.division = room, Division()
         self.now = BoundaryState()
         self._leaving, self._constrain = leaving, constrain
-        self._sums, self._saved = [0], [0]
-        """The tokens of the messages before each index; and what masking has saved of them."""
+        self._sums, self._saved, self._thought = [0], [0], [0]
+        """The tokens of the messages before each index; what masking has saved of them; and those of their thinking."""
+        self._unbound = 0
+        """Before which message thinking has gone."""
         self._savings: list[int] = []
         self._outputs: list[int] = []
         """The message of each tool output."""
@@ -100,12 +105,14 @@ class Boundaries:
         """Tokens of the messages as they stand in the prompt, the summary counted with what it may take."""
         return self._size
 
-    def add(self, message: Message, raw: Raw, cost: int, outputs: int = 0, saving: int = 0) -> None:
-        """Adds a message that costs `cost` tokens and holds so many tool outputs; masking them saves `saving` tokens."""
+    def add(self, message: Message, raw: Raw, cost: int, outputs: int = 0, saving: int = 0, thinking: int = 0) -> None:
+        """Adds a message that costs `cost` tokens, `thinking` of them for what goes with the next move, and holds so many tool
+        outputs; masking them saves `saving` tokens."""
         index = self.division.count
-        self.division.floor = self.now.covered
+        self.division.floor, self.division.kept = self.now.covered, self.now.kept
         self.division.add(message, raw)
         self._sums.append(self._sums[-1] + cost)
+        self._thought.append(self._thought[-1] + thinking)
         self._savings.append(saving)
         self._outputs += [index] * outputs
         self._size += cost
@@ -153,6 +160,10 @@ class Boundaries:
 
     def _move(self) -> None:
         before, size = self.now, self._size
+        bound = self._unbound
+        thinking = self._thought[-1] - self._thought[bound]
+        self._unbound = self.division.count
+        self._size -= thinking
         active = self.division.begins[-1]
         if self.room.mask:
             self._mask_to(min(active, self._newest_outputs()))
@@ -168,11 +179,11 @@ class Boundaries:
         if self._over():
             self._let_groups_go(active, words=True)
         after = self.now
-        if after == before:
+        if after == before and not thinking:
             return
         spans = (*after.spans, (before.covered, after.covered)) if after.covered > before.covered else after.spans
         changed = after.left != before.left
-        first = self.division.lead if changed else before.masked
+        first = self.division.lead if changed else before.masked if after.masked > before.masked else bound
         lost = self._size - (self._sums[first] - self._saved[first] if changed else self._up_to(first))
         self.now = replace(
             after, spans=spans, moves=before.moves + 1, at=self.division.count, saved=max(0, size - self._size), lost=lost
@@ -180,8 +191,10 @@ class Boundaries:
 
     def _cost(self, span: Span) -> int:
         start, end = span
-        masked = self.now.masked
-        return self._sums[end] - self._sums[start] - self._saved[min(end, masked)] + self._saved[min(start, masked)]
+        masked, unbound = self.now.masked, self._unbound
+        saved = self._saved[min(end, masked)] - self._saved[min(start, masked)]
+        thought = self._thought[min(end, unbound)] - self._thought[min(start, unbound)]
+        return self._sums[end] - self._sums[start] - saved - thought
 
     def _up_to(self, index: int) -> int:
         """Tokens of what stands in the prompt before the message `index`."""
@@ -241,15 +254,22 @@ class Boundaries:
         while self._over(low=True):
             chunks = [*(span for span in self.now.kept if span[0] < active), *self._exchanges(self.now.covered, active)]
             rest = [span for span in self.now.kept if span[0] >= active]
+            late = self._late()
+            units = {unit[0]: unit for unit in together(chunks, [*late, *self._same_exchange(chunks)])}
             gone: dict[Span, list[Span]] = {}
             size, block = self._size, self._block
             self._count_block()
-            for chunk in self._leaving(chunks):
+            for first in self._leaving(list(units)):
                 if not self._over(low=True):
                     break
-                if (open := self._open(chunk)) != [chunk]:
-                    gone[chunk] = open
-                    for span in _without(chunk, open):
+                unit = units[first]
+                staying = self._staying(unit, late)
+                for chunk in unit:
+                    inner = [span for span in staying if chunk[0] <= span[0] < chunk[1]]
+                    if inner == [chunk]:
+                        continue
+                    gone[chunk] = inner
+                    for span in _without(chunk, inner):
                         self._size -= self._cost(span)
                         self._number -= span[1] - span[0]
             if not gone:
@@ -269,55 +289,75 @@ class Boundaries:
             yield start, min(until, end)
             start, place = until, place + 1
 
-    def _open(self, chunk: Span) -> list[Span]:
-        """The groups of the chunk with a call that waits for its result."""
-        found = [(each.start, each.end) for each in self.division.groups(*chunk) if each.state == "open"]
-        return found[-_MAX_OPEN:]
+    def _late(self) -> list[tuple[int, int]]:
+        """Links of calls and the results that came when the calls stood before the boundary, as far as both stand."""
+        late, stands = self.division.late, self._stands
+        late[:] = [(call, result) for call, result in late if stands(call) and stands(result)]
+        return late
+
+    def _stands(self, index: int) -> bool:
+        return index >= self.now.covered or holder(self.now.kept, index) is not None
+
+    def _same_exchange(self, chunks: Sequence[Span]) -> Iterator[tuple[int, int]]:
+        """Yields links between what is left of one exchange."""
+        begins = self.division.begins
+        for one, other in pairwise(chunks):
+            if bisect_right(begins, one[0]) == bisect_right(begins, other[0]):
+                yield one[0], other[0]
+
+    def _staying(self, unit: Sequence[Span], late: Sequence[tuple[int, int]]) -> list[Span]:
+        """The groups that must stay: those with a call that waits for its result, and those linked with what stays."""
+        groups = [group for chunk in unit for group in self.division.groups(*chunk)]
+        spans = [(group.start, group.end) for group in groups]
+        stay = set([span for span, group in zip(spans, groups, strict=True) if group.state == "open"][-_MAX_OPEN:])
+        if late:
+            stay.update(self._loose(spans, late))
+            stay = {span for tied in together(spans, late) if not stay.isdisjoint(tied) for span in tied}
+        return [span for span in spans if span in stay]
+
+    def _loose(self, spans: Sequence[Span], late: Sequence[tuple[int, int]]) -> Iterator[Span]:
+        """Yields the spans that are linked with what is in none of them."""
+        for link in late:
+            ends = [holder(spans, index) for index in link]
+            if None in ends:
+                yield from (spans[place] for place in ends if place is not None)
 
     def _let_groups_go(self, active: int, *, words: bool) -> None:
         """Takes closed groups out of the running exchange, the oldest first: those without the user's words, and with `words`
         the others too. The newest group and the user's last words stay."""
         last = self.division.group_at(self.division.count - 1).start
-        kept: list[Span] = []
-        left: list[Span] = []
-        covered = self.now.covered
-        size, block = self._size, self._block
+        older = [span for span in self.now.kept if span[0] < active]
+        start = max(active, self.now.covered)
+        running = [span for span in self.now.kept if span[0] >= active]
+        running += ((group.start, group.end) for group in self.division.groups(start, last))
+        standing, late = [*older, *running], self._late()
+        stay = {span for span in running if self._must_stay(span, words=words)}.union(self._loose(standing, late))
+        stay.update(span for span in older if self._staying([span], ()) or self._is_whole(span))
+        size, block, gone = self._size, self._block, set[Span]()
         self._count_block()
-        passed: list[Span] = []
-        for span, stays in self._active_groups(active, last, words=words):
+        for tied in together(standing, late):
             if not self._over(low=not words):
-                if span[0] < covered:
-                    kept.append(span)
-                    continue
                 break
-            if stays:
-                passed.append(span)
-                continue
-            kept += passed
-            passed = []
-            left.append(span)
-            self._size -= self._cost(span)
-            self._number -= span[1] - span[0]
-            covered = max(covered, span[1])
-        kept += [span for span in passed if span[0] < covered]
-        if left:
-            older = [span for span in self.now.kept if span[0] < active]
-            self._cover([*older, *kept], left, covered)
+            if tied[-1][0] >= active and stay.isdisjoint(tied):
+                gone.update(tied)
+                self._size -= sum(map(self._cost, tied))
+                self._number -= sum(end - start for start, end in tied)
+        if gone:
+            covered = max(self.now.covered, *(end for _, end in gone))
+            self._cover([span for span in standing if span not in gone and span[0] < covered], sorted(gone), covered)
         else:
             self._size, self._block = size, block
 
-    def _active_groups(self, active: int, last: int, *, words: bool) -> Iterator[tuple[Span, bool]]:
-        """Yields what stands of the running exchange before its last group, and whether it may not leave."""
-        newest = self.division.last_human
-        start = max(active, self.now.covered)
-        standing = (
-            *(span for span in self.now.kept if span[0] >= active),
-            *((group.start, group.end) for group in self.division.groups(start, last)),
-        )
-        for span in standing:
-            holds = span[0] <= newest < span[1]
-            spoken = bisect_left(self._humans, span[1]) > bisect_left(self._humans, span[0])
-            yield span, holds or (spoken and not words) or self._open(span) == [span]
+    def _is_whole(self, span: Span) -> bool:
+        """Whether more than a group has stayed."""
+        group = self.division.group_at(span[0])
+        return (group.start, group.end) != span
+
+    def _must_stay(self, span: Span, *, words: bool) -> bool:
+        """Whether a group of the running exchange may not leave."""
+        if span[0] <= self.division.last_human < span[1] or self._staying([span], ()):
+            return True
+        return not words and bisect_left(self._humans, span[1]) > bisect_left(self._humans, span[0])
 
 
 def _without(chunk: Span, inner: Sequence[Span]) -> Iterator[Span]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from germane.compaction.thread import Exchange, MessageGroup
 from germane.dialects.opaque import bound_to_next
+from germane.dialects.responses_pairing import WaitingCalls
 from germane.dialects.tool_state import Unsettled
 from germane.types.message import Message, Opaque, Text, ToolCall, ToolResult, is_human
 
@@ -77,18 +78,38 @@ def divide(messages: Sequence[Message]) -> tuple[int, tuple[Exchange, ...]]:
 class Division:
     """Mutable. Takes a conversation message by message; each one costs the same however many came before."""
 
-    __slots__ = ("_before", "_groups", "_turns", "_unsettled", "_waiting", "begins", "count", "floor", "last_human", "lead")
+    __slots__ = (
+        "_before",
+        "_calls",
+        "_groups",
+        "_turns",
+        "_unsettled",
+        "_waiting",
+        "begins",
+        "count",
+        "floor",
+        "kept",
+        "last_human",
+        "late",
+        "lead",
+    )
 
     def __init__(self) -> None:
         self.lead = self.count = 0
         self.last_human = -1
         """The index of the user's last words; -1 where there are none."""
         self.floor = 0
-        """Messages before this index have left: no result joins a call of theirs."""
+        """Messages before this index have left, but for those of `kept`: no result joins a call of theirs."""
+        self.kept: Sequence[tuple[int, int]] = ()
+        """Ranges of messages before `floor` that have stayed, in their order."""
+        self.late: list[tuple[int, int]] = []
+        """The indexes of a call that has stayed before `floor`, and of the message with its result, which came later."""
         self.begins: list[int] = []
         """Where each exchange begins."""
         self._groups: list[_Group] = []
-        self._waiting: dict[str, list[_Call]] = {}
+        self._calls: list[_Call] = []
+        self._waiting = WaitingCalls()
+        """The numbers of calls among all calls, as the Responses API pairs them: over whatever stands between."""
         self._unsettled = Unsettled()
         self._turns = 0
         self._before = False
@@ -164,7 +185,7 @@ class Division:
         elif last is not None and results:
             joins = bool(last.calls) and not last.ends
         reasoned = message.role == "assistant" and not results and joins and last is not None and last.reasoned
-        linked = self._answer(results, last if joins else None)
+        linked = self._answer(results, last if joins else None, index)
         if joins and last is not None:
             group = last
             group.end = index + 1
@@ -182,31 +203,42 @@ class Division:
             group.ends, group.answering = not calls, False
         group.unfollowed = opaque and isinstance(ends := message.parts[-1], Opaque) and bound_to_next(ends)
         group.reasoned = reasoned or any(isinstance(part, Opaque) and part.kind == _REASONING for part in message.parts)
-        for call in filter(_id, calls):
-            self._waiting.setdefault(call.id, []).append(call)
+        for call in calls:
+            self._waiting.add(len(self._calls), call)
+            self._calls.append(call)
         return joins
 
-    def _answer(self, results: Sequence[ToolResult], window: _Group | None) -> int | None:
-        """Notes which calls the results answer: those of `window` by id, else by name, else in order; earlier ones by id only.
-        Returns the index of the earliest call outside the window that is answered."""
+    def _answer(self, results: Sequence[ToolResult], window: _Group | None, index: int) -> int | None:
+        """Notes which calls the results answer: of the calls that `window` holds, by id, else by name, else in order; and of
+        all, as the Responses API pairs them. The two differ where ids are missing or are used twice: a result belongs to both.
+        Returns the index of the earliest call that the results join; those of calls before `floor` are noted as late."""
         earliest: int | None = None
         for result in results:
             call = _match(window.calls, result) if window is not None else None
-            if call is None and result.call_id:
-                call = self._earlier(result.call_id)
-                if call is not None:
-                    earliest = call.index if earliest is None else min(earliest, call.index)
             if call is not None:
                 call.answered = True
+            if (other := self._paired(result)) is None:
+                continue
+            other.answered = True
+            if other.index < self.floor:
+                self.late.append((other.index, index))
+            else:
+                earliest = other.index if earliest is None else min(earliest, other.index)
         return earliest
 
-    def _earlier(self, id: str) -> _Call | None:
-        waiting = self._waiting.get(id)
-        while waiting:
-            call = waiting.pop()
-            if not call.answered and call.index >= self.floor and self._turns - call.turn <= _REACH:
-                return call
+    def _paired(self, result: ToolResult) -> _Call | None:
+        while (number := self._waiting.answer(result)) is not None:
+            call = self._calls[number]
+            if self.stands(call.index):
+                return call if self._turns - call.turn <= _REACH else None
         return None
+
+    def stands(self, index: int) -> bool:
+        """Returns whether the message hasn't left."""
+        if index >= self.floor:
+            return True
+        place = bisect_right(self.kept, index, key=_begin) - 1
+        return place >= 0 and index < self.kept[place][1]
 
     def _merge(self, index: int) -> _Group:
         """Makes one group of all from the one with the message `index` to the last."""
@@ -238,9 +270,9 @@ def _match(calls: Sequence[_Call], result: ToolResult) -> _Call | None:
     return None
 
 
-def _id(call: _Call) -> str:
-    return call.id
-
-
 def _start(group: _Group) -> int:
     return group.start
+
+
+def _begin(span: tuple[int, int]) -> int:
+    return span[0]

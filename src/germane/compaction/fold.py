@@ -160,7 +160,7 @@ class CompactionFold:
         self._raws.append(raw)
         self._messages.append(message)
         self._costs.append(cost)
-        self._boundaries.add(message, raw, cost.cost, cost.outputs, cost.saving)
+        self._boundaries.add(message, raw, cost.cost, cost.outputs, cost.saving, cost.thinking)
 
     def _drafted(self, boundaries: Boundaries, summaries: Summaries) -> CompactionPlan:
         """The plan with what it comes to when every handle may be named."""
@@ -211,6 +211,7 @@ class CompactionFold:
             artifacts=told.artifacts,
             reasons=told.reasons,
             complete=not told.lost,
+            late=frozenset(call for call, _ in boundaries.division.late),
             span=told.span,
         )
 

@@ -10,13 +10,16 @@ from germane.catalog.measure_budget import message_tokens, tools_tokens
 from germane.catalog.profile import Profile
 from germane.compaction.output_facts import facts_of
 from germane.compaction.wording import MASK_LINE, masked_handle
+from germane.dialects.anthropic import Anthropic
 from germane.dialects.envelope import mapping
+from germane.dialects.opaque import prefix_bound
 from germane.dialects.registry import dialect, outgoing, parse
 from germane.dialects.shaping import shaping
 from germane.dialects.system_prompt import system_prompt
 from germane.dialects.tool_state import result_state
+from germane.dialects.unbinding import unbound
 from germane.ports.tokenizer import Tokenizer
-from germane.types.message import Message, Text, ToolResult, Wire, system_text
+from germane.types.message import Message, Opaque, Text, ToolResult, Wire, system_text
 
 __all__ = ["Measure", "MessageCost"]
 
@@ -31,12 +34,14 @@ Raw = Mapping[str, Any] | Message
 @dataclass(frozen=True, slots=True)
 class MessageCost:
     """`cost` are the tokens of a message. `saving` are those that masking takes away of it at least, and `maskable` the
-    numbers of the results that are worth it; `outputs` is the number of its tool outputs."""
+    numbers of the results that are worth it; `outputs` is the number of its tool outputs. `thinking` are the tokens that go
+    when what stands before it changes."""
 
     cost: int
     outputs: int = 0
     saving: int = 0
     maskable: tuple[int, ...] = ()
+    thinking: int = 0
 
 
 class Measure:
@@ -70,9 +75,9 @@ class Measure:
             return MessageCost(cost)
         if type(raw) is not dict or not self._OWN.isdisjoint(raw) or not self._speaks(raw):
             cost = self._written(message, raw, cost)
-        results = message.tool_results
+        results, thinking = message.tool_results, self._thinking(message, raw, cost)
         if not results:
-            return MessageCost(cost)
+            return MessageCost(cost, thinking=thinking)
         saving, maskable = 0, []
         for number, result in enumerate(results):
             saved = self.count(result.text) - self._line
@@ -81,7 +86,16 @@ class Measure:
             if saved >= _LEAST_SAVING and self.may_mask(result, raw):
                 saving += saved
                 maskable.append(number)
-        return MessageCost(cost, len(results), saving, tuple(maskable))
+        return MessageCost(cost, len(results), saving, tuple(maskable), thinking)
+
+    def _thinking(self, message: Message, raw: Raw, cost: int) -> int:
+        """Tokens that are left out where `unbound` is sent in the place of the message."""
+        if self.provider != Anthropic.name or not any(
+            isinstance(part, Opaque) and prefix_bound(part) for part in message.parts
+        ):
+            return 0
+        rest = unbound(raw)
+        return cost if rest is None else max(0, cost - self.message(parse(rest, self.provider), rest).cost)
 
     def _written(self, message: Message, raw: Raw, cost: int) -> int:
         """What the message costs where a dialect has to write it anew, or without germane's own keys."""

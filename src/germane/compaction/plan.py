@@ -83,6 +83,8 @@ class CompactionPlan:
     reasons: tuple[str, ...] = ()
     complete: bool = True
     """Whether the summary holds every constraint."""
+    late: frozenset[int] = frozenset()
+    """The messages with calls before the boundary whose results came behind it."""
     span: CoveredSpan | None = None
     """What has left, where a source of summaries was given."""
     draft: Compaction | None = None

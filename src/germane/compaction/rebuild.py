@@ -19,7 +19,8 @@ Raw = Mapping[str, Any] | Message
 
 def rebuild(messages: Sequence[Raw], archive: Archive, *, provider: str = "openai") -> list[Raw]:
     """Returns the messages with each summary replaced by the messages that it stands for, and each masked output by the output.
-    What the archive doesn't have stays as it is. Raises what the archive raises."""
+    What the archive doesn't have stays as it is. A message that has stayed is without the thinking that Anthropic had bound to
+    what stood before it. Raises what the archive raises."""
     dialect(provider)
     return list(_Rebuilding(archive, provider).whole(list(messages)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from germane.catalog.measure_budget import message_tokens
@@ -13,12 +14,15 @@ from germane.compaction.message_cost import Raw
 from germane.compaction.origins import origins
 from germane.compaction.plan import CompactionPlan
 from germane.compaction.wording import mask_line, summary_block
+from germane.dialects.anthropic import Anthropic
 from germane.dialects.dialect import Dialect, OutgoingMessage
 from germane.dialects.masking import masked
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.orphans import orphans
+from germane.dialects.pairing import close_orphans
 from germane.dialects.registry import dialect, outgoing, parse
 from germane.dialects.system_prompt import system_prompt
+from germane.dialects.unbinding import unbound
 from germane.types.message import Message, Wire
 
 __all__ = ["render"]
@@ -98,17 +102,34 @@ class _Turns:
             self._add(index, plan.raws[index], plan.messages[index])
         if plan.replaced and (plan.summary is not None or plan.held is not None or self._handle):
             self._summarise()
-        for index in plan.shown():
+        unbinds = plan.provider == Anthropic.name
+        shown = list(plan.shown())
+        unanswered = self._unanswered(shown) if plan.state.kept else frozenset[int]()
+        for index in shown:
             given = plan.raws[index]
+            changed = unbound(given) if unbinds and index < plan.state.at else given
+            if changed is None:
+                continue
             if index in lines:
-                changed = masked(given, lines[index], plan.provider)
-                self._add(index, changed, parse(changed, plan.provider))
-            else:
-                self._add(index, given, plan.messages[index])
+                changed = masked(changed, lines[index], plan.provider)
+            self._add(index, changed, plan.messages[index] if changed is given else parse(changed, plan.provider))
+            if index in unanswered:
+                self.turns[-1] = close_orphans(self.turns[-1])
 
     @property
     def _handle(self) -> str:
         return self.plan.handle if self.plan.handle in self.verified else ""
+
+    def _unanswered(self, shown: Sequence[int]) -> frozenset[int]:
+        """Returns the messages with calls that wait for their results, behind which others have left: such calls are text, lest
+        they take the results of the calls that stand next to them now."""
+        found = set[int]()
+        for index, following in reversed(list(pairwise(shown))):
+            message = self.plan.messages[index]
+            behind = following != index + 1 or following in found
+            if behind and message.role == "assistant" and message.tool_calls and index not in self.plan.late:
+                found.add(index)
+        return frozenset(found)
 
     def cited(self) -> Iterator[str]:
         """Yields the handles that are named, each once."""
@@ -123,7 +144,7 @@ class _Turns:
         if place is None:
             return wire
         kept = sum(end - start for start, end in self.plan.state.kept)
-        end = self.indexes.index(_SUMMARY) + 1 + kept
+        end = sum(index < self.plan.state.covered for index in self.indexes)
         after = self.turns[end].native if end < len(self.turns) else None
         following = next((at for at, raw in enumerate(wire.messages) if after is not None and raw is after), None)
         if following is None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.pairing import close_orphans
@@ -18,7 +18,7 @@ from germane.dialects.responses_items import KIND, OUTPUTS, call_id
 from germane.dialects.wording import result_as_text
 from germane.types.message import Message, Opaque, Part, Text, ToolCall, ToolResult
 
-__all__ = ["MAX_ID", "continues", "item_type", "orphaned_items", "pair_items", "windows"]
+__all__ = ["MAX_ID", "WaitingCalls", "continues", "item_type", "orphaned_items", "pair_items", "windows"]
 
 MAX_ID = 64
 """Characters of a `call_id`."""
@@ -115,17 +115,29 @@ def windows(items: Sequence[OutgoingMessage]) -> list[int]:
     return places
 
 
-@dataclass(slots=True)
-class _Waiting:
-    """The calls without an output so far. Those of the run that is being answered come first, in order; earlier ones are found
-    by their ids only."""
+class CallLike(Protocol):
+    """What pairs a call: its id and its tool's name."""
 
-    run: dict[tuple[str, str], deque[int]]
-    older: dict[str, list[int]]
-    taken: set[int]
-    answered: bool = False
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
 
-    def add(self, index: int, call: ToolCall) -> None:
+
+class WaitingCalls:
+    """Mutable. The calls without an output so far, by numbers of the caller's. Those of the run that is being answered come
+    first, in order; earlier ones are found by their ids only."""
+
+    __slots__ = ("answered", "older", "run", "taken")
+
+    def __init__(self) -> None:
+        self.run: dict[tuple[str, str], deque[int]] = {}
+        self.older: dict[str, list[int]] = {}
+        self.taken: set[int] = set()
+        self.answered = False
+
+    def add(self, index: int, call: CallLike) -> None:
+        """Adds a call under this number."""
         if self.answered:
             for (kind, name), indexes in self.run.items():
                 if kind == "id":
@@ -135,6 +147,7 @@ class _Waiting:
             self.run.setdefault(key, deque()).append(index)
 
     def answer(self, result: ToolResult) -> int | None:
+        """Returns the number of the call that the result answers, which waits no longer; None for a result without a call."""
         self.answered = True
         key = ("id", result.call_id) if result.call_id else ("name", result.name) if result.name else ("any", "")
         waiting = self.run.get(key, deque())
@@ -152,7 +165,7 @@ class _Waiting:
 
 def _match(items: Sequence[OutgoingMessage]) -> list[tuple[int, int]]:
     """Returns the indexes of each call with its output."""
-    waiting = _Waiting({}, {}, set())
+    waiting = WaitingCalls()
     found: list[tuple[int, int]] = []
     for index, item in enumerate(items):
         for part in item.message.parts[:1]:

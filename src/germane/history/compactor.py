@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Any
 
@@ -15,7 +15,6 @@ from germane.compaction.notebook import Summaries
 from germane.compaction.render import render
 from germane.compaction.strategy import CompactionStrategy, Summarise
 from germane.dialects.plain import plain
-from germane.dialects.registry import parse
 from germane.errors import InvalidInput
 from germane.history.arguments import compactable, one_message
 from germane.types.message import Message
@@ -85,7 +84,7 @@ class Compactor:
         """Adds a message at the end. Raises `InvalidInput` for one that can't be read."""
         with self._lock:
             raw, read = one_message(message, self._terms.measure.provider, len(self._added))
-            self._added.append(_Added(raw, read, raw["content"] if isinstance(raw, dict) and plain(raw) else None))
+            self._added.append(_added(raw, read))
             self._fold.add(raw, read)
 
     def extend(self, messages: Iterable[Raw]) -> None:
@@ -96,7 +95,8 @@ class Compactor:
 
     def compact(self, messages: Sequence[Raw] | None = None, *, summaries: Summaries = ()) -> Compaction:
         """Returns the conversation as it fits. With `messages`, the whole conversation as it is now, what is new is added, and
-        where a message isn't what it was when it was added, the work starts again from there: edits and deletions are seen."""
+        where a message isn't what it was when it was added, the work starts again from there: edits and deletions are seen.
+        What stays is of the newest `messages`, with their cache marks."""
         with self._lock:
             if messages is not None:
                 self._follow(messages)
@@ -111,23 +111,34 @@ class Compactor:
         """Makes the conversation be `messages`."""
         if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
             raise InvalidInput(f"messages must be a list of messages, not {type(messages).__name__}")
-        same = 0
+        renewed: list[_Added] = []
         for known, raw in zip(self._added, messages, strict=False):
-            if not self._is_same(known, raw):
+            if (again := self._again(known, raw, len(renewed))) is None:
                 break
-            same += 1
+            renewed.append(again)
+        same = len(renewed)
         if same < len(self._added):
-            del self._added[same:]
-            self._fold = CompactionFold(self._terms)
+            self._added, self._fold = renewed, CompactionFold(self._terms)
             for known in self._added:
                 self._fold.add(known.raw, known.message)
+        else:
+            self._added = renewed
+            self._fold.renew([known.raw for known in renewed])
         for raw in messages[same:]:
             self.add(raw)
 
-    def _is_same(self, known: _Added, raw: Raw) -> bool:
+    def _again(self, known: _Added, raw: Raw, index: int) -> _Added | None:
+        """The message in its newest object, in which what isn't read may differ; None where it isn't the same message."""
         if known.said is not None and isinstance(raw, dict) and plain(raw):
-            return bool(raw["content"] == known.said and raw["role"] == known.message.role)
+            if raw["content"] != known.said or raw["role"] != known.message.role:
+                return None
+            return known if raw is known.raw else replace(known, raw=raw)
         try:
-            return parse(raw, self._terms.measure.provider) == known.message
+            seen, read = one_message(raw, self._terms.measure.provider, index)
         except InvalidInput:
-            return False
+            return None
+        return _added(seen, known.message) if read == known.message else None
+
+
+def _added(raw: Raw, message: Message) -> _Added:
+    return _Added(raw, message, raw["content"] if isinstance(raw, dict) and plain(raw) else None)

@@ -70,9 +70,11 @@ def _as_sent(
 
 
 def _last_user(before: Sequence[Message], after: Sequence[Message]) -> Iterator[_Found]:
-    last = next((message for message in reversed(before) if message.role == "user" and _said(message)), None)
-    if last is None:
-        return
+    last = next(
+        (message for message in reversed(before) if message.role == "user" and (_said(message) or _shown(message))), None
+    )
+    if last is None or not _said(last):
+        return  # a document alone may be written otherwise
     wanted = Counter(_said(last))
     for message in after:
         if message.role in ("user", "tool") and not wanted - Counter(_said(message)):
@@ -84,6 +86,10 @@ def _said(message: Message) -> list[str]:
     """What the user said or showed in the message: texts that aren't blank, and the addresses of images."""
     said = [sendable(part.text) for part in message.parts if isinstance(part, Text) and part.text.strip()]
     return said + [part.url for part in message.parts if isinstance(part, Image) and part.url]
+
+
+def _shown(message: Message) -> bool:
+    return any(isinstance(part, Opaque) for part in message.parts)
 
 
 def _leading_system(before: Sequence[Message], after: Sequence[Message], system: Any) -> Iterator[_Found]:
@@ -184,12 +190,13 @@ def _bound(before: Sequence[Sequence[Message]], after: Sequence[Message]) -> Ite
 
 
 def _followed(messages: Sequence[Message]) -> Iterator[tuple[int, str, str]]:
-    """Yields each bound item with what follows it: within its message, or the next item where an item is a message."""
+    """Yields each bound item with what follows it: within its message, or the next item where an item is a message. What the
+    user says never came of it."""
     parts = [
-        (index, part)
+        (index, Text("") if message.role == "user" and isinstance(part, Text) else part)
         for index, message in enumerate(messages)
         for part in message.parts
-        if not (isinstance(part, Text) and not part.text.strip())
+        if len(message.parts) == 1 or not (isinstance(part, Text) and not part.text.strip())
     ]
     for (index, part), (then, following) in zip(parts, [*parts[1:], (-1, Text(""))], strict=False):
         if isinstance(part, Opaque) and bound_to_next(part) and (index == then or part.kind.startswith(KIND)):
