@@ -123,11 +123,11 @@ class _Turns:
     def _unanswered(self, shown: Sequence[int]) -> frozenset[int]:
         """Returns the messages with calls that wait for their results, behind which others have left: such calls are text, lest
         they take the results of the calls that stand next to them now."""
-        found = set[int]()
+        messages, found, waits = self.plan.messages, set[int](), False
         for index, following in reversed(list(pairwise(shown))):
-            message = self.plan.messages[index]
-            behind = following != index + 1 or following in found
-            if behind and message.role == "assistant" and message.tool_calls and index not in self.plan.late:
+            message = messages[index]
+            waits = following != index + 1 or (waits and not messages[following].tool_results)
+            if waits and message.role == "assistant" and message.tool_calls and index not in self.plan.late:
                 found.add(index)
         return frozenset(found)
 
