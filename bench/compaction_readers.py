@@ -6,19 +6,19 @@ import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from germane.compaction.constraints import constraints_in
 from germane.compaction.extractive import constraints_left_out, extractive_summary, notes_of_summary
 from germane.compaction.ledger import Ledger, folded_change
 from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
-from germane.compaction.outline_line import line_of, one_line, telling
-from germane.compaction.phrase_rules import demand_rules, statement_rules
-from germane.compaction.read_exchange import read_exchange
-from germane.compaction.references import ids_in, json_ids, paths_in, plain_path, urls_in
-from germane.compaction.results import error_of_result, may_report_error, reported_error
-from germane.compaction.shell_files import shell_changes
-from germane.compaction.statements import statements_in
-from germane.compaction.tool_actions import boxes_in, file_changes, listed_tasks, tool_arguments
-from germane.compaction.user_words import own_sentences
+from germane.compaction.reading.constraints import constraints_in
+from germane.compaction.reading.outline_line import line_of, one_line, telling
+from germane.compaction.reading.phrase_rules import demand_rules, statement_rules
+from germane.compaction.reading.read_exchange import read_exchange
+from germane.compaction.reading.references import ids_in, json_ids, paths_in, plain_path, urls_in
+from germane.compaction.reading.results import error_of_result, may_report_error, reported_error
+from germane.compaction.reading.shell_files import shell_changes
+from germane.compaction.reading.statements import statements_in
+from germane.compaction.reading.tool_actions import boxes_in, file_changes, listed_tasks, tool_arguments
+from germane.compaction.reading.user_words import own_sentences
 from germane.memories.extraction.own_words import quotes_hidden, without_elements, without_fences
 from germane.types.message import Message, ToolCall, ToolResult
 
@@ -55,31 +55,31 @@ def _count(text: str) -> int:
 
 COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
-        "compaction.constraints.constraints_in": constraints_in,
+        "compaction.reading.constraints.constraints_in": constraints_in,
         "compaction.extractive.constraints_left_out": lambda text: constraints_left_out(_notes(text), text),
         "compaction.extractive.extractive_summary": lambda text: extractive_summary(_notes(text), len(text) // 16, _count),
         "compaction.extractive.notes_of_summary": lambda text: notes_of_summary(f"Decisions:\n- {text}"),
         "compaction.ledger.Ledger": lambda text: Ledger(_notes(text)).artifacts,
         "compaction.ledger.folded_change": lambda text: folded_change("edited ×3", text),
-        "compaction.outline_line.line_of": lambda text: line_of([text], [text], [text], text),
-        "compaction.outline_line.one_line": lambda text: one_line(text, 100),
-        "compaction.outline_line.telling": telling,
-        "compaction.phrase_rules.PhraseRules.find": lambda text: list(demand_rules().find(text)),
-        "compaction.read_exchange.read_exchange": lambda text: read_exchange(_exchange(text)),
-        "compaction.references.ids_in": ids_in,
-        "compaction.references.json_ids": json_ids,
-        "compaction.references.paths_in": lambda text: list(paths_in(text)),
-        "compaction.references.plain_path": plain_path,
-        "compaction.references.urls_in": urls_in,
-        "compaction.results.error_of_result": lambda text: error_of_result(ToolResult(call_id="", text=text), ran=True),
-        "compaction.results.may_report_error": lambda text: may_report_error(ToolResult(call_id="", text=text)),
-        "compaction.results.reported_error": reported_error,
-        "compaction.shell_files.shell_changes": shell_changes,
-        "compaction.statements.statements_in": lambda text: list(statements_in(own_sentences(text, statement_rules()))),
-        "compaction.tool_actions.boxes_in": lambda text: list(boxes_in(text)),
-        "compaction.tool_actions.file_changes": lambda text: file_changes(_call(text), tool_arguments(_call(text))),
-        "compaction.tool_actions.listed_tasks": lambda text: list(listed_tasks(_call(text), {"todos": [text]})),
-        "compaction.user_words.own_sentences": lambda text: own_sentences(text, demand_rules()),
+        "compaction.reading.outline_line.line_of": lambda text: line_of([text], [text], [text], text),
+        "compaction.reading.outline_line.one_line": lambda text: one_line(text, 100),
+        "compaction.reading.outline_line.telling": telling,
+        "compaction.reading.phrase_rules.PhraseRules.find": lambda text: list(demand_rules().find(text)),
+        "compaction.reading.read_exchange.read_exchange": lambda text: read_exchange(_exchange(text)),
+        "compaction.reading.references.ids_in": ids_in,
+        "compaction.reading.references.json_ids": json_ids,
+        "compaction.reading.references.paths_in": lambda text: list(paths_in(text)),
+        "compaction.reading.references.plain_path": plain_path,
+        "compaction.reading.references.urls_in": urls_in,
+        "compaction.reading.results.error_of_result": lambda text: error_of_result(ToolResult(call_id="", text=text), ran=True),
+        "compaction.reading.results.may_report_error": lambda text: may_report_error(ToolResult(call_id="", text=text)),
+        "compaction.reading.results.reported_error": reported_error,
+        "compaction.reading.shell_files.shell_changes": shell_changes,
+        "compaction.reading.statements.statements_in": lambda text: list(statements_in(own_sentences(text, statement_rules()))),
+        "compaction.reading.tool_actions.boxes_in": lambda text: list(boxes_in(text)),
+        "compaction.reading.tool_actions.file_changes": lambda text: file_changes(_call(text), tool_arguments(_call(text))),
+        "compaction.reading.tool_actions.listed_tasks": lambda text: list(listed_tasks(_call(text), {"todos": [text]})),
+        "compaction.reading.user_words.own_sentences": lambda text: own_sentences(text, demand_rules()),
         "memories.extraction.own_words.quotes_hidden": quotes_hidden,
         "memories.extraction.own_words.without_elements": without_elements,
         "memories.extraction.own_words.without_fences": without_fences,

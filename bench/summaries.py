@@ -24,9 +24,9 @@ from pathlib import Path
 from statistics import median
 
 from bench.machine import describe
-from germane.compaction.abstractive import abstract
+from germane.compaction.llm_summary.abstractive import abstract
 from germane.compaction.notes import ExchangeNotes
-from germane.compaction.read_exchange import read_exchange
+from germane.compaction.reading.read_exchange import read_exchange
 from germane.compaction.summary import SpanSummary
 from germane.llms.function import FunctionLLM
 from germane.types.message import Message, ToolCall, ToolResult

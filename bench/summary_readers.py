@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from germane.compaction.acceptance import MustKeep, Replaced, dropped, refused, tidied
-from germane.compaction.addressed import addresses
-from germane.compaction.contradiction import contradicts
+from germane.compaction.llm_summary.acceptance import MustKeep, Replaced, dropped, refused, tidied
+from germane.compaction.llm_summary.addressed import addresses
+from germane.compaction.llm_summary.contradiction import contradicts
+from germane.compaction.llm_summary.specifics import KnownSpecifics, specifics
+from germane.compaction.llm_summary.summary_prompt import chunks
+from germane.compaction.llm_summary.told_summary import prose_lines, told_summary
 from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
-from germane.compaction.specifics import KnownSpecifics, specifics
-from germane.compaction.summary_prompt import chunks
-from germane.compaction.told_summary import prose_lines, told_summary
 from germane.memories.contrast import negations
 from germane.text.json_line import json_line
 from germane.types.message import Message, Text, ToolCall, ToolResult
@@ -50,14 +50,16 @@ def _chunked(text: str) -> object:
 
 SUMMARY_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
-        "compaction.acceptance.refused": _checked,
-        "compaction.acceptance.tidied": tidied,
-        "compaction.addressed.addresses": addresses,
-        "compaction.contradiction.contradicts": lambda text: contradicts(text, _NOTES[0].constraints, _NOTES[0].artifacts),
-        "compaction.specifics.specifics": lambda text: list(map(KnownSpecifics([text]).knows, specifics(text))),
-        "compaction.summary_prompt.chunks": _chunked,
-        "compaction.told_summary.prose_lines": prose_lines,
-        "compaction.told_summary.told_summary": lambda text: told_summary(prose_lines(text), _NOTES, 1 << 40, len),
+        "compaction.llm_summary.acceptance.refused": _checked,
+        "compaction.llm_summary.acceptance.tidied": tidied,
+        "compaction.llm_summary.addressed.addresses": addresses,
+        "compaction.llm_summary.contradiction.contradicts": lambda text: contradicts(
+            text, _NOTES[0].constraints, _NOTES[0].artifacts
+        ),
+        "compaction.llm_summary.specifics.specifics": lambda text: list(map(KnownSpecifics([text]).knows, specifics(text))),
+        "compaction.llm_summary.summary_prompt.chunks": _chunked,
+        "compaction.llm_summary.told_summary.prose_lines": prose_lines,
+        "compaction.llm_summary.told_summary.told_summary": lambda text: told_summary(prose_lines(text), _NOTES, 1 << 40, len),
         "memories.contrast.negations": negations,
         "text.json_line.json_line": json_line,
     }

@@ -21,7 +21,7 @@ from typing import Any
 from bench.machine import describe
 from germane.compaction.extractive import extractive_summary, notes_of_summary
 from germane.compaction.notes import ExchangeNotes
-from germane.compaction.read_exchange import read_exchange
+from germane.compaction.reading.read_exchange import read_exchange
 from germane.dialects.registry import dialect, parse_all
 from germane.evaluate.survival import SurvivalConversation, lost_artifacts, lost_constraints, survival_conversations
 from germane.evaluate.survival.phrases import Split

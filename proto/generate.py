@@ -27,6 +27,7 @@ NAMES = {
     "germane/context/v1/document": "document",
     "germane/context/v1/filters": "filters",
     "germane/context/v1/graph": "graph",
+    "germane/context/v1/history": "history",
     "germane/context/v1/memory": "memory",
     "germane/context/v1/task": "task",
     "ibex/context/v1/context": "ibex",

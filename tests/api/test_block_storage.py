@@ -269,7 +269,7 @@ async def test_an_export_brings_blocks_back_as_they_were(tmp_path: Path) -> None
         assert (await other.agent("y", user="anna").blocks.get("persona")).granted == "append"
         assert [found.entry.text for found in await copy.search_archive("litres", 1)] == ["The tank holds ninety litres"]
         assert {name: fine for name, _, fine in (await other.verify()).findings} == dict.fromkeys(
-            ("checksums", "search rows", "blocks", "orphans"), True
+            ("archive", "checksums", "search rows", "blocks", "orphans"), True
         )
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from germane.api.summarising import summary_worker
 from germane.api.summary_worker import SummaryWorker
-from germane.compaction.covered_span import CoveredExchange, CoveredSpan
+from germane.compaction.llm_summary.covered_span import CoveredExchange, CoveredSpan
+from germane.compaction.llm_summary.told_summary import prose_lines
 from germane.compaction.summary import SpanSummary
-from germane.compaction.told_summary import prose_lines
 from germane.errors import InvalidInput, LLMError, UnknownName
 from germane.types.message import Message
 from support.scripted_llm import ScriptedLLM

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.compaction.constraints import MAX_CONSTRAINT, constraints_in
-from germane.compaction.phrase_rules import LANGUAGES, demand_rules, statement_rules
-from germane.compaction.user_words import own_sentences
+from germane.compaction.reading.constraints import MAX_CONSTRAINT, constraints_in
+from germane.compaction.reading.phrase_rules import LANGUAGES, demand_rules, statement_rules
+from germane.compaction.reading.user_words import own_sentences
 from support.expressions import faults
 
 pytestmark = pytest.mark.requirement("HIST-5")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.compaction.output_facts import MAX_FACTS, OutputFacts, facts_of, read_facts
-from germane.compaction.read_exchange import read_exchange
+from germane.compaction.reading.output_facts import MAX_FACTS, OutputFacts, facts_of, read_facts
+from germane.compaction.reading.read_exchange import read_exchange
 from germane.compaction.wording import mask_line, masked_facts, masked_handle
 from germane.types.message import Message, ToolCall, ToolResult
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from germane.compaction.abstractive import abstract
 from germane.compaction.extractive import extractive_summary
+from germane.compaction.llm_summary.abstractive import abstract
+from germane.compaction.llm_summary.told_summary import prose_lines
 from germane.compaction.summary import SpanSummary
-from germane.compaction.told_summary import prose_lines
 from germane.llms.anthropic_messages import AnthropicMessages
 from germane.llms.chat_completions import ChatCompletions
 from germane.ports.llm import LLM

@@ -9,7 +9,7 @@ from importlib.resources import files
 import pytest
 
 from germane.compaction.extractive import extractive_summary, notes_of_summary
-from germane.compaction.read_exchange import read_exchange
+from germane.compaction.reading.read_exchange import read_exchange
 from germane.dialects.registry import dialect, parse_all
 from germane.evaluate.survival import (
     ExpectedArtifact,

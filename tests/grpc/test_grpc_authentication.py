@@ -50,7 +50,7 @@ async def test_every_rpc_there_is_asks_for_a_key(germane: Germane, wire: Wire) -
     told = set()
     for method in methods:
         told.add(await refused(raw(wire, method.name, stream=method.stream is not None)(b"")))
-    assert len(methods) == 91
+    assert len(methods) == 96
     assert {code for code, _ in told} == {"UNAUTHENTICATED"}
     assert len(told) == 1
 
@@ -127,7 +127,7 @@ async def test_health_is_open_and_reflection_isnt(germane: Germane, wire: Wire) 
     channel: Any = wire.channel
     reflection: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
     found = [one async for one in reflection.ServerReflectionInfo(iter(asking), metadata=await shown(germane))]
-    assert len(found[0].list_services_response.service) == 14
+    assert len(found[0].list_services_response.service) == 15
 
 
 async def test_keys_that_cant_be_checked_let_nobody_in(germane: Germane) -> None:

@@ -38,6 +38,7 @@ SERVICES = {
     "germane.context.v1.DocumentService",
     "germane.context.v1.EventService",
     "germane.context.v1.GraphService",
+    "germane.context.v1.HistoryService",
     "germane.context.v1.MemoryService",
     "germane.context.v1.TaskService",
     "grpc.health.v1.Health",

@@ -105,7 +105,7 @@ def test_what_is_within_the_budget_is_left_alone() -> None:
 def test_a_replaced_history_has_the_same_messages_and_ids() -> None:
     """Unchanged messages are the same objects; a masked result keeps its id, its name and its artifact."""
     given = [*history(20), HumanMessage("And now?", id="now")]
-    first, *kept = pre_model_hook("gpt-5.4", max_tokens=5_500, replace_history=True)({"messages": given})["messages"]
+    first, *kept = pre_model_hook("gpt-5.4", max_tokens=5_000, replace_history=True)({"messages": given})["messages"]
     assert isinstance(first, RemoveMessage)
     own = {message.id: message for message in given}
     theirs = [message for message in kept if message.id in own]

@@ -77,6 +77,8 @@ async def test_a_store_that_hangs_costs_the_first_requests_their_time_and_the_ne
     assert told(context) == dict.fromkeys(names, "skipped:breaker") | {
         "continuity": "skipped:no_session",
         "tasks": "skipped:no_session",
+        "embedding": "skipped:breaker",
+        "outline": "skipped:no_overview",
     }
 
 

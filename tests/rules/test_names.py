@@ -26,6 +26,7 @@ TWINS: Mapping[str, frozenset[str]] = {
     "ClientDocuments": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
     "ClientEvents": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
     "ClientGraph": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
+    "ClientHistory": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
     "ClientPatterns": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
     "ClientTasks": frozenset({"grpc.blocking_parts", "grpc.client_parts"}),
     "Documents": frozenset({"api.agent_documents", "api.blocking_documents"}),

@@ -26,6 +26,7 @@ from germane.grpc.stubs import (
     context_pb2_grpc,
     document_pb2_grpc,
     graph_pb2_grpc,
+    history_pb2_grpc,
     ibex_pb2,
     ibex_pb2_grpc,
     memory_pb2,
@@ -55,6 +56,7 @@ class Wire:
         self.composing = compose_pb2_grpc.ComposeServiceStub(channel)
         self.tasks = task_pb2_grpc.TaskServiceStub(channel)
         self.graph = graph_pb2_grpc.GraphServiceStub(channel)
+        self.histories = history_pb2_grpc.HistoryServiceStub(channel)
         self.building = build_pb2_grpc.BuildServiceStub(channel)
         self.directives = memory_pb2_grpc.DirectiveServiceStub(channel)
 

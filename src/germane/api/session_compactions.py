@@ -63,7 +63,7 @@ class SessionCompactions:
         followed = self._known(request, terms, len(messages))
         plan = await asyncio.to_thread(followed.plan, raws, messages)
         session = request.scope.session
-        if session is None or (not plan.entries and plan.summary is None):
+        if session is None or not terms.cite or (not plan.entries and plan.summary is None):
             return await asyncio.to_thread(render, plan)
         left = None if patience is None else max(0.001, patience - (loop.time() - began))
         return await StoredCompaction(store, session, secrets=self._secrets, now=self._now, deadline=left).keep(plan)

@@ -17,9 +17,9 @@ from typing import TypeVar
 
 from germane.compaction.archive import ArchiveEntry
 from germane.compaction.compaction import Compaction
-from germane.compaction.covered_span import CoveredSpan, SummarySource
 from germane.compaction.fold import plan_compaction
 from germane.compaction.kept_history import KeptEntry, KeptSummary, checksum_of
+from germane.compaction.llm_summary.covered_span import CoveredSpan, SummarySource
 from germane.compaction.operations import PutArchived, PutSummary
 from germane.compaction.plan import CompactionPlan
 from germane.compaction.render import render

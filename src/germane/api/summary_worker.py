@@ -1,7 +1,7 @@
 """Summary worker: has a language model write summaries in the background; they come in whole, or not at all (HIST-3).
 
 A compaction asks for a summary and gets at once what there is; nothing waits for the language model. What it writes is accepted
-by `compaction/acceptance.py` before anybody sees it.
+by `compaction/llm_summary/acceptance.py` before anybody sees it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from threading import Lock
 from typing import Self
 
 from germane.api.loop_thread import Loop
-from germane.compaction.abstractive import TellingModel
-from germane.compaction.covered_span import CoveredSpan
+from germane.compaction.llm_summary.abstractive import TellingModel
+from germane.compaction.llm_summary.covered_span import CoveredSpan
+from germane.compaction.llm_summary.summary_shelf import SummaryShelf
 from germane.compaction.summary import SpanSummary
-from germane.compaction.summary_shelf import SummaryShelf
 from germane.ports.llm import LLM
 from germane.types.lru_cache import LruCache
 

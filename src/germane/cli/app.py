@@ -21,6 +21,7 @@ from germane.cli.commands import (
     backup,
     block,
     build,
+    compact,
     consolidate,
     demo,
     digest,
@@ -42,6 +43,7 @@ from germane.cli.commands import (
     keys,
     list_memories,
     messages,
+    outline,
     pseudonym,
     record,
     reembed,
@@ -186,14 +188,16 @@ app.command("search", short_help="Search memories and messages.")(search.search)
 app.command("assemble", short_help="Print a request's messages with the context for the model.")(assemble.assemble)
 app.command("about", short_help="Print all that is known about a name, what holds now first.")(about.about)
 app.command("build", short_help="Print a whole request: prompt, blocks, tools, history.")(build.build)
+app.command("compact", short_help="Make a long conversation fit a model's window.")(compact.compact)
 app.command("digest", short_help="Print the memories that matter for a question, as a list.")(digest.digest)
 app.command("explain", short_help="Assemble, and print why each candidate went in or was left out.")(explain.explain)
 app.command("list", short_help="List the memories.")(list_memories.list_memories)
-app.command("show", short_help="Print everything of one memory or message.")(show.show)
+app.command("show", short_help="Print everything of one memory, message or handle.")(show.show)
 app.command("update", short_help="Correct a memory.")(update.update)
 app.command("history", short_help="Print what a memory superseded, and what superseded it.")(history.history)
 app.command("messages", short_help="Print the recorded messages.")(messages.messages)
 app.command("sessions", short_help="List the conversations.")(messages.sessions)
+app.command("outline", short_help="Print what a conversation was about, line by line.")(outline.outline)
 app.command("users", short_help="List the users of the agent.")(users.users)
 app.command("agents", short_help="List the agents of the organisation.")(users.agents)
 app.command("stats", short_help="Count what is stored.")(stats.stats)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from germane.compaction.thread import Exchange, MessageGroup
+from germane.compaction.exchange import Exchange, MessageGroup
 from germane.dialects.opaque import bound_to_next
 from germane.dialects.responses_pairing import WaitingCalls
 from germane.dialects.tool_state import Unsettled

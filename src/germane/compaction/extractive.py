@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from germane.compaction.ledger import BY_COLON, KINDS, Ledger, is_open
 from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ExchangeNotes
-from germane.compaction.outline_line import telling
+from germane.compaction.reading.outline_line import telling
 
 __all__ = ["constraints_left_out", "extractive_summary", "notes_of_summary"]
 

@@ -15,8 +15,8 @@ from germane.compaction.entries import EntryMaker, LazyEntries
 from germane.compaction.leaving import leaving
 from germane.compaction.message_cost import MessageCost, Raw
 from germane.compaction.notebook import Notebook, Summaries, Told
-from germane.compaction.output_facts import facts_of
 from germane.compaction.plan import CompactionPlan, CompactionTerms, MaskedOutput
+from germane.compaction.reading.output_facts import facts_of
 from germane.compaction.render import render
 from germane.compaction.strategy import Truncate
 from germane.compaction.wording import HeldSummary, held_summary, summary_block

@@ -8,7 +8,7 @@ from typing import Any
 
 from germane.catalog.measure_budget import message_tokens, tools_tokens
 from germane.catalog.profile import Profile
-from germane.compaction.output_facts import facts_of
+from germane.compaction.reading.output_facts import facts_of
 from germane.compaction.wording import MASK_LINE, masked_handle
 from germane.dialects.anthropic import Anthropic
 from germane.dialects.envelope import mapping

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from germane.compaction.boundaries import Span
-from germane.compaction.constraints import constraints_in
-from germane.compaction.covered_span import CoveredExchange, CoveredSpan, SummarySource
 from germane.compaction.extractive import constraints_left_out, extractive_summary, notes_of_summary
 from germane.compaction.ledger import Ledger
+from germane.compaction.llm_summary.covered_span import CoveredExchange, CoveredSpan, SummarySource
+from germane.compaction.llm_summary.told_summary import told_summary
 from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
-from germane.compaction.read_exchange import read_exchange
+from germane.compaction.reading.constraints import constraints_in
+from germane.compaction.reading.read_exchange import read_exchange
 from germane.compaction.summary import SpanSummary, SummaryMethod
-from germane.compaction.told_summary import told_summary
 from germane.types.message import Message
 
 __all__ = ["Notebook", "Summaries", "Told"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from germane.compaction.read_exchange import read_line
+from germane.compaction.reading.read_exchange import read_line
 from germane.dialects.registry import parse
 from germane.errors import InvalidInput
 from germane.types.candidate import Sensitivity

@@ -14,7 +14,7 @@ from germane.catalog.prices import Price
 from germane.compaction.archive import ArchiveEntry
 from germane.compaction.boundaries import BoundaryState, Span
 from germane.compaction.compaction import Compaction
-from germane.compaction.covered_span import CoveredSpan
+from germane.compaction.llm_summary.covered_span import CoveredSpan
 from germane.compaction.message_cost import Measure, MessageCost, Raw
 from germane.compaction.notes import Artifact, Constraint
 from germane.compaction.strategy import CompactionStrategy

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from germane.compaction.output_facts import FACTS, MAX_FACTS, OutputFacts, read_facts
+from germane.compaction.reading.output_facts import FACTS, MAX_FACTS, OutputFacts, read_facts
 from germane.types.message import Message, Text
 
 __all__ = ["MASK_LINE", "HeldSummary", "held_summary", "mask_line", "masked_facts", "masked_handle", "summary_block"]

@@ -20,7 +20,14 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
 from germane.grpc.blocking_blocks import ClientBlocks
-from germane.grpc.blocking_parts import ClientDelegations, ClientDocuments, ClientEvents, ClientGraph, ClientTasks
+from germane.grpc.blocking_parts import (
+    ClientDelegations,
+    ClientDocuments,
+    ClientEvents,
+    ClientGraph,
+    ClientHistory,
+    ClientTasks,
+)
 from germane.grpc.calling import assemble_call, build_rpcs, compose_rpcs, delegation_rpcs, looking_rpcs, rpcs
 from germane.grpc.calling.answer import Answer
 from germane.grpc.calling.assemble_call import AssembleCall, ClientScope
@@ -101,7 +108,6 @@ class Client(ScopedClient[grpc.Channel]):
     get = _raises(looking_rpcs.get)
     find = _raises(looking_rpcs.find)
     update = _raises(looking_rpcs.update)
-    history = _raises(looking_rpcs.history)
     messages = _raises(looking_rpcs.messages)
     sessions = _raises(looking_rpcs.sessions)
     users = _raises(looking_rpcs.users)
@@ -142,6 +148,11 @@ class Client(ScopedClient[grpc.Channel]):
     def delegations(self) -> ClientDelegations:
         """The tasks that were given to other agents."""
         return ClientDelegations(self.scope, self._run)
+
+    @property
+    def history(self) -> ClientHistory:
+        """The long conversations of the client's scope; `history(id)` is the history of a memory."""
+        return ClientHistory(self.scope, self._run)
 
     @property
     def graph(self) -> ClientGraph:

@@ -6,11 +6,27 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from germane.grpc.calling import activity_rpcs, delegation_rpcs, document_rpcs, graph_rpcs, task_rpcs
+from germane.grpc.calling import (
+    activity_rpcs,
+    delegation_rpcs,
+    document_rpcs,
+    graph_rpcs,
+    history_rpcs,
+    looking_rpcs,
+    task_rpcs,
+)
 from germane.grpc.calling.assemble_call import ClientScope
 from germane.grpc.calling.rpcs import ClientRpc
 
-__all__ = ["ClientDelegations", "ClientDocuments", "ClientEvents", "ClientGraph", "ClientPatterns", "ClientTasks"]
+__all__ = [
+    "ClientDelegations",
+    "ClientDocuments",
+    "ClientEvents",
+    "ClientGraph",
+    "ClientHistory",
+    "ClientPatterns",
+    "ClientTasks",
+]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -72,6 +88,17 @@ class ClientTasks(_Part):
     inject = _raises(task_rpcs.inject)
     abandon = _raises(task_rpcs.abandon)
     branches = _raises(task_rpcs.branches)
+
+
+class ClientHistory(_Part):
+    """As `germane.grpc.client_parts.ClientHistory`."""
+
+    __call__ = _raises(looking_rpcs.history)
+    compact = _raises(history_rpcs.compact)
+    show = _raises(history_rpcs.show)
+    rebuild = _raises(history_rpcs.rebuild)
+    outline = _raises(history_rpcs.outline)
+    summaries = _raises(history_rpcs.summaries)
 
 
 class ClientPatterns(_Part):

@@ -13,8 +13,9 @@ from germane.access.key import Right
 from germane.api.builder.activity import Activity
 from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.build_to_wire import build_metadata, owed_tool, tool_verdict
-from germane.grpc.call import RpcCall
+from germane.grpc.call import RpcCall, may_write
 from germane.grpc.from_wire import filters, json_list, message, moment, plain_object
+from germane.grpc.history_from_wire import history_strategy
 from germane.grpc.json_text import JsonText
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import build_pb2 as pb
@@ -80,6 +81,8 @@ class BuildServicer:
             .with_deadline(request.deadline_ms / 1000 or _SECONDS)
             .with_limits(**limits)
         )
+        strategy = history_strategy(request.history, "history") if request.HasField("history") else None
+        builder = builder.with_history(strategy, keep=may_write(call))
         built = await builder
         return pb.BuildRequestResponse(
             request_json=json.dumps(built.as_kwargs()),

@@ -8,7 +8,7 @@ from google.protobuf.struct_pb2 import Struct
 
 from germane.api.builder.built_request import BuildMetadata
 from germane.grpc.stubs import build_pb2 as pb
-from germane.grpc.to_wire import text
+from germane.grpc.to_wire import history_report, text
 from germane.rules.tool_rule import ToolRule, rule_as_dict
 from germane.rules.verdict import Allow, AskConsent, Owed, Refuse, Verdict
 
@@ -38,6 +38,7 @@ def build_metadata(report: BuildMetadata) -> pb.BuildMetadata:
         losses=[text(f"{one.tool}: {one.field}: {one.reason}") for one in report.losses],
         faults=map(text, report.faults),
         warnings=map(text, report.warnings),
+        history=None if report.history is None else history_report(report.history),
     )
 
 

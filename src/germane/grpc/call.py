@@ -10,7 +10,7 @@ from germane.access.grant import Grant
 from germane.access.key import Right
 from germane.types.context import Metadata
 
-__all__ = ["RESERVE", "RpcCall", "RpcObserver", "RpcRecord", "UnobservedRpc", "may_read"]
+__all__ = ["RESERVE", "RpcCall", "RpcObserver", "RpcRecord", "UnobservedRpc", "may_read", "may_write"]
 
 RESERVE = 0.008
 """Seconds before the caller's own deadline at which the answer must be ready, because it still has to travel (ENGINE-2)."""
@@ -78,3 +78,8 @@ class RpcCall:
 def may_read(call: RpcCall) -> bool:
     """Whether the caller's key allows reading what the call is about, once its org and agent are authorised."""
     return call.grant is None or call.grant.allows("read", org=call.record.org, agent=call.record.agent)
+
+
+def may_write(call: RpcCall) -> bool:
+    """As `may_read`, of writing."""
+    return call.grant is None or call.grant.allows("write", org=call.record.org, agent=call.record.agent)

@@ -31,7 +31,7 @@ from germane.grpc.calling.fallback_policy import Fallback
 from germane.grpc.calling.rpcs import ClientRpc
 from germane.grpc.calling.scoped_client import ScopedClient
 from germane.grpc.client_blocks import ClientBlocks
-from germane.grpc.client_parts import ClientDelegations, ClientDocuments, ClientEvents, ClientGraph, ClientTasks
+from germane.grpc.client_parts import ClientDelegations, ClientDocuments, ClientEvents, ClientGraph, ClientHistory, ClientTasks
 
 __all__ = ["Client"]
 
@@ -118,7 +118,6 @@ class Client(ScopedClient[grpc.aio.Channel]):
     get = _raises(looking_rpcs.get)
     find = _raises(looking_rpcs.find)
     update = _raises(looking_rpcs.update)
-    history = _raises(looking_rpcs.history)
     messages = _raises(looking_rpcs.messages)
     sessions = _raises(looking_rpcs.sessions)
     users = _raises(looking_rpcs.users)
@@ -159,6 +158,11 @@ class Client(ScopedClient[grpc.aio.Channel]):
     def delegations(self) -> ClientDelegations:
         """The tasks that were given to other agents."""
         return ClientDelegations(self.scope, self._run)
+
+    @property
+    def history(self) -> ClientHistory:
+        """The long conversations of the client's scope; `history(id)` is the history of a memory."""
+        return ClientHistory(self.scope, self._run)
 
     @property
     def graph(self) -> ClientGraph:

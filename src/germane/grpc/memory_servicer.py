@@ -128,6 +128,7 @@ class MemoryServicer:
             block_ids=receipt.block_ids,
             graph_ids=receipt.graph_ids,
             task_ids=receipt.task_ids,
+            history_ids=receipt.history_ids,
         )
 
     async def give_feedback(self, request: pb.GiveFeedbackRequest, call: RpcCall) -> pb.GiveFeedbackResponse:

@@ -162,10 +162,10 @@ def _without_content(text: str, allowed: Collection[object]) -> str:
 def _names(request: Message) -> Iterator[str]:
     """Yields the values of the request's name fields."""
     for field, value in request.ListFields():
-        if field.name in _NAME_FIELDS:
+        if field.message_type is not None:
+            yield from () if field.is_repeated else _names(value)
+        elif field.name in _NAME_FIELDS:
             yield from value if field.is_repeated else [value]
-        elif field.message_type is not None and not field.is_repeated:
-            yield from _names(value)
 
 
 def _value(quoted: str) -> object:

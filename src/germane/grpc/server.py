@@ -30,6 +30,7 @@ from germane.grpc.graph_servicer import GraphServicer
 from germane.grpc.handover.hand_over import HandOver
 from germane.grpc.handover.siblings import Siblings
 from germane.grpc.handover.worker_loads import WorkerPlace
+from germane.grpc.history_servicer import HistoryServicer
 from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.memory_servicer import MemoryServicer
 from germane.grpc.methods import Registry
@@ -44,6 +45,7 @@ from germane.grpc.stubs import (
     context_pb2,
     document_pb2,
     graph_pb2,
+    history_pb2,
     ibex_pb2,
     memory_pb2,
     task_pb2,
@@ -77,6 +79,7 @@ def registry(germane: Germane, bridge: LoopBridge, clock: Clock, seconds: float,
     methods.add(compose_pb2.DESCRIPTOR.services_by_name["ComposeService"], ComposeServicer(resolver), bridge)
     methods.add(task_pb2.DESCRIPTOR.services_by_name["TaskService"], TaskServicer(resolver), bridge)
     methods.add(graph_pb2.DESCRIPTOR.services_by_name["GraphService"], GraphServicer(resolver), bridge)
+    methods.add(history_pb2.DESCRIPTOR.services_by_name["HistoryService"], HistoryServicer(resolver), bridge)
     return methods
 
 

@@ -16,11 +16,13 @@ from germane.memories.memory import Memory
 from germane.memories.receipt import Receipt
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Metadata
+from germane.types.history_report import HistoryReport
 from germane.types.inventory import AgentSummary, Stats, UserSummary
 from germane.types.why import Why
 
 __all__ = [
     "agent",
+    "history_report",
     "ibex_metadata",
     "memory",
     "message",
@@ -195,6 +197,26 @@ def metadata(report: Metadata, request_id: str) -> context_pb2.InjectionMetadata
     )
 
 
+def history_report(report: HistoryReport) -> context_pb2.HistoryReport:
+    """Returns what was done to a conversation, in figures."""
+    return context_pb2.HistoryReport(
+        tokens_before=report.tokens_before,
+        tokens=report.tokens,
+        max_tokens=report.max_tokens,
+        fits=report.fits,
+        masked=report.masked,
+        summarised=report.summarised,
+        dropped=report.dropped,
+        quarantined=report.quarantined,
+        moves=report.moves,
+        saved_tokens=report.saved_tokens,
+        cache_lost_tokens=report.cache_lost_tokens,
+        pays_after=report.pays_after,
+        cited=map(text, report.cited),
+        reasons=map(text, report.reasons),
+    )
+
+
 def ibex_metadata(report: Metadata) -> ibex_pb2.InjectionMetadata:
     """Returns the fields of the metadata that the ibex contract has, under the same names."""
     known = ibex_pb2.InjectionMetadata.DESCRIPTOR.fields_by_name
@@ -231,6 +253,7 @@ def receipt(forgotten: Receipt) -> memory_pb2.ForgetReceipt:
         block_ids=forgotten.block_ids,
         graph_ids=forgotten.graph_ids,
         task_ids=forgotten.task_ids,
+        history_ids=forgotten.history_ids,
         dry_run=forgotten.dry_run,
         scrubbed=forgotten.scrubbed,
         waiting_for=forgotten.waiting_for,

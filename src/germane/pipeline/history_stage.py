@@ -17,6 +17,7 @@ from germane.compaction.compaction import Compaction
 from germane.compaction.message_cost import Measure, Raw
 from germane.compaction.newest import keep_newest
 from germane.compaction.plan import CompactionTerms
+from germane.compaction.report import report_of
 from germane.compaction.strategy import CompactionStrategy
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.registry import parse_all
@@ -45,6 +46,8 @@ class HistoryTerms:
     strategy: CompactionStrategy
     max_tokens: int | None = None
     max_messages: int | None = None
+    keep: bool = True
+    """Whether what leaves is kept in the session's archive, under handles that the prompt names."""
 
 
 class HistoryCompactor(Protocol):
@@ -94,7 +97,7 @@ async def compact_history(
         strategy=asked.strategy,
         max_messages=asked.max_messages,
         tools=request.tools,
-        cite=request.scope.session is not None,
+        cite=asked.keep and request.scope.session is not None,
     )
     patience = None if seconds is None else seconds * _STORE_SHARE
     try:
@@ -102,7 +105,7 @@ async def compact_history(
             return _hasty(request, terms, fixed, beside, "nothing here compacts conversations")
         async with asyncio.timeout(seconds):
             made = await compactor.compact(request, request.raw[first:], request.messages[first:], terms, store, patience)
-        report = _report(made, beside)
+        report = report_of(made, beside)
         if not made.compacted and made.summary is None:
             return request, report
         raws: tuple[Raw, ...] = (*request.raw[:first], *_system(made, request), *made.messages)
@@ -154,23 +157,3 @@ def _system(made: Compaction, request: Request) -> list[Raw]:
     """What writing the conversation moved out of its middle, as a message of the system's."""
     own = None if request.provider == OpenAIChat.name or made.system is None else system_prompt(made.system, request.provider)
     return [] if own is None else [own]
-
-
-def _report(made: Compaction, beside: int) -> HistoryReport:
-    trace = made.trace
-    return HistoryReport(
-        tokens_before=made.tokens_before + beside,
-        tokens=made.tokens + beside,
-        max_tokens=made.max_tokens + beside,
-        fits=made.fits,
-        masked=made.masked,
-        summarised=made.summarised,
-        dropped=made.dropped,
-        quarantined=len(made.quarantined),
-        moves=trace.moves,
-        saved_tokens=trace.saved_tokens,
-        cache_lost_tokens=trace.cache_lost_tokens,
-        pays_after=trace.pays_after,
-        cited=made.cited,
-        reasons=trace.reasons,
-    )

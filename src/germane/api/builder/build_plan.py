@@ -43,6 +43,7 @@ class BuildPlan:
     at: datetime | None = None
     limits: LimitTable = field(default_factory=LimitTable)
     history: CompactionStrategy = field(default_factory=Summarise)
+    keep_history: bool = True
     strategy: str | Strategy = "default"
     filters: Filters | None = None
     deadline: float | None = 0.25

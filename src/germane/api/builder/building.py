@@ -293,7 +293,12 @@ class _Build:
         self._request, report = await compact_history(
             parts.engine.history,
             self._request,
-            HistoryTerms(strategy=self._plan.history, max_tokens=tokens, max_messages=limits.max_messages),
+            HistoryTerms(
+                strategy=self._plan.history,
+                max_tokens=tokens,
+                max_messages=limits.max_messages,
+                keep=self._plan.keep_history,
+            ),
             parts.store.within(self._request.scope),
             catalog=parts.catalog,
             tokenizers=parts.engine.tokenizer,

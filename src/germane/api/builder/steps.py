@@ -116,13 +116,13 @@ class BuilderSteps:
             check_answer_time("deadline", deadline, forever="waits for everything")
         return self._with(deadline=deadline)
 
-    def with_history(self, strategy: CompactionStrategy) -> Self:
+    def with_history(self, strategy: CompactionStrategy | None = None, *, keep: bool = True) -> Self:
         """Says what leaves first where the conversation takes more than `history_tokens` or `max_messages` (`Truncate`,
-        `Summarise`, `Importance`, `TimeDecay`; default: `Summarise()`). With a session, what left can be brought back
-        (`agent.history.show`)."""
-        if not isinstance(strategy, get_args(CompactionStrategy)):
+        `Summarise`, `Importance`, `TimeDecay`; default: `Summarise()`). With a session, what left is kept in the store and can
+        be brought back (`agent.history.show`), unless `keep` is false."""
+        if not isinstance(strategy, (*get_args(CompactionStrategy), type(None))):
             raise InvalidInput(f"with_history: give Truncate, Summarise, Importance or TimeDecay, not {shown(strategy)}")
-        return self._with(history=strategy)
+        return self._with(history=strategy or self._plan.history, keep_history=keep)
 
     def with_limits(
         self,

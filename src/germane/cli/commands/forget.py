@@ -102,6 +102,7 @@ async def _forget(
                 "memory_ids": list(receipt.memory_ids),
                 "event_ids": list(receipt.event_ids),
                 "block_ids": list(receipt.block_ids),
+                "history_ids": list(receipt.history_ids),
                 "dry_run": dry_run,
                 "scrubbed": receipt.scrubbed,
                 "waiting_for": receipt.waiting_for,
@@ -139,7 +140,8 @@ async def _whole_id(agent: Agent, id: str) -> str:
 
 def _counts(receipt: Receipt) -> str:
     blocks = f" and {len(receipt.block_ids)} blocks or archived texts" if receipt.block_ids else ""
-    return f"{len(receipt.memory_ids)} memories and {len(receipt.event_ids)} messages{blocks}"
+    history = f" and {len(receipt.history_ids)} kept parts of compacted conversations" if receipt.history_ids else ""
+    return f"{len(receipt.memory_ids)} memories and {len(receipt.event_ids)} messages{blocks}{history}"
 
 
 def _confirmed(counts: str, options: GlobalOptions) -> bool:

@@ -1,7 +1,8 @@
-"""`germane show`: prints everything that is stored of one memory or message."""
+"""`germane show`: prints everything of one memory or message, or what a handle of a compacted prompt stands for."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,20 +17,30 @@ from germane.errors import NotFound
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from germane.api.agent import Agent
+    from germane.api.agent_history import EarlierMessages
     from germane.events.event import Event
     from germane.memories.memory import Memory
     from germane.types.candidate import Provenance
 
 __all__ = ["show"]
 
+_HANDLE = re.compile(r"h[0-9a-f]{12}")
+
 
 def show(
     context: typer.Context,
     id: Annotated[
-        str, typer.Argument(metavar="ID", help="An id, the first characters of one (4 or more), or your own id of a message.")
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="An id, the first characters of one (4 or more), your own id of a message, or a handle of a compacted prompt.",
+        ),
     ],
 ) -> None:
-    """Print everything of one memory or message: its text, times, counts, history and where it came from."""
+    """Print everything of one memory or message: its text, times, counts, history and where it came from. Of a handle in a
+    compacted prompt print the messages that it stands for."""
+    from germane.api.agent_history import EarlierMessages
     from germane.cli.json_shapes import memory_shape, message_shape
     from germane.memories.memory import Memory
 
@@ -40,23 +51,43 @@ def show(
             print_json({**memory_shape(thing), "history": [one.id for one in line]})
         else:
             print_memory(thing, line)
+    elif isinstance(thing, EarlierMessages):
+        from germane.cli.compaction_screen import earlier_shape, print_earlier
+
+        if options.json:
+            print_json(earlier_shape(thing))
+        else:
+            print_earlier(thing)
     elif options.json:
         print_json(message_shape(thing))
     else:
         _print_message(thing)
 
 
-async def _show(options: GlobalOptions, id: str) -> tuple[Memory | Event, tuple[Memory, ...]]:
+async def _show(options: GlobalOptions, id: str) -> tuple[Memory | Event | EarlierMessages, tuple[Memory, ...]]:
     from germane.memories.memory import Memory
 
     async with options.open_store() as (germane, agent):
         try:
-            thing = await agent.find(id)
+            thing = await _found(agent, id)
         except NotFound as missing:
             if where := await whereabouts(germane, options, id):
                 raise NotFound(f"{missing} ({where})") from None
             raise
         return thing, await agent.memories.history(thing.id) if isinstance(thing, Memory) else ()
+
+
+async def _found(agent: Agent, id: str) -> Memory | Event | EarlierMessages:
+    """The thing; a message of one's own id that looks like a handle is found too."""
+    if not _HANDLE.fullmatch(id):
+        return await agent.find(id)
+    try:
+        return await agent.history.show(id)
+    except NotFound as missing:
+        try:
+            return await agent.find(id)
+        except NotFound:
+            raise missing from None
 
 
 def print_memory(memory: Memory, line: tuple[Memory, ...] = ()) -> None:

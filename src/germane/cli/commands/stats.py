@@ -42,6 +42,8 @@ def stats(context: typer.Context) -> None:
         ("  relations", f"{found.relations:,}" if found.relations else ""),
         ("patterns", f"{found.patterns:,}" if found.patterns else ""),
         ("tasks", f"{found.tasks:,}" if found.tasks else ""),
+        ("archived", f"{found.archived:,}" if found.archived else ""),
+        ("summaries", f"{found.summaries:,}" if found.summaries else ""),
         ("blocks", f"{found.blocks:,}" if found.blocks else ""),
         ("users", "" if found.users is None else f"{found.users:,}"),
         ("text", _size(found.text_bytes)),
@@ -67,5 +69,5 @@ async def _stats(options: GlobalOptions) -> tuple[Stats, list[str]]:
     async with options.open_store() as (germane, agent):
         found = await agent.stats()
         kept = (found.memories, found.ended, found.messages, found.events, found.documents, found.entities, found.tasks)
-        nothing = not any((*kept, found.patterns, found.blocks, found.archival_entries))
+        nothing = not any((*kept, found.patterns, found.blocks, found.archival_entries, found.archived))
         return found, await elsewhere(germane, options) if nothing else []

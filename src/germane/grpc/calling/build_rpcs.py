@@ -9,10 +9,12 @@ from typing import Any, cast
 
 from google.protobuf.struct_pb2 import Struct
 
+from germane.compaction.strategy import CompactionStrategy
 from germane.errors import InvalidInput
 from germane.grpc.calling.assemble_call import ClientScope, checked_text, filters_to_wire, time_to_wire
 from germane.grpc.calling.block_values import number_given, wire_struct
 from germane.grpc.calling.build_values import CheckedCalls, RemoteRequest, checked_of_wire, remote_of_wire
+from germane.grpc.calling.history_values import strategy_to_wire
 from germane.grpc.calling.outbound import add_messages
 from germane.grpc.calling.rpcs import ClientRpc, scope_to_wire
 from germane.grpc.stubs import build_pb2 as pb
@@ -47,10 +49,12 @@ def build(
     deadline: float | None = None,
     schemas: bool = False,
     descriptions: bool = True,
+    history: CompactionStrategy | None = None,
 ) -> ClientRpc[RemoteRequest]:
     """Builds a whole request, as `agent.builder()` does: instructions, directive, blocks, tools with their rules, as much of
     the history as fits, and what is found. `limits` holds some of `RequestLimits` by name, `deadline` is in seconds (default
-    0.25). Raises `InvalidInput`."""
+    0.25). `history` says what leaves first where the conversation doesn't fit (default `Summarise()`). Raises
+    `InvalidInput`."""
     if isinstance(blocks, str):
         raise InvalidInput("blocks must be a list of labels or ids, not a string")
     if unknown := sorted(set(limits or {}) - _LIMITS):
@@ -74,6 +78,7 @@ def build(
         deadline_ms=0 if deadline is None else max(1, round(deadline * 1000)),
         schemas=schemas,
         without_descriptions=not descriptions,
+        history=None if history is None else strategy_to_wire("history", history),
     )
     add_messages(messages, cast("Any", request), all=True)
     return ClientRpc(BuildServiceStub, "BuildRequest", request, remote_of_wire)

@@ -199,6 +199,7 @@ def receipt_of_wire(wire: pb.ForgetReceipt) -> Receipt:
         block_ids=tuple(wire.block_ids),
         graph_ids=tuple(wire.graph_ids),
         task_ids=tuple(wire.task_ids),
+        history_ids=tuple(wire.history_ids),
         dry_run=wire.dry_run,
         scrubbed=wire.scrubbed,
         waiting_for=wire.waiting_for,

@@ -138,6 +138,7 @@ class BuildRequestRequest(_message.Message):
     SCHEMAS_FIELD_NUMBER: _builtins.int
     WITHOUT_DESCRIPTIONS_FIELD_NUMBER: _builtins.int
     ACTIVITY_FIELD_NUMBER: _builtins.int
+    HISTORY_FIELD_NUMBER: _builtins.int
     session_id: _builtins.str
     """The running conversation; named blocks stay for its running exchange."""
     model: _builtins.str
@@ -194,6 +195,10 @@ class BuildRequestRequest(_message.Message):
     def activity(self) -> _containers.RepeatedCompositeFieldContainer[Global___Activity]:
         """What agents did lately; 15 entries of the last 24 hours are shown."""
 
+    @_builtins.property
+    def history(self) -> _context_pb2.HistoryStrategy:
+        """What leaves first where the conversation doesn't fit; not set: summarise."""
+
     def __init__(
         self,
         *,
@@ -217,10 +222,11 @@ class BuildRequestRequest(_message.Message):
         schemas: _builtins.bool = ...,
         without_descriptions: _builtins.bool = ...,
         activity: _abc.Iterable[Global___Activity] | None = ...,
+        history: _context_pb2.HistoryStrategy | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "filters", b"filters", "limits", b"limits", "scope", b"scope"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "filters", b"filters", "history", b"history", "limits", b"limits", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["activity", b"activity", "at", b"at", "blocks", b"blocks", "deadline_ms", b"deadline_ms", "filters", b"filters", "instructions", b"instructions", "like", b"like", "limits", b"limits", "messages", b"messages", "model", b"model", "provider", b"provider", "query", b"query", "rules", b"rules", "schemas", b"schemas", "scope", b"scope", "session_id", b"session_id", "strategy", b"strategy", "tools_json", b"tools_json", "window", b"window", "without_descriptions", b"without_descriptions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["activity", b"activity", "at", b"at", "blocks", b"blocks", "deadline_ms", b"deadline_ms", "filters", b"filters", "history", b"history", "instructions", b"instructions", "like", b"like", "limits", b"limits", "messages", b"messages", "model", b"model", "provider", b"provider", "query", b"query", "rules", b"rules", "schemas", b"schemas", "scope", b"scope", "session_id", b"session_id", "strategy", b"strategy", "tools_json", b"tools_json", "window", b"window", "without_descriptions", b"without_descriptions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -422,12 +428,13 @@ class BuildMetadata(_message.Message):
     LOSSES_FIELD_NUMBER: _builtins.int
     FAULTS_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    HISTORY_FIELD_NUMBER: _builtins.int
     message_count: _builtins.int
     """The messages that went in."""
     archived: _builtins.int
     """The messages that were left out."""
     compression: _builtins.str
-    """What was done to the history: none or oldest_left_out."""
+    """What was done to the history: none or compacted."""
     @_builtins.property
     def tokens(self) -> Global___TokensByPart:
         """The tokens of each part."""
@@ -464,6 +471,10 @@ class BuildMetadata(_message.Message):
     def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What somebody should know."""
 
+    @_builtins.property
+    def history(self) -> _context_pb2.HistoryReport:
+        """What was done to the history, in figures."""
+
     def __init__(
         self,
         *,
@@ -479,10 +490,11 @@ class BuildMetadata(_message.Message):
         losses: _abc.Iterable[_builtins.str] | None = ...,
         faults: _abc.Iterable[_builtins.str] | None = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
+        history: _context_pb2.HistoryReport | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["limits", b"limits", "tokens", b"tokens"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["history", b"history", "limits", b"limits", "tokens", b"tokens"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["archived", b"archived", "blocks", b"blocks", "blocks_left_out", b"blocks_left_out", "cache_points", b"cache_points", "compression", b"compression", "faults", b"faults", "limits", b"limits", "losses", b"losses", "message_count", b"message_count", "tokens", b"tokens", "tool_names", b"tool_names", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["archived", b"archived", "blocks", b"blocks", "blocks_left_out", b"blocks_left_out", "cache_points", b"cache_points", "compression", b"compression", "faults", b"faults", "history", b"history", "limits", b"limits", "losses", b"losses", "message_count", b"message_count", "tokens", b"tokens", "tool_names", b"tool_names", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -401,3 +401,160 @@ class StageTiming(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___StageTiming: _TypeAlias = StageTiming  # noqa: Y015
+
+@_typing.final
+class HistoryStrategy(_message.Message):
+    """A way to make a conversation fit, and its numbers; what isn't set has the strategy's default."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    KEEP_RECENT_FIELD_NUMBER: _builtins.int
+    KEEP_IMPORTANT_FIELD_NUMBER: _builtins.int
+    SUMMARY_TOKENS_FIELD_NUMBER: _builtins.int
+    CHUNK_SIZE_FIELD_NUMBER: _builtins.int
+    HALF_LIFE_FIELD_NUMBER: _builtins.int
+    MASK_FIELD_NUMBER: _builtins.int
+    KEEP_OUTPUTS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name: summarise, truncate, importance or time-decay; empty: summarise."""
+    keep_recent: _builtins.int
+    """truncate: messages that stay at most; importance: the newest exchanges, which stay."""
+    keep_important: _builtins.int
+    """importance: older exchanges that stay."""
+    summary_tokens: _builtins.int
+    """All but truncate: the most tokens of the summary."""
+    chunk_size: _builtins.int
+    """summarise: the most messages that a language model is given at once."""
+    half_life: _builtins.float
+    """time-decay: the exchanges after which an exchange counts half."""
+    mask: _builtins.bool
+    """Whether old tool outputs are masked before anything else leaves; not set: true."""
+    keep_outputs: _builtins.int
+    """The newest tool outputs, which are never masked before anything older."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        keep_recent: _builtins.int | None = ...,
+        keep_important: _builtins.int | None = ...,
+        summary_tokens: _builtins.int | None = ...,
+        chunk_size: _builtins.int | None = ...,
+        half_life: _builtins.float | None = ...,
+        mask: _builtins.bool | None = ...,
+        keep_outputs: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_chunk_size", b"_chunk_size", "_half_life", b"_half_life", "_keep_important", b"_keep_important", "_keep_outputs", b"_keep_outputs", "_keep_recent", b"_keep_recent", "_mask", b"_mask", "_summary_tokens", b"_summary_tokens", "chunk_size", b"chunk_size", "half_life", b"half_life", "keep_important", b"keep_important", "keep_outputs", b"keep_outputs", "keep_recent", b"keep_recent", "mask", b"mask", "summary_tokens", b"summary_tokens"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_chunk_size", b"_chunk_size", "_half_life", b"_half_life", "_keep_important", b"_keep_important", "_keep_outputs", b"_keep_outputs", "_keep_recent", b"_keep_recent", "_mask", b"_mask", "_summary_tokens", b"_summary_tokens", "chunk_size", b"chunk_size", "half_life", b"half_life", "keep_important", b"keep_important", "keep_outputs", b"keep_outputs", "keep_recent", b"keep_recent", "mask", b"mask", "name", b"name", "summary_tokens", b"summary_tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__chunk_size: _TypeAlias = _typing.Literal["chunk_size"]  # noqa: Y015
+    _WhichOneofArgType__chunk_size: _TypeAlias = _typing.Literal["_chunk_size", b"_chunk_size"]  # noqa: Y015
+    _WhichOneofReturnType__half_life: _TypeAlias = _typing.Literal["half_life"]  # noqa: Y015
+    _WhichOneofArgType__half_life: _TypeAlias = _typing.Literal["_half_life", b"_half_life"]  # noqa: Y015
+    _WhichOneofReturnType__keep_important: _TypeAlias = _typing.Literal["keep_important"]  # noqa: Y015
+    _WhichOneofArgType__keep_important: _TypeAlias = _typing.Literal["_keep_important", b"_keep_important"]  # noqa: Y015
+    _WhichOneofReturnType__keep_outputs: _TypeAlias = _typing.Literal["keep_outputs"]  # noqa: Y015
+    _WhichOneofArgType__keep_outputs: _TypeAlias = _typing.Literal["_keep_outputs", b"_keep_outputs"]  # noqa: Y015
+    _WhichOneofReturnType__keep_recent: _TypeAlias = _typing.Literal["keep_recent"]  # noqa: Y015
+    _WhichOneofArgType__keep_recent: _TypeAlias = _typing.Literal["_keep_recent", b"_keep_recent"]  # noqa: Y015
+    _WhichOneofReturnType__mask: _TypeAlias = _typing.Literal["mask"]  # noqa: Y015
+    _WhichOneofArgType__mask: _TypeAlias = _typing.Literal["_mask", b"_mask"]  # noqa: Y015
+    _WhichOneofReturnType__summary_tokens: _TypeAlias = _typing.Literal["summary_tokens"]  # noqa: Y015
+    _WhichOneofArgType__summary_tokens: _TypeAlias = _typing.Literal["_summary_tokens", b"_summary_tokens"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__chunk_size) -> _WhichOneofReturnType__chunk_size | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__half_life) -> _WhichOneofReturnType__half_life | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__keep_important) -> _WhichOneofReturnType__keep_important | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__keep_outputs) -> _WhichOneofReturnType__keep_outputs | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__keep_recent) -> _WhichOneofReturnType__keep_recent | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__mask) -> _WhichOneofReturnType__mask | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__summary_tokens) -> _WhichOneofReturnType__summary_tokens | None: ...
+
+Global___HistoryStrategy: _TypeAlias = HistoryStrategy  # noqa: Y015
+
+@_typing.final
+class HistoryReport(_message.Message):
+    """What was done to a conversation, in figures."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKENS_BEFORE_FIELD_NUMBER: _builtins.int
+    TOKENS_FIELD_NUMBER: _builtins.int
+    MAX_TOKENS_FIELD_NUMBER: _builtins.int
+    FITS_FIELD_NUMBER: _builtins.int
+    MASKED_FIELD_NUMBER: _builtins.int
+    SUMMARISED_FIELD_NUMBER: _builtins.int
+    DROPPED_FIELD_NUMBER: _builtins.int
+    QUARANTINED_FIELD_NUMBER: _builtins.int
+    MOVES_FIELD_NUMBER: _builtins.int
+    SAVED_TOKENS_FIELD_NUMBER: _builtins.int
+    CACHE_LOST_TOKENS_FIELD_NUMBER: _builtins.int
+    PAYS_AFTER_FIELD_NUMBER: _builtins.int
+    CITED_FIELD_NUMBER: _builtins.int
+    REASONS_FIELD_NUMBER: _builtins.int
+    tokens_before: _builtins.int
+    """The tokens of the whole request before."""
+    tokens: _builtins.int
+    """The tokens now."""
+    max_tokens: _builtins.int
+    """The most tokens there may be."""
+    fits: _builtins.bool
+    """Whether it fits; false only where what may not be lost is larger."""
+    masked: _builtins.int
+    """Tool outputs that a line stands for."""
+    summarised: _builtins.int
+    """Messages that left, which a summary stands for."""
+    dropped: _builtins.int
+    """Messages that left without a summary."""
+    quarantined: _builtins.int
+    """Messages whose call or result has lost its other half, and that were closed as text."""
+    moves: _builtins.int
+    """How often the beginning of the conversation has changed; between two times it stays byte for byte."""
+    saved_tokens: _builtins.int
+    """The tokens that the newest change saved."""
+    cache_lost_tokens: _builtins.int
+    """The tokens that the provider reads anew once because of it."""
+    pays_after: _builtins.float
+    """The calls after which it has paid for itself; not set where no price is known."""
+    @_builtins.property
+    def cited(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The handles that the messages name."""
+
+    @_builtins.property
+    def reasons(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What couldn't be done, and why."""
+
+    def __init__(
+        self,
+        *,
+        tokens_before: _builtins.int = ...,
+        tokens: _builtins.int = ...,
+        max_tokens: _builtins.int = ...,
+        fits: _builtins.bool = ...,
+        masked: _builtins.int = ...,
+        summarised: _builtins.int = ...,
+        dropped: _builtins.int = ...,
+        quarantined: _builtins.int = ...,
+        moves: _builtins.int = ...,
+        saved_tokens: _builtins.int = ...,
+        cache_lost_tokens: _builtins.int = ...,
+        pays_after: _builtins.float | None = ...,
+        cited: _abc.Iterable[_builtins.str] | None = ...,
+        reasons: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_pays_after", b"_pays_after", "pays_after", b"pays_after"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_pays_after", b"_pays_after", "cache_lost_tokens", b"cache_lost_tokens", "cited", b"cited", "dropped", b"dropped", "fits", b"fits", "masked", b"masked", "max_tokens", b"max_tokens", "moves", b"moves", "pays_after", b"pays_after", "quarantined", b"quarantined", "reasons", b"reasons", "saved_tokens", b"saved_tokens", "summarised", b"summarised", "tokens", b"tokens", "tokens_before", b"tokens_before"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__pays_after: _TypeAlias = _typing.Literal["pays_after"]  # noqa: Y015
+    _WhichOneofArgType__pays_after: _TypeAlias = _typing.Literal["_pays_after", b"_pays_after"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__pays_after) -> _WhichOneofReturnType__pays_after | None: ...
+
+Global___HistoryReport: _TypeAlias = HistoryReport  # noqa: Y015

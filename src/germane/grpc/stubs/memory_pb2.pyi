@@ -896,6 +896,7 @@ class ForgetResponse(_message.Message):
     BLOCK_IDS_FIELD_NUMBER: _builtins.int
     GRAPH_IDS_FIELD_NUMBER: _builtins.int
     TASK_IDS_FIELD_NUMBER: _builtins.int
+    HISTORY_IDS_FIELD_NUMBER: _builtins.int
     dry_run: _builtins.bool
     """Whether this was a dry run, so that nothing is forgotten yet."""
     scrubbed: _builtins.bool
@@ -930,6 +931,10 @@ class ForgetResponse(_message.Message):
     def task_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The ids of tasks."""
 
+    @_builtins.property
+    def history_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids of what was kept of compacted conversations: archived entries and summaries."""
+
     def __init__(
         self,
         *,
@@ -942,10 +947,11 @@ class ForgetResponse(_message.Message):
         block_ids: _abc.Iterable[_builtins.str] | None = ...,
         graph_ids: _abc.Iterable[_builtins.str] | None = ...,
         task_ids: _abc.Iterable[_builtins.str] | None = ...,
+        history_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["block_ids", b"block_ids", "checked", b"checked", "dry_run", b"dry_run", "event_ids", b"event_ids", "graph_ids", b"graph_ids", "memory_ids", b"memory_ids", "scrubbed", b"scrubbed", "task_ids", b"task_ids", "waiting_for", b"waiting_for"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block_ids", b"block_ids", "checked", b"checked", "dry_run", b"dry_run", "event_ids", b"event_ids", "graph_ids", b"graph_ids", "history_ids", b"history_ids", "memory_ids", b"memory_ids", "scrubbed", b"scrubbed", "task_ids", b"task_ids", "waiting_for", b"waiting_for"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -966,6 +972,7 @@ class ForgetReceipt(_message.Message):
     SCRUBBED_FIELD_NUMBER: _builtins.int
     WAITING_FOR_FIELD_NUMBER: _builtins.int
     CHECKED_FIELD_NUMBER: _builtins.int
+    HISTORY_IDS_FIELD_NUMBER: _builtins.int
     dry_run: _builtins.bool
     """Whether this was a dry run, so that nothing is forgotten yet."""
     scrubbed: _builtins.bool
@@ -996,6 +1003,10 @@ class ForgetReceipt(_message.Message):
     def checked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The places of the store that were searched afterwards, and hold nothing of it."""
 
+    @_builtins.property
+    def history_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids of what was kept of compacted conversations: archived entries and summaries."""
+
     def __init__(
         self,
         *,
@@ -1008,10 +1019,11 @@ class ForgetReceipt(_message.Message):
         scrubbed: _builtins.bool = ...,
         waiting_for: _builtins.str = ...,
         checked: _abc.Iterable[_builtins.str] | None = ...,
+        history_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["block_ids", b"block_ids", "checked", b"checked", "dry_run", b"dry_run", "event_ids", b"event_ids", "graph_ids", b"graph_ids", "memory_ids", b"memory_ids", "scrubbed", b"scrubbed", "task_ids", b"task_ids", "waiting_for", b"waiting_for"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block_ids", b"block_ids", "checked", b"checked", "dry_run", b"dry_run", "event_ids", b"event_ids", "graph_ids", b"graph_ids", "history_ids", b"history_ids", "memory_ids", b"memory_ids", "scrubbed", b"scrubbed", "task_ids", b"task_ids", "waiting_for", b"waiting_for"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

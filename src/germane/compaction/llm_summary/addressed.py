@@ -55,7 +55,9 @@ def addresses(text: str) -> str:
 @cache
 def _phrases() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The refusals and the orders of all languages, folded."""
-    tables = tomllib.loads(files("germane.compaction").joinpath("phrases.toml").read_text(encoding="utf-8")).values()
+    tables = tomllib.loads(
+        files("germane.compaction.llm_summary").joinpath("phrases.toml").read_text(encoding="utf-8")
+    ).values()
     return (
         tuple(fold(phrase) for table in tables for phrase in table["refusals"]),
         tuple(fold(phrase) for table in tables for phrase in table["orders"]),

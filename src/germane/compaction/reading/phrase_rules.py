@@ -114,7 +114,7 @@ def statement_rules() -> PhraseRules:
 
 
 def _rules(names: Sequence[str]) -> PhraseRules:
-    folder = files("germane.compaction").joinpath("languages")
+    folder = files("germane.compaction.reading").joinpath("languages")
     tables = [tomllib.loads(folder.joinpath(name).read_text("utf-8")) for name in names]
     by_word: dict[str, tuple[PhraseRule, ...]] = {}
     for table in tables:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from threading import Lock
 
-from germane.compaction.covered_span import CoveredExchange, CoveredSpan
+from germane.compaction.llm_summary.covered_span import CoveredExchange, CoveredSpan
+from germane.compaction.llm_summary.told_summary import thinned_lines
 from germane.compaction.summary import SpanSummary
-from germane.compaction.told_summary import thinned_lines
 from germane.types.lru_cache import LruCache
 
 __all__ = ["ShelvedSummary", "SummaryShelf"]

@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from germane.catalog.catalog import Catalog
-from germane.compaction.acceptance import MustKeep, Replaced, dropped, refused, tidied
 from germane.compaction.extractive import extractive_summary
+from germane.compaction.llm_summary.acceptance import MustKeep, Replaced, dropped, refused, tidied
+from germane.compaction.llm_summary.summary_prompt import SentTurn, chunks, summary_instructions, summary_prompt
+from germane.compaction.llm_summary.told_summary import pinned_tokens, prose_lines, told_summary
 from germane.compaction.notes import ExchangeNotes
 from germane.compaction.summary import SpanSummary
-from germane.compaction.summary_prompt import SentTurn, chunks, summary_instructions, summary_prompt
-from germane.compaction.told_summary import pinned_tokens, prose_lines, told_summary
 from germane.ports.asking import ModelAnswer, ask, new_word
 from germane.ports.llm import LLM
 from germane.types.message import Message

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from germane.compaction.constraints import constraints_of
 from germane.compaction.ledger import Ledger
 from germane.compaction.notes import Artifact, Constraint, ErrorResolution, ExchangeNotes
-from germane.compaction.outline_line import line_of, one_line
-from germane.compaction.phrase_rules import demand_rules
-from germane.compaction.references import ids_in, json_ids, paths_in, urls_in
-from germane.compaction.results import error_of_result, reported_error
-from germane.compaction.statements import statements_in
-from germane.compaction.tool_actions import boxes_in, command_in, file_changes, listed_tasks, tool_arguments
-from germane.compaction.user_words import MAX_READ, OwnSentence, own_sentences
+from germane.compaction.reading.constraints import constraints_of
+from germane.compaction.reading.outline_line import line_of, one_line
+from germane.compaction.reading.phrase_rules import demand_rules
+from germane.compaction.reading.references import ids_in, json_ids, paths_in, urls_in
+from germane.compaction.reading.results import error_of_result, reported_error
+from germane.compaction.reading.statements import statements_in
+from germane.compaction.reading.tool_actions import boxes_in, command_in, file_changes, listed_tasks, tool_arguments
+from germane.compaction.reading.user_words import MAX_READ, OwnSentence, own_sentences
 from germane.compaction.wording import masked_facts
 from germane.types.message import Message, Text, ToolCall, ToolResult
 

@@ -7,8 +7,8 @@ What takes a constraint back ("you may touch the tests now") is one too: who rea
 from __future__ import annotations
 
 from germane.compaction.notes import Constraint
-from germane.compaction.phrase_rules import FoundPhrase, demand_rules
-from germane.compaction.user_words import MAX_READ, OwnSentence, own_sentences
+from germane.compaction.reading.phrase_rules import FoundPhrase, demand_rules
+from germane.compaction.reading.user_words import MAX_READ, OwnSentence, own_sentences
 
 __all__ = ["MAX_CONSTRAINT", "constraints_in", "constraints_of"]
 

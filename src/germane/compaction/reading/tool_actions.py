@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.compaction.notes import Artifact
-from germane.compaction.references import plain_path
-from germane.compaction.shell_files import FileChange, shell_changes
+from germane.compaction.reading.references import plain_path
+from germane.compaction.reading.shell_files import FileChange, shell_changes
 from germane.dialects.wording import json_object
 from germane.events.wording import action_of, path_of
 from germane.types.message import ToolCall

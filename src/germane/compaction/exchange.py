@@ -1,31 +1,11 @@
-"""Thread: a conversation to compact, as parts: the caller's own values, their parsed messages, and what each one costs."""
+"""Exchange: a conversation in the parts that are kept or taken away together: message groups, and exchanges of them (HIST-1)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from germane.types.message import Message
-
-__all__ = ["Exchange", "MessageGroup", "Thread"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thread:
-    """`raws` are the caller's messages as given, `messages` the same parsed, `costs` the tokens of each. `fixed` are the tokens
-    of the request whatever is left out: its overhead, the tools, a system prompt that stands apart. `provider` is the dialect
-    that the messages are in and go back in."""
-
-    raws: tuple[Mapping[str, Any] | Message, ...]
-    messages: tuple[Message, ...]
-    costs: tuple[int, ...]
-    fixed: int
-    provider: str
-
-    @property
-    def tokens(self) -> int:
-        return self.fixed + sum(self.costs)
+__all__ = ["Exchange", "MessageGroup"]
 
 
 class MessageGroup(NamedTuple):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from germane.compaction.references import ids_in, json_ids
-from germane.compaction.results import error_of_result, may_report_error
+from germane.compaction.reading.references import ids_in, json_ids
+from germane.compaction.reading.results import error_of_result, may_report_error
 from germane.types.message import ToolResult
 
 __all__ = ["FACTS", "MAX_FACTS", "OutputFacts", "facts_of", "read_facts"]

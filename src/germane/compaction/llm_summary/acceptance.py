@@ -11,12 +11,12 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence, Set
 
-from germane.compaction.addressed import addresses
-from germane.compaction.contradiction import contradicts
 from germane.compaction.extractive import notes_of_summary
 from germane.compaction.ledger import Ledger
+from germane.compaction.llm_summary.addressed import addresses
+from germane.compaction.llm_summary.contradiction import contradicts
+from germane.compaction.llm_summary.specifics import KnownSpecifics, specifics
 from germane.compaction.notes import ExchangeNotes
-from germane.compaction.specifics import KnownSpecifics, specifics
 from germane.text.analyse import analyse
 from germane.text.invisible import visible
 from germane.text.normal import normalised

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from germane.compaction.phrase_rules import PhraseRules
+from germane.compaction.reading.phrase_rules import PhraseRules
 from germane.memories.extraction.own_words import quotes_hidden, without_elements, without_fences
 from germane.text.sentences import sentences
 

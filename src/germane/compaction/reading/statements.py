@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from germane.compaction.notes import Artifact
-from germane.compaction.phrase_rules import FoundPhrase, statement_rules
-from germane.compaction.references import FoundPath, paths_in
-from germane.compaction.user_words import OwnSentence
+from germane.compaction.reading.phrase_rules import FoundPhrase, statement_rules
+from germane.compaction.reading.references import FoundPath, paths_in
+from germane.compaction.reading.user_words import OwnSentence
 
 __all__ = ["statements_in"]
 

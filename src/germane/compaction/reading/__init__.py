@@ -1,0 +1,1 @@
+"""Reading: what the messages of one exchange leave behind, found by rules: constraints, artifacts, and a line."""
