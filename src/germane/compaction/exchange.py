@@ -1,4 +1,4 @@
-"""Exchange: a conversation in the parts that are kept or taken away together: message groups, and exchanges of them (HIST-1)."""
+"""Exchange: the parts of a conversation that are kept or taken away together: groups of messages, and exchanges (HIST-1)."""
 
 from __future__ import annotations
 
