@@ -290,7 +290,6 @@ def _name_of(place: Mapping[Any, int]) -> Callable[[Mapping[str, Any]], int]:
 
 def run(seeds: Sequence[str], most: int, without: Collection[str] = ()) -> Tally:
     """Runs the cases of these seeds; every tenth twice."""
-    logging.disable(logging.CRITICAL)
     tally = Tally()
     for number, seed in enumerate(seeds):
         each = case(seed, most, without)
@@ -310,6 +309,7 @@ def run(seeds: Sequence[str], most: int, without: Collection[str] = ()) -> Tally
 
 def _chunk(arguments: tuple[int, int, int, int]) -> Tally:
     seed, start, end, most = arguments
+    logging.disable(logging.CRITICAL)  # in a process of the bench's own
     return run([f"{seed}-{number}" for number in range(start, end)], most)
 
 

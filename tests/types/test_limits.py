@@ -77,7 +77,7 @@ ASSEMBLE: list[tuple[dict[str, Any], str]] = [
     ({"messages": ASKED * 100_001}, "messages has 100,001 messages, 100,000 are allowed: leave out the oldest"),
     (
         {"messages": [{"role": "user", "content": "x" * 1_000_000}] * 65},
-        "messages has at least 65,000,000 characters",
+        "messages has at least 64,000,960 characters",
     ),
     ({"messages": [Message.of("user", "x" * 1_000_000)] * 65}, r"messages has at least 6\d,\d+,\d+ characters, 64,000"),
     ({"messages": [*ASKED, {"role": "user", "content": [{"type": "x", "x": DEEP}]}]}, "message 1 is nested deeper than 64"),

@@ -48,8 +48,8 @@ def look(messages: Sequence[Any], extent: Extent, *, first: int = 0) -> list[Any
     the error. Raises `InvalidInput` naming the message."""
     seen: list[Any] = []
     for index, raw in enumerate(messages, first):
-        if type(raw) is dict and len(raw) <= _FEW and all(type(value) is str for value in raw.values()):
-            extent.text(sum(map(len, raw.values())))
+        if type(raw) is dict and len(raw) <= _FEW and all(type(key) is type(raw[key]) is str for key in raw):
+            extent.text(sum(len(key) + len(raw[key]) for key in raw))
         elif isinstance(raw, Message):
             extent.part(f"message {index}", _fields(f"message {index}", raw))
         else:
