@@ -20,7 +20,7 @@ import asyncio
 import json
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
@@ -182,6 +182,31 @@ def _figures(edits: int, seed: int) -> bool:
     return fine
 
 
+async def _written_through(edits: int, folder: Path) -> None:
+    """Prints the time of an edit of a block of 5,000 characters that is written to a file, with its search rows."""
+    text = ("UNIQUE " + "The quick brown fox jumps over the lazy dog. " * 112)[:4_990]
+    async with Germane.open(folder / "edits.db", warm=False) as germane:
+        agent = germane.agent("bench")
+        await agent.blocks.create("notes", text=text, limit=10_000)
+        words = ("UNIQUE", "SINGLE")
+        ways: Mapping[str, Callable[[int], Awaitable[object]]] = {
+            "a word replaced": lambda number: agent.blocks.replace("notes", words[number % 2], words[1 - number % 2]),
+            "text appended": lambda number: agent.blocks.append("notes", f"{number % 10}"),
+            "the whole text": lambda number: agent.blocks.set_text("notes", f"{text[:-5]}{number:05d}"),
+        }
+        for name, edit in ways.items():
+            times, before = list[float](), time.process_time()
+            for number in range(edits):
+                began = time.perf_counter()
+                await edit(number)
+                times.append(1_000 * (time.perf_counter() - began))
+            worked = 1_000 * (time.process_time() - before) / edits
+            print(
+                f"edit in a file, {name}: p50 {quantile(times, 50):.2f} ms, p99 {quantile(times, 99):.2f};"
+                f" processor {worked:.2f}"
+            )
+
+
 async def _building(core: int, blocks: int, calls: int, folder: Path) -> None:
     """Prints the time of a build for an agent with so many blocks, of which `core` are of the core, and the others are not
     referenced."""
@@ -222,6 +247,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"renderings: {options.count:,} of hostile contents, {len(found)} forged {found[:3]}")
     fine = _figures(min(10_000, options.count), options.seed)
     with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(_written_through(200, Path(folder)))
         for core in (10, 100, 1_000):
             asyncio.run(_building(core, 1_000, 100, Path(folder)))
     return int(bool(faults or missing or found or not fine))
