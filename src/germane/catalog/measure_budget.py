@@ -43,14 +43,13 @@ def measure(
 
     The overhead of germane's own messages (at most two, INJECT-2) and the shaping are subtracted from what is available.
     """
-    safety = profile.safety if tokenizer.exact else max(profile.safety, _MIN_ESTIMATED_SAFETY)
     spoken = profile.per_request + sum(message_tokens(message, profile, tokenizer.count) for message in messages)
     return allocate(
         window=profile.window,
         max_output=profile.max_output,
         messages=spoken + beside,
         tools=tools_tokens(tools, profile, tokenizer.count),
-        safety_fraction=safety,
+        safety_fraction=_safety(profile, tokenizer),
         cap=cap,
         overhead=2 * profile.per_message + shaping,
         reserve=reserve,
@@ -60,17 +59,20 @@ def measure(
 def request_room(profile: Profile, tokenizer: Tokenizer, *, beside: int = 0, reserve: int | None = None) -> int:
     """Returns the tokens of the window that the messages and tools of a request may take: without the answer's reserve and the
     safety margin (BUD-3), and without what is sent `beside` them."""
-    safety = profile.safety if tokenizer.exact else max(profile.safety, _MIN_ESTIMATED_SAFETY)
     budget = allocate(
         window=profile.window,
         max_output=profile.max_output,
         messages=beside,
         tools=0,
-        safety_fraction=safety,
+        safety_fraction=_safety(profile, tokenizer),
         cap=profile.window,
         reserve=reserve,
     )
     return budget.available
+
+
+def _safety(profile: Profile, tokenizer: Tokenizer) -> float:
+    return profile.safety if tokenizer.exact else max(profile.safety, _MIN_ESTIMATED_SAFETY)
 
 
 def message_tokens(message: Message, profile: Profile, count: Callable[[str], int]) -> int:

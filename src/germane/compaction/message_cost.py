@@ -58,11 +58,6 @@ class Measure:
         self._speaks = dialect(provider).speaks
         self._line = self.count(MASK_LINE) + 4
 
-    @property
-    def exact(self) -> bool:
-        """Whether counts are the model's own."""
-        return self._tokenizer.exact
-
     def count(self, text: str) -> int:
         """Returns the tokens of a text; of a huge one an upper bound."""
         return self._tokenizer.ceiling(text) if len(text) > _LONG else self._tokenizer.count(text)

@@ -9,8 +9,8 @@ from typing import Any, get_args
 from germane.api.arguments import named_model, number
 from germane.api.check_messages import conversation, look
 from germane.catalog.catalog import Catalog
+from germane.catalog.measure_budget import request_room
 from germane.catalog.prices import Prices
-from germane.catalog.profile import Profile
 from germane.compaction.archive import Archive
 from germane.compaction.message_cost import Measure
 from germane.compaction.plan import CompactionTerms
@@ -19,14 +19,11 @@ from germane.dialects.registry import dialect, parse_all
 from germane.dialects.system_prompt import system_prompt
 from germane.errors import InvalidInput
 from germane.history.tokenizers import tokenizer
-from germane.types.budget import allocate
 from germane.types.extent import Extent
 from germane.types.limits import CHARACTERS, COUNT, MESSAGES, NAME, TOOLS, shown, text, within
 from germane.types.message import Message
 
-__all__ = ["Compactable", "compactable", "one_message", "window_of"]
-
-_ESTIMATED_SAFETY = 0.05
+__all__ = ["Compactable", "compactable", "one_message"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +63,12 @@ def compactable(
         raise InvalidInput(f"low_water must be a fraction of max_tokens, 0 to 1, not {shown(low_water)}")
     if max_messages is not None:
         number("max_messages", max_messages, minimum=1)
-    measure = Measure(profile, tokenizer(profile.tokenizer), name)
-    size = window_of(profile, measure) if max_tokens is None else number("max_tokens", max_tokens, maximum=COUNT.maximum)
+    counter = tokenizer(profile.tokenizer)
+    measure = Measure(profile, counter, name)
+    if max_tokens is None:
+        size = max(1, request_room(profile, counter))
+    else:
+        size = number("max_tokens", max_tokens, maximum=COUNT.maximum)
     system_prompt(system, name)
     schemas = _tools(tools)
     raws = conversation(messages, MESSAGES)
@@ -90,21 +91,6 @@ def one_message(raw: Mapping[str, Any] | Message, provider: str, index: int) -> 
     (seen,) = look([raw], Extent("messages", CHARACTERS), first=index)
     (message,) = parse_all([seen], provider, first=index)
     return seen, message
-
-
-def window_of(profile: Profile, measure: Measure) -> int:
-    """Returns the tokens that a request to the model may have: its window without the answer's reserve and a safety margin
-    (BUD-3)."""
-    safety = profile.safety if measure.exact else max(profile.safety, _ESTIMATED_SAFETY)
-    budget = allocate(
-        window=profile.window,
-        max_output=profile.max_output,
-        messages=0,
-        tools=0,
-        safety_fraction=safety,
-        cap=COUNT.maximum,
-    )
-    return max(1, budget.available)
 
 
 def _tools(tools: object) -> tuple[Mapping[str, Any], ...]:
