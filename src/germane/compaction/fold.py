@@ -16,7 +16,6 @@ from germane.compaction.leaving import leaving
 from germane.compaction.message_cost import MessageCost, Raw
 from germane.compaction.notebook import Notebook, Summaries, Told
 from germane.compaction.plan import CompactionPlan, CompactionTerms, MaskedOutput
-from germane.compaction.reading.output_facts import facts_of
 from germane.compaction.render import render
 from germane.compaction.strategy import Truncate
 from germane.compaction.wording import HeldSummary, held_summary, summary_block
@@ -222,9 +221,9 @@ class CompactionFold:
             if not self._costs[index].maskable or index in state.unmasked:
                 continue
             results = self._messages[index].tool_results
-            for part in self._costs[index].maskable:
+            for part, facts in self._costs[index].maskable:
                 handle = self._entries.output(index, part).handle if self.terms.cite else ""
-                tokens, facts = self.terms.measure.count(results[part].text), facts_of(results[part]).text
+                tokens = self.terms.measure.count(results[part].text)
                 found.append(MaskedOutput(index=index, part=part, tokens=tokens, handle=handle, facts=facts))
         return tuple(found)
 

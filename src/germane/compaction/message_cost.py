@@ -34,13 +34,13 @@ Raw = Mapping[str, Any] | Message
 @dataclass(frozen=True, slots=True)
 class MessageCost:
     """`cost` are the tokens of a message. `saving` are those that masking takes away of it at least, and `maskable` the
-    numbers of the results that are worth it; `outputs` is the number of its tool outputs. `thinking` are the tokens that go
-    when what stands before it changes."""
+    numbers of the results that are worth it, each with the facts for its line (`OutputFacts.text`); `outputs` is the number of
+    its tool outputs. `thinking` are the tokens that go when what stands before it changes."""
 
     cost: int
     outputs: int = 0
     saving: int = 0
-    maskable: tuple[int, ...] = ()
+    maskable: tuple[tuple[int, str], ...] = ()
     thinking: int = 0
 
 
@@ -73,14 +73,16 @@ class Measure:
         results, thinking = message.tool_results, self._thinking(message, raw, cost)
         if not results:
             return MessageCost(cost, thinking=thinking)
-        saving, maskable = 0, []
+        saving, maskable = 0, list[tuple[int, str]]()
         for number, result in enumerate(results):
             saved = self.count(result.text) - self._line
-            if saved >= _LEAST_SAVING and (facts := facts_of(result).text):
+            if saved < _LEAST_SAVING or not self.may_mask(result, raw):
+                continue
+            if facts := facts_of(result).text:
                 saved -= self.count(facts) + 1
-            if saved >= _LEAST_SAVING and self.may_mask(result, raw):
+            if saved >= _LEAST_SAVING:
                 saving += saved
-                maskable.append(number)
+                maskable.append((number, facts))
         return MessageCost(cost, len(results), saving, tuple(maskable), thinking)
 
     def _thinking(self, message: Message, raw: Raw, cost: int) -> int:
