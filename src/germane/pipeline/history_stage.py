@@ -22,6 +22,7 @@ from germane.compaction.strategy import CompactionStrategy
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.registry import parse_all
 from germane.dialects.system_prompt import system_prompt
+from germane.pipeline.assembly_state import PROPAGATED
 from germane.ports.tokenizer import Tokenizer
 from germane.store import ScopedStore
 from germane.types.history_report import HistoryReport
@@ -110,7 +111,7 @@ async def compact_history(
             return request, report
         raws: tuple[Raw, ...] = (*request.raw[:first], *_system(made, request), *made.messages)
         return replace(request, raw=raws, messages=parse_all(raws, request.provider)), report
-    except (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError):
+    except PROPAGATED:
         raise
     except BaseException as error:
         why = (
