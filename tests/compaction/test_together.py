@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from germane.compaction.boundaries import Boundaries, Room
 from germane.compaction.divide import Division
 from germane.compaction.together import holder, together
 from germane.dialects.registry import parse_all
@@ -159,3 +160,18 @@ def test_linked_spans_are_in_one_set(widths: list[int], links: list[tuple[int, i
         first, second = holder(places, one), holder(places, other)
         if first is not None and second is not None:
             assert of[places[first]] == of[places[second]]
+
+
+def test_a_look_at_fewer_tokens_changes_nothing() -> None:
+    """What would leave then still stands, with the results that came late to its calls."""
+    room = Room(high=100, low=50, mask=False)
+    boundaries = Boundaries(room, lambda spans: spans, lambda span: ())
+    for number in range(8):
+        message = Message.of("user" if number % 2 == 0 else "assistant", f"words {number}")
+        boundaries.add(message, message, 10)
+    boundaries.division.late.append((1, 3))
+    before = boundaries.now
+    pressed = boundaries.pressed(75)
+    assert pressed.now.covered > 3
+    assert pressed.division.late == []
+    assert (boundaries.now, boundaries.division.late, boundaries.division.floor) == (before, [(1, 3)], 0)

@@ -2,9 +2,8 @@
 
 Each message is added once. When what stands in the prompt exceeds the high-water mark, which is the budget, the boundaries move
 in one step until it is at the low-water mark; else nothing changes. Where masking alone comes at least half the way there, no
-exchange leaves. What is left of a conversation so depends on nothing but
-its messages, in their order: with one more message the prompt has the same beginning until the next move, and nobody has to
-remember anything.
+exchange leaves. What is left of a conversation so depends on nothing but its messages, in their order: with one more message
+the prompt has the same beginning until the next move, and nobody has to remember anything.
 
 Why the low-water mark is half the budget by default: let H be the budget, L the low-water mark, `a` the tokens of a turn, `c`
 the price of a cached token, and `w` what a token costs more that has to be read anew. A turn costs c·(H+L)/2 for reading and
@@ -109,7 +108,6 @@ class Boundaries:
         """Adds a message that costs `cost` tokens, `thinking` of them for what goes with the next move, and holds so many tool
         outputs; masking them saves `saving` tokens."""
         index = self.division.count
-        self.division.floor, self.division.kept = self.now.covered, self.now.kept
         self.division.add(message, raw)
         self._sums.append(self._sums[-1] + cost)
         self._thought.append(self._thought[-1] + thinking)
@@ -119,6 +117,7 @@ class Boundaries:
         if self.division.lead == index + 1:
             self._saved.append(0)
             self.now = replace(self.now, masked=index + 1, covered=index + 1)
+            self.division.floor = index + 1
             return
         if self.division.last_human == index:
             self._humans.append(index)
@@ -143,6 +142,8 @@ class Boundaries:
     def pressed(self, excess: int) -> Boundaries:
         """Returns what the boundaries would be with `excess` tokens less, as far as anything may leave; changes nothing."""
         other = copy(self)
+        other.division = copy(self.division)
+        other.division.late = list(self.division.late)
         other._saved, other._pinned = list(self._saved), dict(self._pinned)
         least = self._size - excess
         other.room = replace(self.room, high=least, low=min(self.room.low, least))
@@ -237,6 +238,7 @@ class Boundaries:
             covered=covered,
             masked=max(now.masked, covered),
         )
+        self.division.floor, self.division.kept = covered, self.now.kept
         for span in left:
             self._pinned.update(self._constrain(span))
         self._count_block()
@@ -291,12 +293,9 @@ class Boundaries:
 
     def _late(self) -> list[tuple[int, int]]:
         """Links of calls and the results that came when the calls stood before the boundary, as far as both stand."""
-        late, stands = self.division.late, self._stands
+        late, stands = self.division.late, self.division.stands
         late[:] = [(call, result) for call, result in late if stands(call) and stands(result)]
         return late
-
-    def _stands(self, index: int) -> bool:
-        return index >= self.now.covered or holder(self.now.kept, index) is not None
 
     def _same_exchange(self, chunks: Sequence[Span]) -> Iterator[tuple[int, int]]:
         """Yields links between what is left of one exchange."""

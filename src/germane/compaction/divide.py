@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from germane.compaction.exchange import Exchange, MessageGroup
+from germane.compaction.together import holder
 from germane.dialects.opaque import bound_to_next
 from germane.dialects.responses_pairing import WaitingCalls
 from germane.dialects.tool_state import Unsettled
@@ -235,10 +236,7 @@ class Division:
 
     def stands(self, index: int) -> bool:
         """Returns whether the message hasn't left."""
-        if index >= self.floor:
-            return True
-        place = bisect_right(self.kept, index, key=_begin) - 1
-        return place >= 0 and index < self.kept[place][1]
+        return index >= self.floor or holder(self.kept, index) is not None
 
     def _merge(self, index: int) -> _Group:
         """Makes one group of all from the one with the message `index` to the last."""
@@ -272,7 +270,3 @@ def _match(calls: Sequence[_Call], result: ToolResult) -> _Call | None:
 
 def _start(group: _Group) -> int:
     return group.start
-
-
-def _begin(span: tuple[int, int]) -> int:
-    return span[0]
