@@ -45,14 +45,12 @@ from germane.types.context import Context
 from germane.types.effort import Effort
 from germane.types.limits import COUNT, DIRECTIVE, NAME, QUERY, RECORDED
 from germane.types.limits import text as string
-from germane.types.message import Message
+from germane.types.message import Raw
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
 
 __all__ = ["Agent"]
-
-Raw = Mapping[str, Any] | Message
 
 
 class Agent(AgentContexts):

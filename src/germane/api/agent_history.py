@@ -27,14 +27,13 @@ from germane.errors import InvalidInput, NotFound
 from germane.history.arguments import compactable
 from germane.types.limits import ID, MESSAGES, PAGE, shown
 from germane.types.limits import text as string
-from germane.types.message import Message
+from germane.types.message import Raw
 from germane.types.plan import Decision, Plan
 from germane.types.scope import Scope
 
-__all__ = ["SUMMARISE", "AgentHistory", "EarlierMessages", "FetchedEntries", "Raw", "earlier_messages"]
+__all__ = ["SUMMARISE", "AgentHistory", "EarlierMessages", "FetchedEntries", "earlier_messages"]
 
 SUMMARISE = Summarise()
-Raw = Mapping[str, Any] | Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

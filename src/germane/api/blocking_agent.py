@@ -9,7 +9,6 @@ from typing import Any, overload
 from germane.api import agent as agents
 from germane.api import agent_memories
 from germane.api.about import AboutEntity
-from germane.api.agent import Raw
 from germane.api.arguments import System
 from germane.api.blocking_blocks import MemoryBlocks
 from germane.api.blocking_contexts import BlockingContexts
@@ -38,6 +37,7 @@ from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
 from germane.types.inventory import Stats, UserPage
+from germane.types.message import Raw
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy

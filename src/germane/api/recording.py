@@ -37,7 +37,7 @@ from germane.search.unit import analysed_parts
 from germane.types.candidate import LONG, SourceKind
 from germane.types.extent import Extent
 from germane.types.limits import CHARACTERS, NAME, shown
-from germane.types.message import Message
+from germane.types.message import Message, Raw
 from germane.types.plan import Plan
 from germane.types.scope import Scope
 
@@ -58,7 +58,6 @@ _TRIES = 8
 
 _SOURCE_KINDS: tuple[SourceKind, ...] = get_args(SourceKind)
 
-Raw = Mapping[str, Any] | Message
 Slice = tuple[Sequence[Message], Sequence[Mapping[str, Any] | None] | None]
 T = TypeVar("T")
 

@@ -10,14 +10,13 @@ from typing import NamedTuple
 from germane.api.stored_compaction import StoredCompaction
 from germane.compaction.compaction import Compaction
 from germane.compaction.followed import FollowedConversation
-from germane.compaction.message_cost import Raw
 from germane.compaction.plan import CompactionTerms
 from germane.compaction.render import render
 from germane.compaction.strategy import CompactionStrategy
 from germane.store import ScopedStore
 from germane.text.secrets.screen import SecretPolicy
 from germane.types.lru_cache import LruCache
-from germane.types.message import Message
+from germane.types.message import Message, Raw
 from germane.types.request import Request
 from germane.types.scope import Scope
 

@@ -15,21 +15,19 @@ reading at L = H/4, 15 % at H/2, 51 % at 0.8·H and 115 % at 0.9·H. Half keeps 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 from germane.compaction.divide import Division
 from germane.compaction.together import holder, together
-from germane.types.message import Message
+from germane.types.message import Message, Raw
 
 __all__ = ["Boundaries", "BoundaryState", "Leaving", "Room", "Span"]
 
 Span = tuple[int, int]
 """The messages from an index to another (exclusive)."""
-Raw = Mapping[str, Any] | Message
 Leaving = Callable[[Sequence[Span]], Iterable[Span]]
 """Returns exchanges, given in their order, in the order in which they leave."""
 _HEADING = 24

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from germane.compaction.archive import ArchiveEntry, handle_of
 from germane.compaction.boundaries import Span
-from germane.compaction.message_cost import Raw
 from germane.compaction.message_json import as_json
+from germane.types.message import Raw
 
 __all__ = ["EntryMaker", "LazyEntries"]
 

@@ -13,13 +13,13 @@ from typing import Any
 from germane.compaction.boundaries import Boundaries, BoundaryState, Room
 from germane.compaction.entries import EntryMaker, LazyEntries
 from germane.compaction.leaving import leaving
-from germane.compaction.message_cost import MessageCost, Raw
+from germane.compaction.message_cost import MessageCost
 from germane.compaction.notebook import Notebook, Summaries, Told
 from germane.compaction.plan import CompactionPlan, CompactionTerms, MaskedOutput
 from germane.compaction.render import render
 from germane.compaction.strategy import Truncate
 from germane.compaction.wording import HeldSummary, held_summary, summary_block
-from germane.types.message import Message
+from germane.types.message import Message, Raw
 
 __all__ = ["CompactionFold", "plan_compaction"]
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from threading import RLock
 
 from germane.compaction.fold import CompactionFold
-from germane.compaction.message_cost import Raw
 from germane.compaction.notebook import Summaries
 from germane.compaction.plan import CompactionPlan, CompactionTerms
-from germane.types.message import Message
+from germane.types.message import Message, Raw
 
 __all__ = ["FollowedConversation"]
 

@@ -19,7 +19,7 @@ from germane.dialects.system_prompt import system_prompt
 from germane.dialects.tool_state import result_state
 from germane.dialects.unbinding import unbound
 from germane.ports.tokenizer import Tokenizer
-from germane.types.message import Message, Opaque, Text, ToolResult, Wire, system_text
+from germane.types.message import Message, Opaque, Raw, Text, ToolResult, Wire, system_text
 
 __all__ = ["Measure", "MessageCost"]
 
@@ -27,8 +27,6 @@ _LONG = 1_000_000
 """Characters of a text from which on it isn't counted, but taken at its tokenizer's ceiling."""
 _LEAST_SAVING = 16
 """Tokens that masking an output must save, or it isn't worth a line."""
-
-Raw = Mapping[str, Any] | Message
 
 
 @dataclass(frozen=True, slots=True)

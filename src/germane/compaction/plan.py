@@ -15,11 +15,11 @@ from germane.compaction.archive import ArchiveEntry
 from germane.compaction.boundaries import BoundaryState, Span
 from germane.compaction.compaction import Compaction
 from germane.compaction.llm_summary.covered_span import CoveredSpan
-from germane.compaction.message_cost import Measure, MessageCost, Raw
+from germane.compaction.message_cost import Measure, MessageCost
 from germane.compaction.notes import Artifact, Constraint
 from germane.compaction.strategy import CompactionStrategy
 from germane.compaction.summary import SpanSummary
-from germane.types.message import Message
+from germane.types.message import Message, Raw
 
 __all__ = ["CompactionPlan", "CompactionTerms", "MaskedOutput"]
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from germane.compaction.archive import Archive, ArchiveEntry
 from germane.compaction.message_json import from_json
 from germane.compaction.wording import HeldSummary, held_summary, masked_handle
 from germane.dialects.registry import dialect, parse
 from germane.errors import InvalidInput
-from germane.types.message import Message
+from germane.types.message import Message, Raw
 
 __all__ = ["rebuild"]
-
-Raw = Mapping[str, Any] | Message
 
 
 def rebuild(messages: Sequence[Raw], archive: Archive, *, provider: str = "openai") -> list[Raw]:

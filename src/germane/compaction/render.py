@@ -10,7 +10,6 @@ from typing import Any
 from germane.catalog.measure_budget import message_tokens
 from germane.catalog.prices import Price
 from germane.compaction.compaction import Compaction, CompactionTrace
-from germane.compaction.message_cost import Raw
 from germane.compaction.origins import origins
 from germane.compaction.plan import CompactionPlan
 from germane.compaction.wording import mask_line, summary_block
@@ -23,7 +22,7 @@ from germane.dialects.pairing import close_orphans
 from germane.dialects.registry import dialect, outgoing, parse
 from germane.dialects.system_prompt import system_prompt
 from germane.dialects.unbinding import unbound
-from germane.types.message import Message, Wire
+from germane.types.message import Message, Raw, Wire
 
 __all__ = ["render"]
 

@@ -17,12 +17,11 @@ from germane.compaction.strategy import CompactionStrategy, Summarise
 from germane.dialects.plain import plain
 from germane.errors import InvalidInput
 from germane.history.arguments import compactable, one_message
-from germane.types.message import Message
+from germane.types.message import Message, Raw
 
 __all__ = ["Compactor"]
 
 _SUMMARISE = Summarise()
-Raw = Mapping[str, Any] | Message
 
 
 @dataclass(frozen=True, slots=True)

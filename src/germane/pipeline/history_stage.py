@@ -14,7 +14,7 @@ from typing import Protocol
 from germane.catalog.catalog import Catalog
 from germane.catalog.measure_budget import request_room
 from germane.compaction.compaction import Compaction
-from germane.compaction.message_cost import Measure, Raw
+from germane.compaction.message_cost import Measure
 from germane.compaction.newest import keep_newest
 from germane.compaction.plan import CompactionTerms
 from germane.compaction.report import report_of
@@ -26,7 +26,7 @@ from germane.pipeline.assembly_state import PROPAGATED
 from germane.ports.tokenizer import Tokenizer
 from germane.store import ScopedStore
 from germane.types.history_report import HistoryReport
-from germane.types.message import Message
+from germane.types.message import Message, Raw
 from germane.types.request import Request
 from germane.types.scope import Scope
 

@@ -11,7 +11,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-__all__ = ["Image", "Message", "Opaque", "Part", "Role", "Text", "ToolCall", "ToolResult", "Wire", "is_human", "system_text"]
+__all__ = [
+    "Image",
+    "Message",
+    "Opaque",
+    "Part",
+    "Raw",
+    "Role",
+    "Text",
+    "ToolCall",
+    "ToolResult",
+    "Wire",
+    "is_human",
+    "system_text",
+]
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -109,6 +122,10 @@ class Message:
     def __repr__(self) -> str:
         kinds = "+".join(type(part).__name__ for part in self.parts) or "empty"
         return f"<Message {self.role} {kinds} {len(self.content)} chars>"
+
+
+Raw = Mapping[str, Any] | Message
+"""A message as a caller gives it: a dict in a provider's shape, or parsed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
