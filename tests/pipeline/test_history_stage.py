@@ -57,6 +57,7 @@ async def test_a_long_one_is_compacted_and_its_handles_bring_back_what_left(agen
     assert dialect("openai").problems(Wire(messages=context.to_openai())) == ()
     assert given[0] in context.messages
     assert context.messages[-1] is ASKED
+    assert report.pays_after is not None, "the catalog has a price of this model"
     shown = await agent.history.show(report.cited[-1], session="s")
     assert "row" in shown.text or "item" in shown.text
 
@@ -134,6 +135,26 @@ async def test_what_fails_or_hangs_is_done_the_hasty_way(
 async def test_what_is_no_strategy_is_refused(agent: Agent, given: Any) -> None:
     with pytest.raises(InvalidInput, match="history must be True"):
         await agent.assemble([ASKED], model="gpt-4o", history=given)
+
+
+async def test_the_model_that_it_is_like_counts_the_tokens(agent: Agent) -> None:
+    """Work that was kept for another tokenizer isn't used."""
+    tower = [
+        one if one["content"] is None else one | {"content": f"{one['content']} 東京タワーへ行きました"} for one in talk(60)
+    ]
+    for like in ("gpt-4o", "gpt-4"):
+        given: dict[str, Any] = {
+            "model": "house-model",
+            "like": like,
+            "session": "s",
+            "history_tokens": 2_000,
+            "deadline": None,
+        }
+        kept = (await agent.assemble(tower, **given)).metadata.history
+        anew = (await agent.assemble(tower, **given | {"session": like})).metadata.history
+        assert kept is not None
+        assert anew is not None
+        assert (kept.tokens_before, kept.tokens) == (anew.tokens_before, anew.tokens)
 
 
 async def test_tokens_alone_ask_for_summaries(agent: Agent) -> None:

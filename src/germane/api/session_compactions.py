@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
 from germane.api.stored_compaction import StoredCompaction
+from germane.catalog.prices import Prices
+from germane.catalog.profile import Profile
 from germane.compaction.compaction import Compaction
 from germane.compaction.followed import FollowedConversation
 from germane.compaction.plan import CompactionTerms
@@ -32,7 +35,7 @@ class _Key(NamedTuple):
     """What the work on a conversation depends on beside its messages."""
 
     scope: Scope
-    model: str
+    profile: Profile
     provider: str
     strategy: CompactionStrategy
     max_tokens: int
@@ -43,8 +46,8 @@ class _Key(NamedTuple):
 class SessionCompactions:
     """Mutable. Implements `HistoryCompactor`. Everything but the work in threads runs on the engine's loop."""
 
-    def __init__(self, secrets: SecretPolicy, now: Callable[[], datetime]) -> None:
-        self._secrets, self._now = secrets, now
+    def __init__(self, secrets: SecretPolicy, now: Callable[[], datetime], prices: Prices) -> None:
+        self._secrets, self._now, self._prices = secrets, now, prices
         self._followed: LruCache[_Key, tuple[FollowedConversation, int]] = LruCache(_MAX_SESSIONS)
 
     async def compact(
@@ -59,6 +62,7 @@ class SessionCompactions:
         """See `HistoryCompactor`."""
         loop = asyncio.get_running_loop()
         began = loop.time()
+        terms = replace(terms, price=self._prices.find(request.model))
         followed = self._known(request, terms, len(messages))
         plan = await asyncio.to_thread(followed.plan, raws, messages)
         session = request.scope.session
@@ -76,7 +80,7 @@ class SessionCompactions:
     def _known(self, request: Request, terms: CompactionTerms, count: int) -> FollowedConversation:
         key = _Key(
             scope=request.scope,
-            model=request.model,
+            profile=terms.measure.profile,
             provider=request.provider,
             strategy=terms.strategy,
             max_tokens=terms.max_tokens,

@@ -172,7 +172,7 @@ async def wire(
         relevance=relevance_model,
         nonce_key=key,
         sources=dict(sources),
-        history=SessionCompactions(secrets or settings.secrets, clock.now),
+        history=SessionCompactions(secrets or settings.secrets, clock.now, prices),
     )
     if warm:
         await _warm_up(engine, store, words)
