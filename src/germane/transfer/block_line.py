@@ -8,7 +8,6 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, get_args
 
 from germane.blocks.block import DEFAULT_LIMIT, Block, block_type, content_hash_of
@@ -18,7 +17,7 @@ from germane.blocks.schema import parse_schema
 from germane.blocks.share import Share
 from germane.blocks.version import KeptVersion, Version, VersionKind
 from germane.errors import InvalidInput
-from germane.memories.checks import moment
+from germane.transfer.line_fields import REQUIRED, ObjectFields
 from germane.transfer.stored import Owner, StoredBlock
 from germane.types.limits import BLOCK_TEXT, ID, MESSAGE_TEXT, REMARK, shown
 from germane.types.limits import text as string
@@ -171,24 +170,10 @@ def _read(name: str, value: Any) -> bytes:
         raise InvalidInput(f"{name} must be bytes in base64") from None
 
 
-_MISSING: Any = object()
+class _Line(ObjectFields):
+    """The fields of a block, its versions and its shares."""
 
-
-class _Line:
-    """The fields of one object, each taken once and checked."""
-
-    def __init__(self, value: Any, what: str) -> None:
-        if not isinstance(value, Mapping):
-            raise InvalidInput(f"{what} must be an object, not {type(value).__name__}")
-        self._left, self._what = dict(value), what
-
-    def take(self, name: str, default: Any = _MISSING) -> Any:
-        value = self._left.pop(name, default)
-        if value is _MISSING:
-            raise InvalidInput(f"{self._what} lacks its {name}")
-        return value
-
-    def text(self, name: str, maximum: int, *, empty: bool = True, default: Any = _MISSING) -> str:
+    def text(self, name: str, maximum: int, *, empty: bool = True, default: Any = REQUIRED) -> str:
         value = self.take(name, default)
         if not isinstance(value, str) or len(value) > maximum or (not value and not empty):
             raise InvalidInput(
@@ -211,21 +196,8 @@ class _Line:
             raise InvalidInput(f"{name} must be true or false, not {shown(value)}")
         return value
 
-    def time(self, name: str) -> datetime:
-        return moment(name, string(name, self.take(name), REMARK), "UTC")
-
-    def maybe_time(self, name: str) -> datetime | None:
-        return self.time(name) if self._left.get(name) is not None else self._left.pop(name, None)
-
     def entries(self, name: str) -> list[Any]:
         value = self.take(name, [])
         if not isinstance(value, list):
             raise InvalidInput(f"{name} must be a list, not {type(value).__name__}")
         return value
-
-    def end(self) -> None:
-        """Raises `InvalidInput` for a field that nobody took."""
-        for name in sorted(map(str, self._left)):
-            raise InvalidInput(
-                f"{self._what} has a field {name[:40]!r} that this germane doesn't know: upgrade germane, or remove it"
-            )

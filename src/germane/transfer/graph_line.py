@@ -14,6 +14,7 @@ from germane.graph.pattern import Pattern
 from germane.graph.relation import Relation
 from germane.graph.said import MAX_ALIASES, MAX_PROPERTIES, Said
 from germane.memories.checks import json_value, moment, share
+from germane.transfer.line_fields import ObjectFields
 from germane.transfer.stored import Owner
 from germane.transfer.stored_graph import Sources, StoredEntity, StoredPattern, StoredRelation
 from germane.types.candidate import Sensitivity
@@ -186,18 +187,8 @@ def _time(name: str, value: Any) -> datetime:
     return moment(name, value, "UTC")
 
 
-class _Fields:
-    """The fields of one object, each taken once."""
-
-    def __init__(self, line: Any, what: str) -> None:
-        if not isinstance(line, Mapping):
-            raise InvalidInput(f"{what} must be an object, not {type(line).__name__}")
-        self._left, self._what = dict(line), what
-
-    def take(self, name: str, *default: Any) -> Any:
-        if name not in self._left and not default:
-            raise InvalidInput(f"{self._what} lacks its {name}")
-        return self._left.pop(name, *default)
+class _Fields(ObjectFields):
+    """The fields of an entity, a relation or a pattern."""
 
     def text(self, name: str, maximum: int = ID.maximum) -> str:
         value = self.take(name)
@@ -227,10 +218,3 @@ class _Fields:
         updated = self.take("updated_at", None)
         at = created if updated is None else _time("updated_at", updated)
         return {"sensitivity": self.level(), "created_at": created, "updated_at": at}
-
-    def end(self) -> None:
-        if self._left:
-            name = min(map(str, self._left))[:40]
-            raise InvalidInput(
-                f"{self._what} has a field {name!r} that this germane doesn't know: upgrade germane, or remove it"
-            )
