@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from germane import Germane, LLMError
+from germane import LLMError
 from germane.api.agent import Agent
-from germane.settings.settings import Settings
 from germane.testing.clocks import Ticking
+from support.llm_store import Opening, opening_in, standing_clock
 from support.scripted_llm import ScriptedLLM, entry, listed
 
 pytestmark = pytest.mark.requirement("GRAPH-2")
@@ -23,21 +20,15 @@ SAID = "Zorblatt runs the Quux bakery with my sister."
 TALK = [{"role": "user", "content": SAID, "name": "Ana"}, {"role": "assistant", "content": "Zorblatt owns Flimflam too."}]
 LOVES = entry("Zorblatt runs the Quux bakery.")
 
-Opening = Callable[..., AbstractAsyncContextManager[Germane]]
-
 
 @pytest.fixture
 def time() -> Ticking:
-    return Ticking(datetime(2024, 5, 3, 10, tzinfo=UTC), timedelta(0))
+    return standing_clock()
 
 
 @pytest.fixture
 def opening(tmp_path: Path, time: Ticking) -> Opening:
-    def opening(llm: Any, **options: Any) -> AbstractAsyncContextManager[Germane]:
-        settings = Settings(extraction=False, **{"entities": True, **options})
-        return Germane.open(tmp_path / "store.db", settings=settings, llm=llm, clock=time.clock, warm=False, freeze=False)
-
-    return opening
+    return opening_in(tmp_path, time, entities=True)
 
 
 def _graph(*relations: tuple[str, str, str, str], **entities: str) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,8 @@ import pytest
 
 from germane import Germane, InvalidInput, LLMError
 from germane.api.extraction_worker import ExtractionWorker
-from germane.settings.settings import Settings
 from germane.testing.clocks import Ticking
+from support.llm_store import Opening, opening_in, standing_clock
 from support.scripted_llm import ScriptedLLM, entry, listed
 
 pytestmark = pytest.mark.requirement("MEM-7")
@@ -25,21 +23,15 @@ TALK = [{"role": "user", "content": TEA}, {"role": "assistant", "content": "Note
 LOVES = entry("The user loves green tea in the morning.")
 MINUTE = timedelta(minutes=1)
 
-Opening = Callable[..., AbstractAsyncContextManager[Germane]]
-
 
 @pytest.fixture
 def time() -> Ticking:
-    return Ticking(datetime(2024, 5, 3, 10, tzinfo=UTC), timedelta(0))
+    return standing_clock()
 
 
 @pytest.fixture
 def opening(tmp_path: Path, time: Ticking) -> Opening:
-    def opening(llm: Any, **options: Any) -> AbstractAsyncContextManager[Germane]:
-        settings = Settings(extraction=False, **options)
-        return Germane.open(tmp_path / "store.db", settings=settings, llm=llm, clock=time.clock, warm=False, freeze=False)
-
-    return opening
+    return opening_in(tmp_path, time)
 
 
 def _worker(germane: Germane) -> ExtractionWorker:
