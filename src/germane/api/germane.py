@@ -19,9 +19,9 @@ from germane.api.contents import page_arguments
 from germane.api.embedder_argument import EmbedderArgument, check_embedder
 from germane.api.export import Exported, exported
 from germane.api.extraction_figures import extraction_findings, extraction_state
-from germane.api.extraction_worker import today
 from germane.api.forgetting import forget_org
 from germane.api.llm_argument import LLMArgument, check_llm
+from germane.api.llm_budget import today
 from germane.api.restore import Line, Restored, restored
 from germane.api.strategies import Strategies
 from germane.api.warm_up import freeze

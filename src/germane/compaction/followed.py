@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import RLock
 
 from germane.compaction.fold import CompactionFold
 from germane.compaction.notebook import Summaries
 from germane.compaction.plan import CompactionPlan, CompactionTerms
+from germane.types.extent import bounded
 from germane.types.message import Message, Raw
 
 __all__ = ["FollowedConversation"]
@@ -18,9 +19,15 @@ class FollowedConversation:
 
     def __init__(self, terms: CompactionTerms) -> None:
         self.terms = terms
+        self.characters = 0
+        """Those of the messages that it holds."""
         self._fold = CompactionFold(terms)
         self._messages: list[Message] = []
         self._lock = RLock()
+
+    def __len__(self) -> int:
+        """The number of messages that it holds."""
+        return len(self._messages)
 
     def plan(self, raws: Sequence[Raw], messages: Sequence[Message], summaries: Summaries = ()) -> CompactionPlan:
         """Returns the plan for the conversation as it is now; `messages` are `raws` parsed. What was there before isn't read
@@ -31,9 +38,10 @@ class FollowedConversation:
                 min(len(self._messages), len(messages)),
             )
             if same < len(self._messages):
-                self._fold, self._messages, same = CompactionFold(self.terms), [], 0
+                self._fold, self._messages, self.characters, same = CompactionFold(self.terms), [], 0, 0
             self._fold.renew(raws[:same])
             for raw, message in zip(raws[same:], messages[same:], strict=True):
                 self._fold.add(raw, message)
+                self.characters += bounded("messages", raw)[1] if isinstance(raw, Mapping) else len(message.content)
             self._messages.extend(messages[same:])
             return self._fold.plan(summaries)
