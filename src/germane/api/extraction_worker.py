@@ -92,7 +92,7 @@ class ExtractionWorker:
         word: Callable[[], str] = lambda: secrets.token_hex(8),
     ) -> None:
         self._store, self._queue, self.llm, self._clock = store, store.extraction, llm, clock
-        self._budget = budget or LLMBudget(store.extraction, clock)
+        self.budget = budget or LLMBudget(store.extraction, clock)
         self._entities, self._settle = entities, settle
         self._sleep, self._jitter, self._word = sleep, jitter, word
         self._holder, self._gate = word(), asyncio.Semaphore(_AT_ONCE)
@@ -162,7 +162,7 @@ class ExtractionWorker:
 
     async def _lane(self, done: ExtractionRun, within: Scope | None, eager: bool, progress: Progress | None) -> None:
         while not done.stopped:
-            if reason := await self._budget.used_up():
+            if reason := await self.budget.used_up():
                 done.stopped = reason
                 return
             now = self._clock.now()
@@ -251,7 +251,7 @@ class ExtractionWorker:
         done.calls += 1
         done.input_tokens += spent[0]
         done.output_tokens += spent[1]
-        await self._budget.spend(claim.scope, *spent)
+        await self.budget.spend(claim.scope, *spent)
 
     async def _failed(self, claim: Claim, reason: str, done: ExtractionRun, *, of_endpoint: bool = False) -> None:
         """Gives the messages back to the queue: for now where the endpoint fails for everybody, else for a later try."""

@@ -23,6 +23,8 @@ class LLMBudget:
 
     def __init__(self, queue: ExtractionQueue, clock: Clock, tokens_per_day: int | None = None) -> None:
         self._queue, self._clock, self._tokens_per_day = queue, clock, tokens_per_day
+        self.calls = self.input_tokens = self.output_tokens = 0
+        """What was spent since this was made."""
 
     async def used_up(self) -> str:
         """Returns why nothing may be asked before tomorrow, "" where something may. Raises `StoreError`."""
@@ -32,6 +34,9 @@ class LLMBudget:
 
     async def spend(self, scope: Scope, input_tokens: int, output_tokens: int) -> None:
         """Counts one call for the scope's agent. Raises `StoreError`."""
+        self.calls += 1
+        self.input_tokens += input_tokens
+        self.output_tokens += output_tokens
         day = today(self._clock)
         await self._queue.spend(scope, day, calls=1, input_tokens=input_tokens, output_tokens=output_tokens)
 

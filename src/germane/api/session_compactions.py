@@ -23,7 +23,7 @@ from germane.compaction.followed import FollowedConversation
 from germane.compaction.llm_summary.summary_shelf import Owner
 from germane.compaction.plan import CompactionTerms
 from germane.compaction.render import render
-from germane.compaction.strategy import CompactionStrategy, Truncate
+from germane.compaction.strategy import CompactionStrategy
 from germane.store import ScopedStore
 from germane.text.secrets.screen import SecretPolicy
 from germane.types.lru_cache import LruCache
@@ -86,7 +86,7 @@ class SessionCompactions:
         session = store.scope.session
         terms = replace(terms, price=self._prices.find(model))
         followed = self._known(store.scope, terms, len(messages))
-        source = self._source(store) if terms.cite and not isinstance(terms.strategy, Truncate) else None
+        source = self._source(store) if terms.cite else None
         if source is not None:
             await source.fill(None if patience is None else patience * _FILLING)
         plan = await asyncio.to_thread(followed.plan, raws, messages, () if source is None else source)

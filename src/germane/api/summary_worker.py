@@ -26,7 +26,7 @@ from germane.types.lru_cache import LruCache
 
 __all__ = ["SummaryRun", "SummaryWorker", "Told"]
 
-_SHELF, _ASKED, _WAITING = 1_024, 4_096, 256
+_SHELF, _ASKED, _WAITING = 1_024, 4_096, 64
 """Summaries that are kept, spans that aren't asked about again, and conversations that wait at most."""
 _SHARE = 0.6
 """Share of a summary's tokens that the language model fills: the rest is for lines about what has left since it wrote."""
