@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ from aiohttp import web
 from germane import Agent, Germane
 from germane.api import session_compactions
 from germane.api.summary_worker import SummaryWorker
+from germane.compaction.followed import FollowedConversation
 from germane.compaction.message_cost import Measure
 from germane.compaction.strategy import Truncate
 from germane.compaction.wording import held_summary
@@ -286,25 +288,76 @@ async def test_what_isn_t_summed_up_or_kept_is_asked_about_by_nobody(opening: Op
     assert llm.prompts == []
 
 
-async def test_a_store_that_hangs_costs_the_handles_and_not_the_compaction(
-    opening: Opening, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("does", "why"), [("hangs", "didn't answer"), ("fails", "can't be used: RuntimeError")])
+async def test_a_store_that_does_not_answer_costs_the_handles_and_not_the_compaction(
+    opening: Opening, monkeypatch: pytest.MonkeyPatch, does: str, why: str
 ) -> None:
     """Reading what was written has a part of the store's time."""
 
-    async def hang(*_: Any) -> Any:
+    async def broken(*_: Any) -> Any:
+        if does == "fails":
+            raise RuntimeError
         await asyncio.Event().wait()
 
     async with opening(ScriptedLLM()) as germane:
         agent = germane.agent(user="ana")
         history = type(germane._open.store.within(agent.scope).history)
         for name in ("summaries", "summaries_of", "handles"):
-            monkeypatch.setattr(history, name, hang)
+            monkeypatch.setattr(history, name, broken)
         context = await agent.assemble(asking(40), model=MODEL, session=S, history_tokens=TOKENS, deadline=2.0)
         report = context.metadata.history
     assert report is not None
     assert report.summarised
     assert report.cited == ()
-    assert any("didn't answer" in reason for reason in report.reasons)
+    assert any(why in reason for reason in report.reasons)
+
+
+async def test_calls_that_can_t_wait_hold_no_thread(opening: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many come while a long conversation is read; the next one finds the work done."""
+    entered, going, plan = list[int](), threading.Event(), FollowedConversation.plan
+
+    def slow(*given: Any) -> Any:
+        entered.append(1)
+        assert going.wait(30)
+        return plan(*given)
+
+    async with opening(None) as germane:
+        agent = germane.agent(user="ana")
+        with monkeypatch.context() as patched:
+            patched.setattr(FollowedConversation, "plan", slow)
+            try:
+                for _ in range(4):
+                    context = await agent.assemble(asking(40), model=MODEL, session=S, history_tokens=TOKENS, deadline=0.1)
+                    report = context.metadata.history
+                    assert report is not None
+                    assert report.reasons == ("it couldn't be compacted in time",)
+                assert len(entered) == 1
+            finally:
+                going.set()
+        assert (await by_assembly(agent, asking(40)))[0] == 2
+
+
+@pytest.mark.requirement("ENGINE-2")
+async def test_a_failure_in_the_middle_leaves_nothing_behind(opening: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next call starts again, with each message once."""
+    left, count = [100], Measure.message
+
+    def failing(measure: Measure, message: Message, raw: Any) -> Any:
+        left[0] -= 1
+        if not left[0]:
+            raise MemoryError
+        return count(measure, message, raw)
+
+    async with opening(None) as germane:
+        agent = germane.agent(user="ana")
+        await by_history(agent, asking(40))
+        monkeypatch.setattr(Measure, "message", failing)
+        left[0] = 10
+        with pytest.raises(MemoryError):
+            await by_history(agent, asking(60))
+        again = await agent.history.compact(asking(60), session=S, model=MODEL, max_tokens=TOKENS)
+        anew = await agent.history.compact(asking(60), session="new", model=MODEL, max_tokens=TOKENS)
+    assert (again.tokens_before, again.messages) == (anew.tokens_before, anew.messages)
 
 
 async def test_the_day_s_tokens_are_those_of_summaries_too(opening: Opening, time: Ticking) -> None:

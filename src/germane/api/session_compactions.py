@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
 from germane.api.llm_budget import LLMBudget
@@ -21,7 +22,7 @@ from germane.catalog.profile import Profile
 from germane.compaction.compaction import Compaction
 from germane.compaction.followed import FollowedConversation
 from germane.compaction.llm_summary.summary_shelf import Owner
-from germane.compaction.plan import CompactionTerms
+from germane.compaction.plan import CompactionPlan, CompactionTerms
 from germane.compaction.render import render
 from germane.compaction.strategy import CompactionStrategy
 from germane.store import ScopedStore
@@ -70,6 +71,8 @@ class SessionCompactions:
         self._secrets, self._now, self._prices, self._worker, self._budget = secrets, now, prices, worker, budget
         self._followed: LruCache[_Key, FollowedConversation] = LruCache(_MAX_SESSIONS)
         self._sources: LruCache[Owner, SessionSummaries] = LruCache(_MAX_SOURCES)
+        self._working: dict[FollowedConversation, asyncio.Future[CompactionPlan]] = {}
+        """What is planned in a thread now."""
 
     async def compact(
         self,
@@ -89,7 +92,7 @@ class SessionCompactions:
         source = self._source(store) if terms.cite else None
         if source is not None:
             await source.fill(None if patience is None else patience * _FILLING)
-        plan = await asyncio.to_thread(followed.plan, raws, messages, () if source is None else source)
+        plan = await self._planned(followed, partial(followed.plan, raws, messages, () if source is None else source))
         self._shrink()
         if session is None or not terms.cite or (not plan.entries and plan.summary is None):
             return await asyncio.to_thread(render, plan)
@@ -108,6 +111,21 @@ class SessionCompactions:
             del self._sources[owner]
         if self._worker is not None:
             self._worker.forget(whose)
+
+    async def _planned(self, followed: FollowedConversation, plan: Callable[[], CompactionPlan]) -> CompactionPlan:
+        """Plans in a thread, one call after the other: no thread waits for another one. A caller that can't wait leaves the
+        work to go on."""
+        while (running := self._working.get(followed)) is not None:
+            await asyncio.wait([running])
+        work = self._working[followed] = asyncio.ensure_future(asyncio.to_thread(plan))
+
+        def end(done: asyncio.Future[CompactionPlan]) -> None:
+            del self._working[followed]
+            if not done.cancelled():
+                done.exception()  # the caller may be gone
+
+        work.add_done_callback(end)
+        return await asyncio.shield(work)
 
     def _source(self, store: ScopedStore) -> SessionSummaries | None:
         if self._worker is None or self._budget is None or store.scope.session is None:

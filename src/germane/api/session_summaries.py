@@ -54,7 +54,7 @@ class SessionSummaries:
         seconds, and raises nothing of the store's."""
         if self._filled:
             return
-        with suppress(TimeoutError, StoreError):
+        with suppress(Exception):  # whatever the store does, the outline serves
             async with asyncio.timeout(patience):
                 kept = await self._store.history.summaries(self._session, _READ)
             self._filled = True
@@ -74,7 +74,7 @@ class SessionSummaries:
     def ask(self, plan: CompactionPlan) -> None:
         """Has what the plan's conversation has left behind written about in the background. Returns at once."""
         if plan.span is not None:
-            self._worker.want(plan.span, self._owner, _Told(self, fingerprint_of(plan)))
+            self._worker.want(plan.span, self._owner, _Recipient(self, fingerprint_of(plan)))
 
     async def used_up(self) -> str:
         """Returns why nothing may be asked now, "" where something may."""
@@ -100,8 +100,8 @@ class SessionSummaries:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """`Told` of one plan. `fingerprint` is that of the summary that stood in its prompt."""
+class _Recipient:
+    """The `SummaryRecipient` of one plan. `fingerprint` is that of the summary that stood in its prompt."""
 
     session: SessionSummaries
     fingerprint: str

@@ -24,7 +24,7 @@ from germane.compaction.summary import SpanSummary
 from germane.ports.llm import LLM
 from germane.types.lru_cache import LruCache
 
-__all__ = ["SummaryRun", "SummaryWorker", "Told"]
+__all__ = ["SummaryRecipient", "SummaryRun", "SummaryWorker"]
 
 _SHELF, _ASKED, _WAITING = 1_024, 4_096, 64
 """Summaries that are kept, spans that aren't asked about again, and conversations that wait at most."""
@@ -46,8 +46,8 @@ class SummaryRun:
     stopped: str = ""
 
 
-class Told(Protocol):
-    """Who is told what comes of one span. It raises nothing but cancellation."""
+class SummaryRecipient(Protocol):
+    """Has a span written about: pays for it, and gets what was accepted. Raises nothing but cancellation."""
 
     async def used_up(self) -> str:
         """Returns why the language model mustn't be asked now, "" where it may."""
@@ -62,7 +62,7 @@ class Told(Protocol):
 class _Wanted(NamedTuple):
     owner: Owner
     span: CoveredSpan
-    told: Told | None
+    recipient: SummaryRecipient | None
 
     @property
     def conversation(self) -> tuple[Owner, str]:
@@ -114,9 +114,9 @@ class SummaryWorker:
         """Returns what there is, at once. From any thread."""
         return self._shelf.serve(owner, span, anew=self._at_once)
 
-    def want(self, span: CoveredSpan, owner: Owner = (), told: Told | None = None) -> None:
+    def want(self, span: CoveredSpan, owner: Owner = (), recipient: SummaryRecipient | None = None) -> None:
         """Has the span written about in the background, where it wasn't asked about yet. Returns at once. From any thread."""
-        wanted = _Wanted(owner, span, told)
+        wanted = _Wanted(owner, span, recipient)
         with self._lock:
             if wanted.name in self._asked:
                 return
@@ -211,15 +211,16 @@ class SummaryWorker:
 
     async def _write(self, wanted: _Wanted) -> None:
         """Has the language model go on from the newest summary of a part of the span."""
-        owner, span, whom = wanted
-        self.total.stopped = "" if whom is None else await whom.used_up()
+        owner, span, recipient = wanted
+        self.total.stopped = "" if recipient is None else await recipient.used_up()
         if self.total.stopped:
             with self._lock:  # it may be asked for again
                 self._asked.pop(wanted.name, None)
             return
         written, rest = self._shelf.newest(owner, span)
         self.total.asked += 1
-        made = await self._telling(self._llm if whom is None else MeteredLLM(self._llm, whom.used_up, whom.spend)).tell(
+        llm = self._llm if recipient is None else MeteredLLM(self._llm, recipient.used_up, recipient.spend)
+        made = await self._telling(llm).tell(
             [message for exchange in rest for message in exchange.messages],
             notes=span.notes,
             earlier=span.begins if written is None else "\n".join(written.lines),
@@ -235,5 +236,5 @@ class SummaryWorker:
             return
         self.total.accepted += 1
         self._shelf.put(owner, span.fingerprint, ShelvedSummary(made.lines, span.runs))
-        if whom is not None:
-            await whom.keep(span, made.lines)
+        if recipient is not None:
+            await recipient.keep(span, made.lines)
