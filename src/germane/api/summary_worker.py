@@ -120,7 +120,10 @@ class SummaryWorker:
         with self._lock:
             if wanted.name in self._asked:
                 return
-            self._waiting.put(wanted.conversation, wanted)
+            if wanted.conversation in self._waiting:  # it keeps its place
+                self._waiting[wanted.conversation] = wanted
+            else:
+                self._waiting.put(wanted.conversation, wanted)
             loop = self._loop
         if loop is not None:
             with suppress(RuntimeError):  # the loop was closed and the worker wasn't
