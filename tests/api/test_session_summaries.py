@@ -19,6 +19,7 @@ from germane.compaction.followed import FollowedConversation
 from germane.compaction.message_cost import Measure
 from germane.compaction.strategy import Truncate
 from germane.compaction.wording import held_summary
+from germane.errors import StoreUnavailable
 from germane.testing.clocks import Ticking
 from germane.types.message import Message
 from support.heated_rooms import rooms, turns
@@ -238,6 +239,38 @@ async def test_what_is_forgotten_is_dropped_and_not_told_again(opening: Opening,
         await ben.forget(session=S)
         await agent.forget(everything=True)
     assert not stands_in(tmp_path)
+
+
+async def test_what_another_process_forgets_is_dropped_here(opening: Opening) -> None:
+    """At the next compaction in the session, which then has what was written since."""
+    for again in (False, True):
+        async with opening(ScriptedLLM(*[rooms] * 20)) as germane, opening(ScriptedLLM(*[rooms] * 20)) as other:
+            agent, elsewhere = germane.agent(user="ana"), other.agent(user="ana")
+            await by_history(agent, asking(30))
+            await worker_of(germane).drain()
+            await elsewhere.forget(session=S)
+            if again:
+                await by_history(elsewhere, asking(42))
+                await worker_of(other).drain()
+            assert (TOLD in (await by_history(agent, asking(55)))[1]) == again
+            await elsewhere.forget(session=S)
+
+
+async def test_a_store_that_can_t_be_written_has_nothing_asked_twice(opening: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What isn't there wasn't forgotten; the text serves as long as the process lives."""
+    llm = ScriptedLLM(*[rooms] * 20)
+
+    async def full(*_: Any) -> Any:
+        raise StoreUnavailable("the disk is full")
+
+    async with opening(llm) as germane:
+        agent = germane.agent(user="ana")
+        monkeypatch.setattr(type(germane._open.store.within(agent.scope).journal), "commit", full)
+        for _ in range(3):
+            await by_history(agent, asking(30))
+            await worker_of(germane).drain()
+        assert len(llm.prompts) == 1
+        assert TOLD in (await by_history(agent, asking(42)))[1]
 
 
 @pytest.mark.parametrize("process", ["own", "other"])

@@ -97,9 +97,10 @@ class SessionCompactions:
         if session is None or not terms.cite or (not plan.entries and plan.summary is None):
             return await asyncio.to_thread(render, plan)
         left = None if until is None else max(0.001, until - loop.time())
-        made = await StoredCompaction(store, session, secrets=self._secrets, now=self._now, deadline=left).keep(plan)
+        work = StoredCompaction(store, session, secrets=self._secrets, now=self._now, deadline=left)
+        made = await work.keep(plan)
         if source is not None:
-            source.ask(plan)
+            source.ask(plan, stored=work.stored)
         return made
 
     def forget(self, scope: Scope) -> None:

@@ -48,14 +48,19 @@ class SessionSummaries:
         self._worker, self._budget, self._store, self._secrets, self._now = worker, budget, store, secrets, now
         self._owner, self._session = owner_of(store.scope), store.scope.session or ""
         self._filled = False
+        self._stored = ""
+        """The fingerprint of the newest summary that the store had."""
 
     async def fill(self, patience: float | None) -> None:
-        """Gives the worker what earlier processes wrote, the first time that the store answers. Waits at most `patience`
-        seconds, and raises nothing of the store's."""
-        if self._filled:
-            return
+        """Gives the worker what earlier processes wrote, the first time that the store answers, and takes from it what another
+        process has forgotten meanwhile. Waits at most `patience` seconds, and raises nothing of the store's."""
         with suppress(Exception):  # whatever the store does, the outline serves
             async with asyncio.timeout(patience):
+                if self._stored and not await self._store.history.summaries_of(self._session, self._stored):
+                    self._worker.forget(self._owner)
+                    self._filled, self._stored = False, ""
+                if self._filled:
+                    return
                 kept = await self._store.history.summaries(self._session, _READ)
             self._filled = True
             for one in kept:
@@ -71,10 +76,13 @@ class SessionSummaries:
     def want(self, span: CoveredSpan) -> None:
         """Does nothing yet: `ask` asks, once what has left is stored."""
 
-    def ask(self, plan: CompactionPlan) -> None:
-        """Has what the plan's conversation has left behind written about in the background. Returns at once."""
+    def ask(self, plan: CompactionPlan, *, stored: bool) -> None:
+        """Has what the plan's conversation has left behind written about in the background. `stored` says whether the store has
+        the summary that stands for it now. Returns at once."""
         if plan.span is not None:
-            self._worker.want(plan.span, self._owner, _Recipient(self, fingerprint_of(plan)))
+            fingerprint = fingerprint_of(plan)
+            self._stored = fingerprint if stored else self._stored
+            self._worker.want(plan.span, self._owner, _Recipient(self, fingerprint))
 
     async def used_up(self) -> str:
         """Returns why nothing may be asked now, "" where something may."""

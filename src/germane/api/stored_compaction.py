@@ -53,6 +53,8 @@ class StoredCompaction:
         self._secrets, self._now, self._deadline = secrets, now, deadline
         self._reasons: list[str] = []
         """Why something isn't kept, or isn't named."""
+        self.stored = False
+        """Whether the store has a summary of what has left."""
 
     async def keep(self, plan: CompactionPlan) -> Compaction:
         """Returns the messages that fit. Raises nothing of the store's."""
@@ -128,6 +130,7 @@ class StoredCompaction:
                 return summary
             await self._journal.commit(_writing([PutSummary(new)]))
             kept = await self._history.summaries_of(self._session, fingerprint)
+        self.stored = bool(kept)
         first = kept[0].summary if kept else summary
         return replace(first, covers=summary.covers, ids=summary.ids, tokens=plan.terms.measure.count(first.text))
 
