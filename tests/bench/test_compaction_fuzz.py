@@ -30,7 +30,9 @@ def test_no_compaction_corrupts_a_conversation() -> None:
         "42-17462",  # a message between two boundaries was in neither
         "42-9462",  # a call took the result of its neighbour
         "42-14726",  # a result alone was taken for one of a stored response
+        "43-793",  # the same, beside another API's dicts
         "42-5521",  # a server's call sent twice
+        "43-1166",  # a server's call that waits before a system message
     ],
 )
 def test_what_was_mended_stays_mended(seed: str) -> None:

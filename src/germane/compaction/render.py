@@ -115,8 +115,16 @@ class _Turns:
             self._add(index, changed, plan.messages[index] if changed is given else parse(changed, plan.provider))
             if index in unanswered:
                 self.turns[-1] = close_orphans(self.turns[-1])
-        if plan.provider == OpenAIResponses.name and _continues(self.sources) and not _continues(plan.raws[: plan.count]):
+        if plan.provider == OpenAIResponses.name and self._seems_continued():
             self.turns[:] = [close_orphans(turn) if turn.message.tool_results else turn for turn in self.turns]
+
+    def _seems_continued(self) -> bool:
+        """Returns whether what is left looks as if it continued a conversation that the server has stored, as all that the
+        model said has left: the API's rules for results that stand alone don't hold then."""
+        count = self.plan.count
+        return _continues(self.sources, [turn.message for turn in self.turns]) and not _continues(
+            self.plan.raws[:count], self.plan.messages[:count]
+        )
 
     @property
     def _handle(self) -> str:
@@ -230,6 +238,7 @@ def _too_large(plan: CompactionPlan, tokens: int) -> str:
     )
 
 
-def _continues(raws: Sequence[Raw]) -> bool:
-    """Returns whether a Responses conversation continues one that the server has stored: its results may then stand alone."""
-    return continues([str(raw.get("type") or raw.get("role")) if isinstance(raw, Mapping) else raw.role for raw in raws])
+def _continues(raws: Sequence[Raw], messages: Sequence[Message]) -> bool:
+    """Returns whether a Responses conversation continues one that the server has stored."""
+    given = zip(raws, messages, strict=True)
+    return continues([str((isinstance(raw, Mapping) and raw.get("type")) or message.role) for raw, message in given])

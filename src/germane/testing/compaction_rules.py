@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -49,7 +50,8 @@ def broken(
     """Yields rule, index and sentence of what is broken."""
     before = parse_all(original, one.name)
     after = [one.parse(message) for message in messages]
-    sent = [one.parse(message) for message in _as_sent(original, before, one)]
+    mid_system = one.name == "anthropic" and any(message.role == "system" for message in after)
+    sent = [one.parse(message) for message in _as_sent(original, before, one, mid_system=mid_system)]
     yield from _last_user(before, after)
     yield from _leading_system(before, after, system)
     yield from _open_calls(before, after)
@@ -64,11 +66,17 @@ def broken(
 
 
 def _as_sent(
-    original: Sequence[Mapping[str, Any] | Message], before: Sequence[Message], one: Dialect
+    original: Sequence[Mapping[str, Any] | Message], before: Sequence[Message], one: Dialect, *, mid_system: bool
 ) -> Sequence[Mapping[str, Any]]:
-    """The whole conversation as germane sends it where nothing is taken away: with its orphans closed as text."""
+    """The whole conversation as germane sends it where nothing is taken away: with its orphans closed as text, and to a model
+    with `mid_system` with system messages in their places."""
     turns = [outgoing(message, raw, one.name) for raw, message in zip(original, before, strict=True)]
-    return one.compose(turns).messages
+    lead = next((index for index, message in enumerate(before) if message.role != "system"), 0)
+    placed = [
+        replace(turn, in_place=True) if mid_system and index >= lead and turn.message.role == "system" else turn
+        for index, turn in enumerate(turns)
+    ]
+    return one.compose(placed).messages
 
 
 def _last_user(before: Sequence[Message], after: Sequence[Message]) -> Iterator[_Found]:
