@@ -124,8 +124,8 @@ class Division:
         if message.role == "system" and self.lead == index:
             self.lead += 1
             return
-        human = is_human(message) and _says(message)
         parts = message.parts
+        human = message.role == "user" and _says(message)
         if len(parts) == 1 and type(parts[0]) is Text and not (self._groups and self._groups[-1].takes(message)):
             self._groups.append(_Group(index, index + 1))
             joined = False
@@ -174,9 +174,15 @@ class Division:
     def _join(self, message: Message, index: int) -> bool:
         """Puts the message into a group; returns whether into one that began before it."""
         last = self._groups[-1] if self._groups else None
-        calls = [_Call(part.id, part.name, index, self._turns) for part in message.parts if isinstance(part, ToolCall)]
-        results = message.tool_results
-        opaque = message.role == "assistant" and any(isinstance(part, Opaque) for part in message.parts)
+        calls, results, opaques = list[_Call](), list[ToolResult](), list[Opaque]()
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                calls.append(_Call(part.id, part.name, index, self._turns))
+            elif isinstance(part, ToolResult):
+                results.append(part)
+            elif isinstance(part, Opaque):
+                opaques.append(part)
+        opaque = message.role == "assistant" and bool(opaques)
         joins = False
         if last is not None and message.role == "system" and last.takes(message):
             last.end = index + 1
@@ -204,7 +210,7 @@ class Division:
         if results and message.role == "assistant":
             group.ends, group.answering = not calls, False
         group.unfollowed = opaque and isinstance(ends := message.parts[-1], Opaque) and bound_to_next(ends)
-        group.reasoned = reasoned or any(isinstance(part, Opaque) and part.kind == _REASONING for part in message.parts)
+        group.reasoned = reasoned or any(part.kind == _REASONING for part in opaques)
         for call in calls:
             self._waiting.add(len(self._calls), call)
             self._calls.append(call)
@@ -256,8 +262,11 @@ class Division:
 
 
 def _says(message: Message) -> bool:
-    """Returns whether a user's message is a request: white space alone is none."""
-    return any(part.text.strip() if isinstance(part, Text) else not isinstance(part, ToolResult) for part in message.parts)
+    """Returns whether a user's message is a request: neither white space nor results alone are one."""
+    for part in message.parts:
+        if part.text.strip() if isinstance(part, Text) else not isinstance(part, ToolResult):
+            return True
+    return False
 
 
 def _match(calls: Sequence[_Call], result: ToolResult) -> _Call | None:
