@@ -8,7 +8,7 @@ what a dialect pairs is always in one group.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,6 +84,7 @@ class Division:
         "_before",
         "_calls",
         "_groups",
+        "_starts",
         "_turns",
         "_unsettled",
         "_waiting",
@@ -109,6 +110,8 @@ class Division:
         self.begins: list[int] = []
         """Where each exchange begins."""
         self._groups: list[_Group] = []
+        self._starts: list[int] = []
+        """Where each group begins."""
         self._calls: list[_Call] = []
         self._waiting = WaitingCalls()
         """The numbers of calls among all calls, as the Responses API pairs them: over whatever stands between."""
@@ -125,11 +128,12 @@ class Division:
             self.lead += 1
             return
         parts = message.parts
-        human = message.role == "user" and _says(message)
         if len(parts) == 1 and type(parts[0]) is Text and not (self._groups and self._groups[-1].takes(message)):
-            self._groups.append(_Group(index, index + 1))
+            human = message.role == "user" and bool(parts[0].text.strip())
+            self._begin(index)
             joined = False
         else:
+            human = message.role == "user" and _says(message)
             joined = self._join(message, index)
             self._unsettled.add(index, message, message if raw is None else raw)
         if human:
@@ -148,20 +152,20 @@ class Division:
 
     def groups(self, start: int, end: int) -> Iterator[MessageGroup]:
         """Yields the groups of the messages from `start`, where one begins, to `end`."""
-        place = bisect_right(self._groups, start, key=_start) - 1
-        while 0 <= place < len(self._groups) and self._groups[place].start < end:
-            group = self._groups[place]
-            state = "open" if (group.open and self._is_recent(group)) or self._is_unsettled(group) else "closed"
+        first, behind = bisect_right(self._starts, start) - 1, bisect_left(self._starts, end)
+        for group in self._groups[first:behind] if first >= 0 else ():
+            state = "open" if self._is_awaited(group) or self._is_unsettled(group) else "closed"
             yield MessageGroup(group.start, group.end, state, group.opaque)
-            place += 1
 
     def group_at(self, index: int) -> MessageGroup:
         """Returns the group that holds the message."""
-        start = self._groups[bisect_right(self._groups, index, key=_start) - 1].start
+        start = self._starts[bisect_right(self._starts, index) - 1]
         return next(self.groups(start, start + 1))
 
-    def _is_recent(self, group: _Group) -> bool:
-        return any(not call.answered and self._turns - call.turn <= _REACH for call in group.calls)
+    def _is_awaited(self, group: _Group) -> bool:
+        """Whether a call of the group has no result, and may still get one."""
+        calls = group.calls
+        return bool(calls) and any(not call.answered and self._turns - call.turn <= _REACH for call in calls)
 
     def _is_unsettled(self, group: _Group) -> bool:
         """Whether the group waits for a confirmation, or for the end of work whose interim result it holds."""
@@ -170,6 +174,13 @@ class Division:
             return False
         newest = list(waiting)[-_MAX_UNSETTLED:] if len(waiting) > _MAX_UNSETTLED else waiting
         return any(group.start <= index < group.end for index in newest)
+
+    def _begin(self, index: int) -> _Group:
+        """Begins a group with this message."""
+        group = _Group(index, index + 1)
+        self._groups.append(group)
+        self._starts.append(index)
+        return group
 
     def _join(self, message: Message, index: int) -> bool:
         """Puts the message into a group; returns whether into one that began before it."""
@@ -198,8 +209,7 @@ class Division:
             group = last
             group.end = index + 1
         else:
-            group = _Group(index, index + 1)
-            self._groups.append(group)
+            group = self._begin(index)
         if linked is not None and linked < group.start:
             group = self._merge(linked)
             joins = True
@@ -251,6 +261,7 @@ class Division:
         gone: list[_Group] = []
         while self._groups[-1].start > index:
             gone.append(self._groups.pop())
+            self._starts.pop()
         group = self._groups[-1]
         group.end = gone[0].end
         for each in reversed(gone):
@@ -263,10 +274,7 @@ class Division:
 
 def _says(message: Message) -> bool:
     """Returns whether a user's message is a request: neither white space nor results alone are one."""
-    for part in message.parts:
-        if part.text.strip() if isinstance(part, Text) else not isinstance(part, ToolResult):
-            return True
-    return False
+    return any(part.text.strip() if isinstance(part, Text) else not isinstance(part, ToolResult) for part in message.parts)
 
 
 def _match(calls: Sequence[_Call], result: ToolResult) -> _Call | None:
@@ -277,7 +285,3 @@ def _match(calls: Sequence[_Call], result: ToolResult) -> _Call | None:
         ):
             return call
     return None
-
-
-def _start(group: _Group) -> int:
-    return group.start

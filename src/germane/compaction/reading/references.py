@@ -23,8 +23,20 @@ _ID = re.compile(
 _NO_ID = re.compile(r"(?:UTF|ISO|SHA|MD|RFC|GPT|MP|AES|RSA|TLS|USB|IPV|PEP|PY|H|A|F|V|COVID|STEP|TYPE|LEVEL)-", re.IGNORECASE)
 _NAMES = (
     *("order", "invoice", "ticket", "case", "booking", "reservation", "confirmation", "tracking", "account", "customer"),
-    *("reference", "shipment", "parcel", "claim", "bestellung", "bestellnummer", "rechnung", "kunde", "kundennummer", "buchung"),
-    *("vorgang", "commande", "facture", "réservation", "dossier", "pedido", "factura", "reserva", "cliente", "ordine"),
+    *("reference", "shipment", "parcel", "claim", "bestellung", "bestellnummer", "rechnung", "kunde", "kundennummer"),
+    *(
+        "buchung",
+        "vorgang",
+        "commande",
+        "facture",
+        "réservation",
+        "dossier",
+        "pedido",
+        "factura",
+        "reserva",
+        "cliente",
+        "ordine",
+    ),
     *("fattura", "prenotazione", "pratica", "encomenda", "fatura", "заказ", "заказа", "счёт", "счет", "бронирование", "заявка"),
     "номер",
 )
