@@ -306,6 +306,8 @@ class Boundaries:
 
     def _same_exchange(self, chunks: Sequence[Span]) -> Iterator[tuple[int, int]]:
         """Yields links between what is left of one exchange."""
+        if not self.now.kept:
+            return
         begins = self.division.begins
         for one, other in pairwise(chunks):
             if bisect_right(begins, one[0]) == bisect_right(begins, other[0]):
@@ -313,12 +315,13 @@ class Boundaries:
 
     def _staying(self, unit: Sequence[Span], late: Sequence[tuple[int, int]]) -> list[Span]:
         """The groups that must stay: those with a call that waits for its result, and those linked with what stays."""
+        if not late:
+            return [span for chunk in unit for span in self.division.open_groups(*chunk)][-_MAX_OPEN:]
         groups = [group for chunk in unit for group in self.division.groups(*chunk)]
         spans = [(group.start, group.end) for group in groups]
         stay = set([span for span, group in zip(spans, groups, strict=True) if group.state == "open"][-_MAX_OPEN:])
-        if late:
-            stay.update(self._loose(spans, late))
-            stay = {span for tied in together(spans, late) if not stay.isdisjoint(tied) for span in tied}
+        stay.update(self._loose(spans, late))
+        stay = {span for tied in together(spans, late) if not stay.isdisjoint(tied) for span in tied}
         return [span for span in spans if span in stay]
 
     def _loose(self, spans: Sequence[Span], late: Sequence[tuple[int, int]]) -> Iterator[Span]:

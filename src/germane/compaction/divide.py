@@ -152,26 +152,32 @@ class Division:
 
     def groups(self, start: int, end: int) -> Iterator[MessageGroup]:
         """Yields the groups of the messages from `start`, where one begins, to `end`."""
-        first, behind = bisect_right(self._starts, start) - 1, bisect_left(self._starts, end)
-        for group in self._groups[first:behind] if first >= 0 else ():
-            state = "open" if self._is_awaited(group) or self._is_unsettled(group) else "closed"
-            yield MessageGroup(group.start, group.end, state, group.opaque)
+        for group in self._between(start, end):
+            yield MessageGroup(group.start, group.end, "open" if self._is_open(group) else "closed", group.opaque)
+
+    def open_groups(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Returns those of these groups that are open, as ranges."""
+        return [(group.start, group.end) for group in self._between(start, end) if self._is_open(group)]
 
     def group_at(self, index: int) -> MessageGroup:
         """Returns the group that holds the message."""
         start = self._starts[bisect_right(self._starts, index) - 1]
         return next(self.groups(start, start + 1))
 
-    def _is_awaited(self, group: _Group) -> bool:
-        """Whether a call of the group has no result, and may still get one."""
+    def _between(self, start: int, end: int) -> list[_Group]:
+        first = bisect_right(self._starts, start) - 1
+        return self._groups[first : bisect_left(self._starts, end)] if first >= 0 else []
+
+    def _is_open(self, group: _Group) -> bool:
+        """Whether a call of the group has no result and may still get one, or the group waits for something else."""
         calls = group.calls
-        return bool(calls) and any(not call.answered and self._turns - call.turn <= _REACH for call in calls)
+        if calls and any(not call.answered and self._turns - call.turn <= _REACH for call in calls):
+            return True
+        return bool(self._unsettled.indexes) and self._is_unsettled(group)
 
     def _is_unsettled(self, group: _Group) -> bool:
         """Whether the group waits for a confirmation, or for the end of work whose interim result it holds."""
         waiting = self._unsettled.indexes
-        if not waiting:
-            return False
         newest = list(waiting)[-_MAX_UNSETTLED:] if len(waiting) > _MAX_UNSETTLED else waiting
         return any(group.start <= index < group.end for index in newest)
 

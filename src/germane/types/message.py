@@ -102,6 +102,8 @@ class Message:
     @property
     def text(self) -> str:
         """The text parts, without images, tool calls and tool results."""
+        if len(self.parts) == 1 and isinstance(self.parts[0], Text):
+            return self.parts[0].text
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property

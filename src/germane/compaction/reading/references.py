@@ -12,7 +12,8 @@ from germane.text.traits import letter_words
 __all__ = ["FoundPath", "ids_in", "json_ids", "paths_in", "plain_path", "urls_in"]
 
 _MAX_PATH = 256
-_TOKEN = re.compile(r"[\w./\\@+~:-]++")
+_TOKEN = re.compile(r"(?<![\w./\\@+~:-])[\w\\@+~:-]*+[./][\w./\\@+~:-]*+")
+"""A run of the characters of paths, with a full stop or a slash in it."""
 _POSITION = re.compile(r":\d{1,7}(?:[:-]\d{1,7})?:?\Z")
 _URL = re.compile(r"\bhttps?://[^\s<>\"'`)\]}」「）、。，]{2,400}")
 _DIGIT = re.compile(r"\d")
@@ -68,7 +69,7 @@ def paths_in(text: str) -> Iterator[FoundPath]:
         return
     for token in _TOKEN.finditer(text):
         raw = token[0]
-        if len(raw) > _MAX_PATH + 16 or "://" in raw or ("." not in raw and "/" not in raw):
+        if len(raw) > _MAX_PATH + 16 or "://" in raw:
             continue
         word = _POSITION.sub("", raw.rstrip(".:-")).lstrip(":-")
         if word and _is_path(word):
