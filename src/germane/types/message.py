@@ -115,11 +115,11 @@ class Message:
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple([part for part in self.parts if isinstance(part, ToolCall)])
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
-        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+        return tuple([part for part in self.parts if isinstance(part, ToolResult)])
 
     def __repr__(self) -> str:
         kinds = "+".join(type(part).__name__ for part in self.parts) or "empty"
