@@ -335,7 +335,7 @@ class Boundaries:
         """Takes closed groups out of the running exchange, the oldest first: those without the user's words, and with `words`
         the others too. The newest group and the user's last words stay."""
         last = self.division.group_at(self.division.count - 1).start
-        older = [span for span in self.now.kept if span[0] < active]
+        older = [*(span for span in self.now.kept if span[0] < active), *self._exchanges(self.now.covered, active)]
         start = max(active, self.now.covered)
         running = [span for span in self.now.kept if span[0] >= active]
         running += ((group.start, group.end) for group in self.division.groups(start, last))
