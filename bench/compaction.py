@@ -17,10 +17,18 @@ from random import Random
 from typing import Any
 
 from germane import Germane
+from germane.api.check_messages import conversation
+from germane.compaction.divide import Division
+from germane.compaction.fold import CompactionFold
+from germane.compaction.reading.constraints import constraints_in
+from germane.compaction.reading.output_facts import facts_of
 from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
+from germane.dialects.registry import parse_all
 from germane.evaluate.prefix import ReplayedCall, common_prefix, prefix_reuse
 from germane.history import Compactor, compact
+from germane.history.arguments import compactable
 from germane.testing.hashed import Hashed
+from germane.types.limits import MESSAGES
 
 __all__ = ["main"]
 
@@ -44,6 +52,9 @@ def main(arguments: Sequence[str]) -> None:
     for name, strategy in made:
         for budget in (8_000, 100_000):
             _line(name, budget, runs, talk, strategy)
+    print("\nparts of a compaction of Truncate's")
+    for name, part in _parts(talk).items():
+        print(f"  {name:<32} {_median(part, runs):7.1f} ms")
     print("\none more message and one compaction, by the messages before")
     for count in (100, 1_000, 5_000):
         print(f"  {count:>5,}  {_one_more(talk[:count]):7.2f} ms")
@@ -63,6 +74,42 @@ def _line(name: str, budget: int, runs: int, talk: list[dict[str, Any]], strateg
     print(
         f"  {name:<32} within {budget:>7,}: {taken:7.1f} ms → {compaction.tokens:,} tokens, {len(compaction.messages)} messages"
     )
+
+
+def _parts(talk: list[dict[str, Any]]) -> dict[str, Callable[[], object]]:
+    given = compactable(
+        talk,
+        model=_MODEL,
+        max_tokens=8_000,
+        provider=None,
+        system=None,
+        tools=(),
+        strategy=Truncate(),
+        archive=None,
+        low_water=0.5,
+        max_messages=None,
+    )
+    pairs = list(zip(given.messages, given.raws, strict=True))
+    said = [message.text for message, _ in pairs if message.role == "user"]
+    outputs = [result for message, _ in pairs for result in message.tool_results]
+    fold = CompactionFold(given.terms)
+    for message, raw in pairs:
+        fold.add(raw, message)
+
+    def divided() -> None:
+        division = Division()
+        for message, raw in pairs:
+            division.add(message, raw)
+
+    return {
+        "checking": lambda: conversation(talk, MESSAGES),
+        "parsing": lambda: parse_all(talk, given.terms.measure.provider),
+        "counting": lambda: [given.terms.measure.message(message, raw) for message, raw in pairs],
+        "dividing": divided,
+        "what the user demands": lambda: [constraints_in(text) for text in said],
+        "facts of all outputs": lambda: [facts_of(result) for result in outputs],
+        "the plan and its messages": fold.plan,
+    }
 
 
 def _one_more(before: Sequence[dict[str, Any]]) -> float:
