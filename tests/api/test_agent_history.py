@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from germane import Agent, Germane, InvalidInput, NotFound
-from germane.compaction.strategy import Summarise
+from germane.compaction.strategy import Summarise, Truncate
 from germane.dialects.registry import dialect
 from germane.errors import StoreUnavailable
 from germane.history import compact
@@ -297,6 +297,16 @@ async def test_a_language_model_sums_up_in_the_background(tmp_path: Path) -> Non
     async with Germane.open(tmp_path / "a.db", embedder=Hashed(), warm=False) as germane:
         again = await short(germane.agent(user="anna"), messages[: 4 * 56 + 2])
         assert again.messages == made.messages
+
+
+async def test_another_strategy_has_a_summary_of_its_own(agent: Agent) -> None:
+    """`Truncate` tells nothing but demands; where the same messages have left, that mustn't stand for a summary."""
+    messages = [*talk(7)[:1], {"role": "user", "content": "Never commit to main."}, *talk(7)[1:]]
+    truncated = await short(agent, messages, strategy=Truncate())
+    summed = await short(agent, messages, strategy=Summarise(summary_tokens=60))
+    assert truncated.trace.covered_before == summed.trace.covered_before
+    assert summed.summary is not None
+    assert "a.py" in summed.summary.text
 
 
 async def test_strategies_are_those_of_the_package(agent: Agent) -> None:

@@ -21,6 +21,7 @@ from germane.compaction.kept_history import KeptEntry, KeptSummary, checksum_of
 from germane.compaction.operations import PutArchived, PutSummary
 from germane.compaction.plan import CompactionPlan
 from germane.compaction.render import render
+from germane.compaction.strategy import Truncate
 from germane.compaction.summary import SpanSummary
 from germane.errors import InvalidInput
 from germane.store import ScopedStore
@@ -146,11 +147,12 @@ def to_keep(summary: SpanSummary, session: str, fingerprint: str, *, secrets: Se
 
 def fingerprint_of(plan: CompactionPlan) -> str:
     """Returns what names all that the plan's summary stands for: the handle of its newest span, which depends on every span
-    before it, and what stays of them."""
+    before it, and what stays of them; with `Truncate`, whose summary holds nothing but demands, another name."""
+    name = f"{plan.handle}-demands" if isinstance(plan.terms.strategy, Truncate) else plan.handle
     if not plan.state.kept:
-        return plan.handle
+        return name
     kept = json.dumps([list(span) for span in plan.state.kept])
-    return f"{plan.handle}-{hashlib.sha256(kept.encode()).hexdigest()[:12]}"
+    return f"{name}-{hashlib.sha256(kept.encode()).hexdigest()[:12]}"
 
 
 def _same(one: ArchiveEntry, other: ArchiveEntry) -> bool:
