@@ -100,7 +100,8 @@ class CompactionFold:
 
     def plan(self, summaries: Summaries = ()) -> CompactionPlan:
         """Returns the plan for what was added so far. It fits with every handle named, if anything does. What
-        `summaries` has for what has left stands in the place of the outline."""
+        `summaries` has for what has left stands in the place of the outline. The plan's `span` is what the boundaries have
+        left behind, not what this call alone has pressed out."""
         boundaries = self._boundaries
         if boundaries is None:
             fold = CompactionFold(self.terms)
@@ -108,6 +109,7 @@ class CompactionFold:
             fold._begin(None)
             return fold.plan(summaries)
         plan = self._drafted(boundaries, summaries)
+        span = plan.span
         for _ in range(_ATTEMPTS):
             if plan.draft is None or plan.draft.tokens <= self.terms.max_tokens:
                 break
@@ -116,9 +118,9 @@ class CompactionFold:
             if after.state == plan.state:
                 break
             plan = after
-        if plan.span is not None and not isinstance(summaries, Sequence):
-            summaries.want(plan.span)
-        return plan
+        if span is not None and not isinstance(summaries, Sequence):
+            summaries.want(span)
+        return plan if plan.span is span else replace(plan, span=span)
 
     def _begin(self, held: HeldSummary | None) -> None:
         self._held = held
