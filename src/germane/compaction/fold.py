@@ -19,6 +19,7 @@ from germane.compaction.plan import CompactionPlan, CompactionTerms, MaskedOutpu
 from germane.compaction.render import render
 from germane.compaction.strategy import Truncate
 from germane.compaction.wording import HeldSummary, held_summary, summary_block
+from germane.dialects.openai_responses import OpenAIResponses
 from germane.types.message import Message, Raw
 
 __all__ = ["CompactionFold", "plan_compaction"]
@@ -217,7 +218,7 @@ class CompactionFold:
             artifacts=told.artifacts,
             reasons=told.reasons,
             complete=not told.lost,
-            late=frozenset(call for call, _ in boundaries.division.late),
+            late=boundaries.late(apart=terms.measure.provider == OpenAIResponses.name),
             span=told.span,
         )
 
