@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.compaction.reading.constraints import MAX_CONSTRAINT, constraints_in
-from germane.compaction.reading.phrase_rules import LANGUAGES, demand_rules, statement_rules
+from germane.compaction.reading.phrase_rules import LANGUAGES, demand_rules, in_lower_case, statement_rules
 from germane.compaction.reading.user_words import own_sentences
 from support.expressions import faults
 
@@ -103,6 +103,14 @@ def test_any_text_is_read(text: str) -> None:
     for each in texts(text):
         assert 0 < len(each) <= MAX_CONSTRAINT
         assert len(each.splitlines()) == 1
+
+
+@given(st.text(max_size=60) | st.text("İßΣſK a", max_size=60))
+def test_each_character_keeps_its_place_in_lower_case(text: str) -> None:
+    """Where a phrase stands in the sentence is told by places in the text that is read."""
+    lowered = in_lower_case(text)
+    assert len(lowered) == len(text)
+    assert all(one == other or one.lower()[0] in (other, "σ") for one, other in zip(text, lowered, strict=True))
 
 
 @given(st.text(max_size=200))
