@@ -334,6 +334,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     with ProcessPoolExecutor(options.workers) as pool:
         for number, part in enumerate(pool.map(_chunk, chunks), 1):
             tally.add(part)
+            for kind, seeds in part.seeds.items():
+                print(f"    {kind}: {', '.join(seeds)}", flush=True)
             if number % 40 == 0:
                 print(f"{tally.conversations:,} conversations, faults: {dict(tally.faults) or 'none'}", flush=True)
     print(

@@ -66,6 +66,21 @@ def test_an_archive_that_fails_is_never_cited(archive: MemoryArchive) -> None:
     assert rebuild(compaction.messages, archive if not isinstance(archive, Broken) else MemoryArchive()) == compaction.messages
 
 
+@pytest.mark.requirement("INJECT-4")
+def test_a_cache_mark_that_moves_changes_no_handle() -> None:
+    """Callers mark the newest blocks, so that an older message has a mark in one call and none in the next."""
+    talk, marked = in_shape(long_talk(60), "anthropic"), in_shape(long_talk(60), "anthropic")
+    for message in marked:
+        for block in message["content"] if isinstance(message["content"], list) else []:
+            block["cache_control"] = {"type": "ephemeral"}
+    without, found = (
+        compact(each, model="claude-sonnet-4-5", max_tokens=4_000, archive=MemoryArchive()) for each in (talk, marked)
+    )
+    assert marked != talk
+    assert without.cited
+    assert found.cited == without.cited
+
+
 def test_a_folder_keeps_one_file_an_entry(tmp_path: Path) -> None:
     """Nothing but whole files stays, and no handle leads out of the folder."""
     archive = FolderArchive(tmp_path / "archive")

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from germane.compaction.divide import Division, divide
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.orphans import orphans
+from germane.history.compacting import compact
+from germane.testing.validators import validate_against
 from germane.types.message import Message, Opaque, Part, ToolCall, ToolResult
 from support.wild_conversations import conversations
 
@@ -150,3 +152,28 @@ def test_white_space_is_no_request() -> None:
         division.add(message)
     assert division.last_human == 0
     assert [(exchange.start, exchange.end) for exchange in division.exchanges()] == [(0, 4)]
+
+
+def test_a_result_out_of_reach_is_tied_to_its_call_without_what_stands_between() -> None:
+    """A result that comes ten turns later makes no group of the ten turns; the call and the result still go together."""
+    division = Division()
+    for message in [say("user"), calls("a"), *[say("user"), say("assistant")] * 10, results("a")]:
+        division.add(message)
+    assert [(group.start, group.end) for group in division.groups(0, division.count)][-1] == (22, 23)
+    assert division.late == [(1, 22)]
+
+
+@pytest.mark.requirement("HIST-5")
+def test_a_call_leaves_with_its_result_out_of_reach() -> None:
+    """The Responses API pairs them over whatever stands between: one that stayed alone would be written as text."""
+    call = {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}
+    waits = {"type": "mcp_approval_request", "id": "mcpr_1", "name": "delete", "arguments": "{}", "server_label": "files"}
+    output = {"type": "function_call_output", "call_id": "a", "output": "done"}
+    talk = [{"role": role, "content": "word " * 50} for _ in range(12) for role in ("user", "assistant")]
+    given = [talk[0], waits, call, *talk[:22], output, *talk]
+    found = compact(given, model="gpt-5", provider="openai-responses", max_tokens=1200)
+    sent = [dict(message) for message in found.messages]
+    assert found.compacted
+    assert waits in sent
+    assert [message in sent for message in (call, output)] in ([True, True], [False, False])
+    assert not validate_against(given, sent, "openai-responses")

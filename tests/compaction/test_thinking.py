@@ -15,7 +15,7 @@ from germane.testing.validators import validate, validate_against
 pytestmark = pytest.mark.requirement("HIST-5")
 
 Raw = dict[str, Any]
-MODEL = "claude-sonnet-4-5"
+MODEL = "claude-fable-5-1"
 
 
 def thought(number: int, words: int = 20) -> Raw:
@@ -45,7 +45,7 @@ def cut(talk: list[Raw], most: int, **more: Any) -> Any:
     return compact(talk, model=MODEL, max_tokens=most, **more)
 
 
-@pytest.mark.parametrize("most", [600, 1_500, 3_000])
+@pytest.mark.parametrize("most", [900, 1_500, 3_000])
 def test_no_block_stands_behind_a_prefix_that_it_was_not_made_behind(most: int) -> None:
     """Played as the provider would check it: each answer's blocks are bound to the request that they came of."""
     made: dict[str, str] = {}
@@ -59,7 +59,7 @@ def test_no_block_stands_behind_a_prefix_that_it_was_not_made_behind(most: int) 
             for block in thinking([each]):
                 kept += 1
                 assert made[block] == json.dumps(sent[:place]), (count, place)
-    assert kept > 60
+    assert kept > 50
 
 
 @pytest.mark.parametrize("strategy", [None, Truncate()])
@@ -76,10 +76,10 @@ def test_what_goes_is_no_violation_and_fits(strategy: Any) -> None:
 
 def test_between_two_moves_the_beginning_is_the_same() -> None:
     """Byte for byte, and a compactor gives what `compact` gives."""
-    compactor = Compactor(model=MODEL, max_tokens=1_500)
-    before, moves = cut(TALK[:1], 1_500), 0
+    compactor = Compactor(model=MODEL, max_tokens=2_000)
+    before, moves = cut(TALK[:1], 2_000), 0
     for count in range(2, len(TALK) + 1):
-        found = cut(TALK[:count], 1_500)
+        found = cut(TALK[:count], 2_000)
         if count % 4 == 2:
             continue  # the call waits for its result
         if found.trace.moves == before.trace.moves:
@@ -95,11 +95,25 @@ def test_thinking_that_has_gone_makes_room() -> None:
     """Where thinking alone is what is too much, no output is masked and no exchange leaves."""
     talk: list[Raw] = [*TALK[:8]]
     talk[1] = {**TALK[1], "content": [thought(0, 200), *TALK[1]["content"][1:]]}
-    found = cut(talk, 900)
+    found = cut(talk, 1_250)
     assert found.trace.moves == 1
     assert (found.masked, found.summarised, found.dropped) == (0, 0, 0)
     assert thinking(found.messages) == thinking(talk[2:])
     assert found.fits
+
+
+def test_a_model_without_preserved_thinking_keeps_what_it_thought() -> None:
+    """With a thinking budget the API demands that the running turn begins with thinking where it has called a tool."""
+    for count in range(2, len(TALK) + 1):
+        talk = TALK[:count]
+        if talk[-1]["role"] == "assistant":
+            continue
+        found = compact(talk, model="claude-sonnet-4-5", max_tokens=900)
+        assert validate(found.messages, "anthropic", thinking=True) == ()
+        assert validate_against(talk, found.messages, "anthropic") == ()
+        stand = [each for each in talk if each in found.messages and each["role"] == "assistant"]
+        assert thinking(found.messages) == thinking(stand)
+    assert found.trace.moves > 2
 
 
 def test_only_anthropic_binds_what_is_thought() -> None:

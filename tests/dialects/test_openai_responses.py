@@ -143,6 +143,15 @@ def test_orphans_become_text_and_reasoning_without_its_item_is_left_out() -> Non
 
 
 @pytest.mark.requirement("INJECT-4", "INJECT-7")
+def test_what_came_of_repeated_reasoning_loses_its_id_with_it() -> None:
+    """The API refuses an id that it has seen, and an item under its id without the reasoning that it came of."""
+    again = {**CALL, "call_id": "again", "id": "fc_2"}
+    wire = sent([USER, REASONING, CALL, OUTPUT, REASONING, again, {**OUTPUT, "call_id": "again"}, SAID])
+    bare = {key: value for key, value in again.items() if key != "id"}
+    assert wire.messages == [USER, REASONING, CALL, OUTPUT, bare, {**OUTPUT, "call_id": "again"}, SAID]
+
+
+@pytest.mark.requirement("INJECT-4", "INJECT-7")
 @pytest.mark.parametrize(
     "before", [[], [USER], [{"type": "item_reference", "id": "fc_1"}, SAID]], ids=["alone", "asked", "by id"]
 )

@@ -102,7 +102,7 @@ def _item_message(where: str, item: Body) -> Iterator[str]:
         yield from _keys(where, item, {"role", "content"}, {"type"})
     else:
         yield f"{where}: role {item.get('role')!r}"
-    if item.get("content") in (None, "", []):
+    if item.get("content") in (None, []):  # the API takes an empty text
         yield f"{where}: no content"
 
 

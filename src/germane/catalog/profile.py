@@ -40,6 +40,8 @@ class Profile:
     safety: float = 0.10
     mid_system: bool = False
     """Whether an API that has its system prompt apart takes system messages in the middle of the conversation too."""
+    preserved_thinking: bool = False
+    """Whether the API refuses a block of thinking where anything before it differs from what was sent when it was made."""
     known: bool = True
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ __all__ = ["Archive", "ArchiveEntry", "EntryKind", "handle_of"]
 
 EntryKind = Literal["output", "span"]
 _DIGITS = 12
+_MARK = '"cache_control"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +32,23 @@ class ArchiveEntry:
 
 def handle_of(kind: EntryKind, messages: Sequence[Mapping[str, Any]], previous: str = "", part: int = 0) -> str:
     """Returns the handle: `h` and 12 hexadecimal digits of the SHA-256 of the content, so that the same content always has the
-    same handle, and an entry can be written twice without harm."""
-    written = json.dumps(
-        [kind, previous, part, *messages], ensure_ascii=True, sort_keys=True, separators=(",", ":"), default=str
-    )
+    same handle, and an entry can be written twice without harm. Anthropic's cache marks aren't content: callers move them."""
+    written = _as_text([kind, previous, part, *messages])
+    if _MARK in written:
+        written = _as_text([kind, previous, part, *map(_unmarked, messages)])
     return f"h{hashlib.sha256(written.encode()).hexdigest()[:_DIGITS]}"
+
+
+def _as_text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def _unmarked(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the message or block without its cache mark and those of the blocks in it."""
+    left = {key: item for key, item in value.items() if key != _MARK.strip('"')}
+    if isinstance(blocks := left.get("content"), list):
+        left["content"] = [_unmarked(block) if isinstance(block, Mapping) else block for block in blocks]
+    return left
 
 
 class Archive(Protocol):

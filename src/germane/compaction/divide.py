@@ -26,7 +26,8 @@ _REASONING = "openai-responses:reasoning"
 _MAX_UNSETTLED = 64
 """Messages that wait for an end that are known; of more, the oldest count as ended."""
 _REACH = 8
-"""User's turns that may stand between a call and its result: what comes later answers nothing any more."""
+"""User's turns after which nobody waits for a call's result any more, and a result that still comes doesn't put all that stands
+between into one group."""
 
 
 @dataclass(slots=True)
@@ -104,7 +105,7 @@ class Division:
         self.kept: Sequence[tuple[int, int]] = ()
         """Ranges of messages before `floor` that have stayed, in their order."""
         self.late: list[tuple[int, int]] = []
-        """The indexes of a call that has stayed before `floor`, and of the message with its result, which came later."""
+        """The indexes of a call that has stayed before `floor` or is out of reach, and of the message with its result."""
         self.begins: list[int] = []
         """Where each exchange begins."""
         self._groups: list[_Group] = []
@@ -212,7 +213,8 @@ class Division:
     def _answer(self, results: Sequence[ToolResult], window: _Group | None, index: int) -> int | None:
         """Notes which calls the results answer: of the calls that `window` holds, by id, else by name, else in order; and of
         all, as the Responses API pairs them. The two differ where ids are missing or are used twice: a result belongs to both.
-        Returns the index of the earliest call that the results join; those of calls before `floor` are noted as late."""
+        Returns the index of the earliest call that the results join; what answers a call before `floor`, or out of reach, is
+        noted as late."""
         earliest: int | None = None
         for result in results:
             call = _match(window.calls, result) if window is not None else None
@@ -221,7 +223,7 @@ class Division:
             if (other := self._paired(result)) is None:
                 continue
             other.answered = True
-            if other.index < self.floor:
+            if other.index < self.floor or self._turns - other.turn > _REACH:
                 self.late.append((other.index, index))
             else:
                 earliest = other.index if earliest is None else min(earliest, other.index)
@@ -231,7 +233,7 @@ class Division:
         while (number := self._waiting.answer(result)) is not None:
             call = self._calls[number]
             if self.stands(call.index):
-                return call if self._turns - call.turn <= _REACH else None
+                return call
         return None
 
     def stands(self, index: int) -> bool:

@@ -45,13 +45,15 @@ class MessageCost:
 class Measure:
     """Counts for one model and one provider's dialect."""
 
-    __slots__ = ("_line", "_speaks", "_tokenizer", "profile", "provider")
+    __slots__ = ("_line", "_speaks", "_tokenizer", "binds_thinking", "profile", "provider")
 
     _OWN = frozenset({"id", "name", "created_at"})
     """Keys that no provider takes from every message."""
 
     def __init__(self, profile: Profile, tokenizer: Tokenizer, provider: str) -> None:
         self.profile, self.provider = profile, provider
+        self.binds_thinking = provider == Anthropic.name and (profile.preserved_thinking or not profile.known)
+        """Whether thinking is refused where something before it has changed; so it is taken to be for unknown models."""
         self._tokenizer = tokenizer
         self._speaks = dialect(provider).speaks
         self._line = self.count(MASK_LINE) + 4
@@ -85,9 +87,7 @@ class Measure:
 
     def _thinking(self, message: Message, raw: Raw, cost: int) -> int:
         """Tokens that are left out where `unbound` is sent in the place of the message."""
-        if self.provider != Anthropic.name or not any(
-            isinstance(part, Opaque) and prefix_bound(part) for part in message.parts
-        ):
+        if not self.binds_thinking or not any(isinstance(part, Opaque) and prefix_bound(part) for part in message.parts):
             return 0
         rest = unbound(raw)
         return cost if rest is None else max(0, cost - self.message(parse(rest, self.provider), rest).cost)

@@ -13,7 +13,6 @@ from germane.compaction.compaction import Compaction, CompactionTrace
 from germane.compaction.origins import origins
 from germane.compaction.plan import CompactionPlan
 from germane.compaction.wording import mask_line, summary_block
-from germane.dialects.anthropic import Anthropic
 from germane.dialects.dialect import Dialect, OutgoingMessage
 from germane.dialects.masking import masked
 from germane.dialects.openai_chat import OpenAIChat
@@ -101,7 +100,7 @@ class _Turns:
             self._add(index, plan.raws[index], plan.messages[index])
         if plan.replaced and (plan.summary is not None or plan.held is not None or self._handle):
             self._summarise()
-        unbinds = plan.provider == Anthropic.name
+        unbinds = plan.terms.measure.binds_thinking
         shown = list(plan.shown())
         unanswered = self._unanswered(shown) if plan.state.kept else frozenset[int]()
         for index in shown:

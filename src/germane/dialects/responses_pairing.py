@@ -212,15 +212,23 @@ def _exploded(turn: OutgoingMessage) -> Iterator[OutgoingMessage]:
 
 
 def _named_once(items: Sequence[OutgoingMessage]) -> Iterator[OutgoingMessage]:
-    """Yields the items with each of the API's ids at most once: what repeats it stands without an id, or not at all."""
+    """Yields the items with each of the API's ids at most once: what repeats it stands without an id, or not at all. What came
+    of reasoning that is repeated loses its id with it."""
     seen: set[str] = set()
+    alone = False
     for item in items:
-        id = (_own(item) or {}).get("id")
-        if isinstance(id, str) and id and item_type(item) not in ("item_reference", "local_shell_call_output"):
-            if id in seen:
-                yield from _without_id(item)
-                continue
-            seen.add(id)
+        id, kind = (_own(item) or {}).get("id"), item_type(item)
+        name = id if isinstance(id, str) and kind not in ("item_reference", "local_shell_call_output") else ""
+        repeated = name in seen
+        if kind == "reasoning":
+            alone = repeated
+        elif item.message.role != "assistant":
+            alone = False
+        if repeated or alone:
+            yield from _without_id(item)
+            continue
+        if name:
+            seen.add(name)
         yield item
 
 
