@@ -112,7 +112,7 @@ from germane.text.secrets.unveiled import unveiled
 from germane.text.sentences import sentences
 from germane.text.summary import Summaries, summarise
 from germane.text.templates import neutralise
-from germane.text.traits import capitals, is_question, temporal, word_count
+from germane.text.traits import capitals, is_question, letter_words, temporal, word_count
 from germane.text.words import words
 from germane.tokenizers.bpe import ENCODINGS, Bpe, as_sent
 from germane.tokenizers.cached import CachedTokenizer
@@ -358,6 +358,7 @@ _TEXT: dict[str, Reader] = {
     "text.traits.is_question": is_question,
     "text.traits.temporal": temporal,
     "text.traits.capitals": capitals,
+    "text.traits.letter_words": letter_words,
     "text.traits.word_count": word_count,
     "text.words.words": words,
 }

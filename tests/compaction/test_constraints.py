@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -109,6 +110,28 @@ def test_own_sentences_are_parts_of_the_text(text: str) -> None:
     """Nothing is made up."""
     plain = " ".join(text.replace("\0", " ").split())
     assert all(sentence in plain for sentence, _ in own_sentences(text, demand_rules()))
+
+
+@pytest.mark.parametrize("said", ["DON'T TOUCH THE TESTS", "NIEMALS IN MAIN PUSHEN", "НИКОГДА НЕ ТРОГАЙ ТЕСТЫ"])
+def test_capitals_demand_too(said: str) -> None:
+    """Texts are read in lower case, and each character keeps its place."""
+    assert texts(f"İ ok. {said}") == [said]
+
+
+def test_the_rules_are_written_in_lower_case() -> None:
+    """As the sentence is read: a capital letter in a rule would match nothing."""
+    rules = [rule for table in (demand_rules(), statement_rules()) for found in table.by_word.values() for rule in found]
+    patterns = [each for rule in rules for each in (rule.before, rule.not_before, rule.after)]
+    patterns += [each for table in (demand_rules(), statement_rules()) for each in (table.told, table.handed, table.narrates)]
+    written = {re.sub(r"\\.", "", each.pattern) for each in patterns if each is not None}
+    assert len(written) > 300
+    assert [pattern for pattern in written if pattern != pattern.lower()] == []
+
+
+def test_words_in_an_earlier_clause_hand_nothing_over() -> None:
+    """What stands behind a colon is somebody else's text only where its own clause says so."""
+    assert texts("Read the log. Two wishes: don't touch the tests") == ["Two wishes: don't touch the tests"]
+    assert texts("One thing: translate this text: don't touch the tests") == []
 
 
 def test_the_rules_take_linear_time() -> None:

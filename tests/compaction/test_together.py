@@ -165,7 +165,7 @@ def test_linked_spans_are_in_one_set(widths: list[int], links: list[tuple[int, i
 def test_a_look_at_fewer_tokens_changes_nothing() -> None:
     """What would leave then still stands, with the results that came late to its calls."""
     room = Room(high=100, low=50, mask=False)
-    boundaries = Boundaries(room, lambda spans: spans, lambda span: ())
+    boundaries = Boundaries(room, lambda spans: spans, lambda span: (), lambda index: 0)
     for number in range(8):
         message = Message.of("user" if number % 2 == 0 else "assistant", f"words {number}")
         boundaries.add(message, message, 10)

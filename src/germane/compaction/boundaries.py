@@ -77,17 +77,23 @@ class BoundaryState:
 
 
 class Boundaries:
-    """Mutable. `constrain` returns the texts that a summary must hold of the messages of a span, with the tokens of each."""
+    """Mutable. `constrain` returns the texts that a summary must hold of the messages of a span, with the tokens of each.
+    `saving` returns the tokens that masking the outputs of a message saves; only those that a boundary comes to are asked for."""
 
-    def __init__(self, room: Room, leaving: Leaving, constrain: Callable[[Span], Iterable[tuple[str, int]]]) -> None:
+    def __init__(
+        self,
+        room: Room,
+        leaving: Leaving,
+        constrain: Callable[[Span], Iterable[tuple[str, int]]],
+        saving: Callable[[int], int],
+    ) -> None:
         self.room, self.division = room, Division()
         self.now = BoundaryState()
-        self._leaving, self._constrain = leaving, constrain
+        self._leaving, self._constrain, self._saving = leaving, constrain, saving
         self._sums, self._saved, self._thought = [0], [0], [0]
         """The tokens of the messages before each index; what masking has saved of them; and those of their thinking."""
         self._unbound = 0
         """Before which message thinking has gone."""
-        self._savings: list[int] = []
         self._outputs: list[int] = []
         """The message of each tool output."""
         self._humans: list[int] = []
@@ -102,14 +108,13 @@ class Boundaries:
         """Tokens of the messages as they stand in the prompt, the summary counted with what it may take."""
         return self._size
 
-    def add(self, message: Message, raw: Raw, cost: int, outputs: int = 0, saving: int = 0, thinking: int = 0) -> None:
+    def add(self, message: Message, raw: Raw, cost: int, outputs: int = 0, thinking: int = 0) -> None:
         """Adds a message that costs `cost` tokens, `thinking` of them for what goes with the next move, and holds so many tool
-        outputs; masking them saves `saving` tokens."""
+        outputs."""
         index = self.division.count
         self.division.add(message, raw)
         self._sums.append(self._sums[-1] + cost)
         self._thought.append(self._thought[-1] + thinking)
-        self._savings.append(saving)
         self._outputs += [index] * outputs
         self._size += cost
         if self.division.lead == index + 1:
@@ -210,7 +215,7 @@ class Boundaries:
         """Masks outputs, the oldest first, before the message `limit`, down to the low-water mark."""
         index, saved, open = self.now.masked, self._saved[-1], set[int]()
         while index < limit and self._is_heavy(low=True):
-            saving = self._savings[index]
+            saving = self._saving(index)
             if saving and self.division.group_at(index).state == "open":
                 open.add(index)
             elif saving:
@@ -222,16 +227,14 @@ class Boundaries:
 
     def _cover(self, kept: list[Span], left: list[Span], covered: int) -> None:
         now = self.now
-        unmasked = now.unmasked
-        if covered > now.masked:
-            self._saved += [self._saved[-1]] * (covered - now.masked)
-            unmasked = unmasked.union(index for index in range(now.masked, covered) if self._savings[index])
+        self._saved += [self._saved[-1]] * (covered - now.masked)
+        whole = [index for start, end in kept for index in range(max(start, now.masked), end) if self._saving(index)]
         standing = (*kept, (covered, self.division.count))
         self.gone += sum(end - start for start, end in left)
         self.now = replace(
             now,
             kept=tuple(sorted(kept)),
-            unmasked=frozenset(index for index in unmasked if any(start <= index < end for start, end in standing)),
+            unmasked=frozenset(index for index in (*now.unmasked, *whole) if any(start <= index < end for start, end in standing)),
             left=(*now.left, *left),
             covered=covered,
             masked=max(now.masked, covered),

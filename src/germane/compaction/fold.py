@@ -13,7 +13,7 @@ from typing import Any
 from germane.compaction.boundaries import Boundaries, BoundaryState, Room
 from germane.compaction.entries import EntryMaker, LazyEntries
 from germane.compaction.leaving import leaving
-from germane.compaction.message_cost import MessageCost
+from germane.compaction.message_cost import Masking, MessageCost
 from germane.compaction.notebook import Notebook, Summaries, Told
 from germane.compaction.plan import CompactionPlan, CompactionTerms, MaskedOutput
 from germane.compaction.render import render
@@ -29,6 +29,7 @@ _LEAST_SUMMARY = 24
 """Tokens of text below which a summary says nothing."""
 _ATTEMPTS = 6
 _ANY_NUMBER = 1_000_000_000
+_NOTHING = Masking()
 
 
 def plan_compaction(
@@ -50,6 +51,7 @@ class CompactionFold:
         self._raws: list[Raw] = []
         self._messages: list[Message] = []
         self._costs: list[MessageCost] = []
+        self._maskings: dict[int, Masking] = {}
         self._lead: list[tuple[Raw, Message]] = []
         """System messages at the start, until something else comes."""
         self._held: HeldSummary | None = None
@@ -122,7 +124,7 @@ class CompactionFold:
             self._entries.begun = held.handle
             self._notebook.hold(held.text)
         room = self._room(held)
-        self._boundaries = Boundaries(room, leaving(self.terms.strategy, self._notebook.of), constrain)
+        self._boundaries = Boundaries(room, leaving(self.terms.strategy, self._notebook.of), constrain, self._saving)
         self._boundaries.pin(self._notebook.held_constraints())
         lead, self._lead = self._lead, []
         for raw, message in lead:
@@ -159,7 +161,7 @@ class CompactionFold:
         self._raws.append(raw)
         self._messages.append(message)
         self._costs.append(cost)
-        self._boundaries.add(message, raw, cost.cost, cost.outputs, cost.saving, cost.thinking)
+        self._boundaries.add(message, raw, cost.cost, cost.outputs, cost.thinking)
 
     def _drafted(self, boundaries: Boundaries, summaries: Summaries) -> CompactionPlan:
         """The plan with what it comes to when every handle may be named."""
@@ -218,14 +220,26 @@ class CompactionFold:
         spans = (*state.kept, (state.covered, state.masked))
         found: list[MaskedOutput] = []
         for index in (index for span in spans for index in range(*span) if index < state.masked):
-            if not self._costs[index].maskable or index in state.unmasked:
+            if index in state.unmasked or not (maskable := self._masking(index).maskable):
                 continue
             results = self._messages[index].tool_results
-            for part, facts in self._costs[index].maskable:
+            for part, facts in maskable:
                 handle = self._entries.output(index, part).handle if self.terms.cite else ""
                 tokens = self.terms.measure.count(results[part].text)
                 found.append(MaskedOutput(index=index, part=part, tokens=tokens, handle=handle, facts=facts))
         return tuple(found)
+
+    def _saving(self, index: int) -> int:
+        return self._masking(index).saving
+
+    def _masking(self, index: int) -> Masking:
+        """What masking the message brings; its outputs are read once."""
+        if not self._costs[index].outputs:
+            return _NOTHING
+        known = self._maskings.get(index)
+        if known is None:
+            known = self._maskings[index] = self.terms.measure.masking(self._messages[index], self._raws[index])
+        return known
 
     def _title(self, index: int, part: int) -> str:
         return self._messages[index].tool_results[part].name

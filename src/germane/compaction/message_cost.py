@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from germane.catalog.measure_budget import message_tokens, tools_tokens
 from germane.catalog.profile import Profile
@@ -21,7 +20,7 @@ from germane.dialects.unbinding import unbound
 from germane.ports.tokenizer import Tokenizer
 from germane.types.message import Message, Opaque, Raw, Text, ToolResult, Wire, system_text
 
-__all__ = ["Measure", "MessageCost"]
+__all__ = ["Masking", "Measure", "MessageCost"]
 
 _LONG = 1_000_000
 """Characters of a text from which on it isn't counted, but taken at its tokenizer's ceiling."""
@@ -29,17 +28,21 @@ _LEAST_SAVING = 16
 """Tokens that masking an output must save, or it isn't worth a line."""
 
 
-@dataclass(frozen=True, slots=True)
-class MessageCost:
-    """`cost` are the tokens of a message. `saving` are those that masking takes away of it at least, and `maskable` the
-    numbers of the results that are worth it, each with the facts for its line (`OutputFacts.text`); `outputs` is the number of
-    its tool outputs. `thinking` are the tokens that go when what stands before it changes."""
+class MessageCost(NamedTuple):
+    """`cost` are the tokens of a message, `outputs` is the number of its tool outputs. `thinking` are the tokens that go when
+    what stands before it changes."""
 
     cost: int
     outputs: int = 0
+    thinking: int = 0
+
+
+class Masking(NamedTuple):
+    """`saving` are the tokens that masking a message's tool outputs takes away at least. `maskable` are the numbers of the
+    results that are worth it, each with the facts for its line (`OutputFacts.text`)."""
+
     saving: int = 0
     maskable: tuple[tuple[int, str], ...] = ()
-    thinking: int = 0
 
 
 class Measure:
@@ -71,10 +74,12 @@ class Measure:
         if type(raw) is not dict or not self._OWN.isdisjoint(raw) or not self._speaks(raw):
             cost = self._written(message, raw, cost)
         results, thinking = message.tool_results, self._thinking(message, raw, cost)
-        if not results:
-            return MessageCost(cost, thinking=thinking)
+        return MessageCost(cost, len(results), thinking)
+
+    def masking(self, message: Message, raw: Raw) -> Masking:
+        """Returns what masking the message's outputs brings. Reads them."""
         saving, maskable = 0, list[tuple[int, str]]()
-        for number, result in enumerate(results):
+        for number, result in enumerate(message.tool_results):
             saved = self.count(result.text) - self._line
             if saved < _LEAST_SAVING or not self.may_mask(result, raw):
                 continue
@@ -83,7 +88,7 @@ class Measure:
             if saved >= _LEAST_SAVING:
                 saving += saved
                 maskable.append((number, facts))
-        return MessageCost(cost, len(results), saving, tuple(maskable), thinking)
+        return Masking(saving, tuple(maskable))
 
     def _thinking(self, message: Message, raw: Raw, cost: int) -> int:
         """Tokens that are left out where `unbound` is sent in the place of the message."""

@@ -6,7 +6,7 @@ import re
 
 from germane.text.words import unspaced
 
-__all__ = ["capitals", "is_question", "temporal", "word_count"]
+__all__ = ["capitals", "is_question", "letter_words", "temporal", "word_count"]
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile("[0-9]")
@@ -60,15 +60,19 @@ def is_question(text: str) -> bool:
 
 def temporal(text: str) -> bool:
     """Returns whether the text names a time: yesterday, two weeks ago, last May, a weekday, a month, a year, a clock time."""
-    if text.isascii():
-        words = set(text.encode().translate(_ASCII_LETTERS).decode().split())
-    else:
-        words = set(_LETTERS.findall(text.lower()))
+    words = letter_words(text)
     if not words.isdisjoint(_TEMPORAL_WORDS) or (_DIGIT.search(text) and _NUMBERED.search(text)):
         return True
     if ("may" in words and _MAY.search(text)) or (not words.isdisjoint(_UNITS) and _MEASURED.search(text)):
         return True
     return not text.isascii() and _TEMPORAL_UNSPACED.search(text) is not None
+
+
+def letter_words(text: str) -> set[str]:
+    """Returns the runs of letters of the text, in lower case."""
+    if text.isascii():
+        return set(text.encode().translate(_ASCII_LETTERS).decode().split())
+    return set(_LETTERS.findall(text.lower()))
 
 
 def capitals(text: str) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from germane.graph.extraction.lexicon import words
+from germane.text.traits import letter_words
 
 __all__ = ["FoundPath", "ids_in", "json_ids", "paths_in", "plain_path", "urls_in"]
 
@@ -20,10 +21,15 @@ _ID = re.compile(
     r"|#\d{1,9}|(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,40}|[a-z]{2,8}_(?=[A-Za-z]{0,40}\d)[A-Za-z0-9]{5,40})(?![\w-])"
 )
 _NO_ID = re.compile(r"(?:UTF|ISO|SHA|MD|RFC|GPT|MP|AES|RSA|TLS|USB|IPV|PEP|PY|H|A|F|V|COVID|STEP|TYPE|LEVEL)-", re.IGNORECASE)
+_NAMES = (
+    *("order", "invoice", "ticket", "case", "booking", "reservation", "confirmation", "tracking", "account", "customer"),
+    *("reference", "shipment", "parcel", "claim", "bestellung", "bestellnummer", "rechnung", "kunde", "kundennummer", "buchung"),
+    *("vorgang", "commande", "facture", "réservation", "dossier", "pedido", "factura", "reserva", "cliente", "ordine"),
+    *("fattura", "prenotazione", "pratica", "encomenda", "fatura", "заказ", "заказа", "счёт", "счет", "бронирование", "заявка"),
+    "номер",
+)
 _BEHIND_A_NAME = re.compile(
-    r"\b(?:order|invoice|ticket|case|booking|reservation|confirmation|tracking|account|customer|reference|shipment|parcel|claim"
-    r"|bestellung|bestellnummer|rechnung|kunde|kundennummer|buchung|vorgang|commande|facture|réservation|dossier|pedido|factura"
-    r"|reserva|cliente|ordine|fattura|prenotazione|pratica|encomenda|fatura|заказ|заказа|счёт|счет|бронирование|заявка|номер)"
+    rf"\b(?:{'|'.join(_NAMES)})"
     r"(?:[ -](?:number|no\.?|nr\.?|num|id|code|numéro|número|numero|n°|nº|номер))?"
     r"[ :]{1,2}(?:№ ?|#)?([A-Z]{0,5}-?\d[\w-]{2,24})\b",
     re.IGNORECASE,
@@ -87,7 +93,8 @@ def ids_in(text: str) -> list[str]:
     if not _DIGIT.search(text):
         return []
     found = [match[0] for match in _ID.finditer(text) if not _NO_ID.match(match[0])]
-    found += [match[1] for match in _BEHIND_A_NAME.finditer(text)]
+    if not letter_words(text).isdisjoint(_NAMES):
+        found += [match[1] for match in _BEHIND_A_NAME.finditer(text)]
     return list(dict.fromkeys(found))
 
 

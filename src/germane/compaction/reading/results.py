@@ -48,8 +48,10 @@ _MAX_NAME = 160
 
 def may_report_error(result: ToolResult) -> bool:
     """Returns whether an output holds anything that reports of errors have; most don't."""
-    head, tail = result.text[:_HEAD], result.text[-_TAIL:]
-    return result.error or any(mark in head or mark in tail for mark in _MARKS)
+    text = result.text
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    return result.error or any(mark in text for mark in _MARKS)
 
 
 def error_of_result(result: ToolResult, *, ran: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from germane.compaction.reading.phrase_rules import PhraseRules
+from germane.compaction.reading.phrase_rules import PhraseRules, in_lower_case
 from germane.memories.extraction.own_words import quotes_hidden, without_elements, without_fences
 from germane.text.sentences import sentences
 
@@ -26,6 +26,7 @@ _PASTED = re.compile(
 """Lines with which a letter begins."""
 _IN_TICKS = re.compile(r"`([^`\s]{1,100})`")
 """One word in backticks, which is a name and no quotation."""
+_COLON = re.compile(r":(?=\s|\Z)")
 _BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 
 OwnSentence = tuple[str, str]
@@ -38,7 +39,10 @@ def own_sentences(text: str, rules: PhraseRules) -> list[OwnSentence]:
     hidden = without_fences(text)
     if "<" in hidden:
         hidden = without_elements(hidden)
-    hidden = quotes_hidden(_IN_TICKS.sub(r" \1 ", _lines_hidden(hidden, rules)))
+    hidden = _lines_hidden(hidden, rules)
+    if "`" in hidden:
+        hidden = _IN_TICKS.sub(r" \1 ", hidden)
+    hidden = quotes_hidden(hidden)
     found = list[OwnSentence]()
     for start, end in sentences(hidden):
         bullet = _BULLET.match(hidden, start, end)
@@ -58,10 +62,30 @@ def _lines_hidden(text: str, rules: PhraseRules) -> str:
             lines[number] = "\n" * len(line)
             continue
         begins = number > 0 and _PASTED.match(line) is not None
-        handed = rules.handed.search(line) if rules.handed is not None and ":" in line else None
+        handed = _handed(line, rules) if ":" in line else None
         if begins or handed is not None:
-            kept = handed.start() if handed is not None else 0
+            kept = handed or 0
             lines[number] = line[:kept] + "\n" * (len(line) - kept)
             lines[number + 1 :] = ["\n" * len(later) for later in lines[number + 1 :]]
             break
     return "\n".join(lines)
+
+
+def _handed(line: str, rules: PhraseRules) -> int | None:
+    """Where the words begin that hand over what stands behind their colon, in one clause with it; None where none do."""
+    if rules.handed is None:
+        return None
+    line, start = in_lower_case(line), 0
+    for colon in _COLON.finditer(line):
+        end = colon.start()
+        ends = (
+            line.rfind(".", start, end),
+            line.rfind("!", start, end),
+            line.rfind("?", start, end),
+            line.rfind(":", start, end),
+        )
+        found = rules.handed.search(line, max(start, max(ends) + 1), end + 2)
+        if found is not None:
+            return found.start()
+        start = end + 1
+    return None

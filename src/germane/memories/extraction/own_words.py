@@ -20,6 +20,8 @@ _QUOTED = re.compile(
 )
 """No opening mark stands inside, so that a run of them isn't read again from each."""
 _OPEN_QUOTE = re.compile(r'(?:(?<!\w)"(?=\w)|[“„«])[^\n]*')
+_MARK = re.compile("[\"“„«»`'‘]")
+"""What a quotation begins with."""
 _FOREIGN_LINE = re.compile(r"\s*(?:>|\||</?\w|[{}\[\]]|\t|#!|\d+[.)]\s|[-*•+]\s)|    ")
 _FENCES = ("```", "~~~")
 _TAG = re.compile(r"<([A-Za-z][\w-]{0,40})[^<>\n]{0,400}>")
@@ -55,6 +57,8 @@ def _filled(kept: list[str], hidden: list[str]) -> str:
 
 def quotes_hidden(text: str) -> str:
     """Returns `text` with NULs in place of quotations, and of one that isn't closed up to the end of its line. Linear."""
+    if _MARK.search(text) is None:
+        return text
     text = _QUOTED.sub(lambda found: "\0" * len(found[0]), text)
     return _OPEN_QUOTE.sub(lambda found: "\0" * len(found[0]), text)
 
