@@ -6,15 +6,19 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from germane.compaction.reading.phrase_rules import in_lower_case
+from germane.compaction.reading.user_words import OwnSentence
 from germane.memories.extraction.own_words import without_fences
 from germane.text.sentences import sentences
 
-__all__ = ["MAX_LINE", "line_of", "one_line", "telling"]
+__all__ = ["MAX_LINE", "asked_in", "line_of", "one_line", "telling"]
 
 MAX_LINE = 180
 """Characters of a line."""
 _MAX_TOOLS = 4
 _MAX_READ = 4_000
+_BEGINNING = 200
+"""Characters of a text without sentences of its own."""
 _MARK = "…"
 _ARROW = " → "
 _SHARES = (0.42, 0.2, 0.38)
@@ -92,6 +96,11 @@ def line_of(asked: Sequence[str], tools: Sequence[str], files: Sequence[str], en
     return _ARROW.join(part for part in parts if part)
 
 
+def asked_in(text: str, said: Sequence[OwnSentence]) -> list[str]:
+    """Returns what a user's text asks: its own sentences, or its beginning where it has none."""
+    return [sentence for sentence, _ in said] if said else [one_line(text, _BEGINNING)]
+
+
 def one_line(text: str, limit: int) -> str:
     """Returns the text's beginning on one line, at most `limit` characters. Reads four times as many."""
     plain = " ".join(text[: 4 * limit].split())
@@ -162,10 +171,10 @@ def _best(said: Sequence[str], signs: re.Pattern[str], *, first: bool) -> str:
     best, score, count = "", -1.0, len(said)
     for place, sentence in enumerate(said):
         size, known = len(sentence), 1.5 * telling(sentence)
-        words, behind = (size if size < 120 else 120) / 40, (1.0 if place == 0 else 0.0) if first else place / count
+        words, behind = min(size, 120) / 40, (1.0 if place == 0 else 0.0) if first else place / count
         if words + known + behind + _SIGN + 0.01 < score:
             continue  # a sign wouldn't make it the best
-        now = words + known + _SIGN * bool(signs.search(sentence.lower())) - 3 * bool(_SMALL.match(sentence)) + behind
+        now = words + known + _SIGN * bool(signs.search(in_lower_case(sentence))) - 3 * bool(_SMALL.match(sentence)) + behind
         if now > score:
             best, score = sentence, now
     return best

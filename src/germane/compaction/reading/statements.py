@@ -10,7 +10,7 @@ from germane.compaction.reading.phrase_rules import FoundPhrase, statement_rules
 from germane.compaction.reading.references import FoundPath, paths_in
 from germane.compaction.reading.user_words import OwnSentence
 
-__all__ = ["statements_in"]
+__all__ = ["changes_in", "statements_in"]
 
 _MAX_NAME = 200
 _NEAR = 80
@@ -41,6 +41,18 @@ def statements_in(sentences: Sequence[OwnSentence]) -> Iterator[Artifact]:
             elif phrase.name not in seen:
                 seen.add(phrase.name)
                 yield from _stated(text, said, phrase)
+
+
+def changes_in(sentences: Sequence[OwnSentence]) -> Iterator[Artifact]:
+    """Yields what these sentences state of files alone, in order. Linear."""
+    rules = statement_rules()
+    for _, said in sentences:
+        if not rules.may_hold(said) or said.rstrip().endswith("?"):
+            continue
+        paths = list(paths_in(said))
+        for phrase in rules.find(said) if paths else ():
+            if phrase.name in _CHANGES:
+                yield from _changes(said, phrase, paths)
 
 
 def _stated(text: str, said: str, phrase: FoundPhrase) -> Iterator[Artifact]:
