@@ -3,9 +3,9 @@
     python -m bench outlining [DATA ...] [--messages 2000] [--rounds 9]
 
 Each conversation is recorded with the lines and without them (the store's function that makes them does nothing then), in
-turn, the first of each pair being now the one and now the other. What counts is the ratio of a pair; its median is shown with the
-smallest and the largest. Processor time is that of all threads. In the generated conversations and in talk between people every
-message is a user's and has a line of its own; beside them a coding agent's, and those of the data sets given.
+turn, the first of each pair being now the one and now the other. What counts is the ratio of a pair; its median is shown with
+the smallest and the largest. Processor time is that of all threads. In the generated conversations and in talk between people
+every message is a user's and has a line of its own; beside them a coding agent's, and those of the data sets given.
 Requirements: HIST-5.
 """
 
@@ -21,7 +21,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Any, Final
 from unittest import mock
 
 from bench.compaction import coding_talk
@@ -29,14 +29,14 @@ from bench.corpus import conversations
 from bench.ingest import Way, by_fifty, fifty_callers
 from bench.machine import describe
 from germane import Germane, Message
-from germane.dialects.registry import parse_all
 from germane.evaluate.dataset import Conversation
 from germane.evaluate.formats import load
 from germane.stores.sqlite import event_batch
 
 __all__ = ["main"]
 
-Sessions = Sequence[tuple[str, list[Message]]]
+Sessions = Sequence[tuple[str, list[Any]]]
+"""Ids and messages, as `record` takes them."""
 
 _WAYS: Final[Mapping[str, Way]] = {"calls of 50": by_fifty, "50 callers, one message a call": fifty_callers}
 _LENGTH = 40
@@ -58,8 +58,8 @@ def main(arguments: Sequence[str]) -> None:
 
 def _recorded(data: Sequence[Path], count: int) -> Iterator[tuple[str, Sessions]]:
     yield "generated", list(conversations(count, length=_LENGTH))
-    talk = parse_all(coding_talk(count // 4))
-    yield "a coding agent's", [(f"s{start}", list(talk[start : start + _LENGTH])) for start in range(0, len(talk), _LENGTH)]
+    talk = coding_talk(count // 4)
+    yield "a coding agent's", [(f"s{start}", talk[start : start + _LENGTH]) for start in range(0, len(talk), _LENGTH)]
     for path in data:
         dataset = load(path)
         yield dataset.name, list(_first(dataset.conversations, count))
@@ -81,7 +81,7 @@ def _pairs(way: Way, sessions: Sessions, rounds: int) -> str:
     for number in range(rounds + 1):
         order = (with_lines, without) if number % 2 else (without, with_lines)
         for spent in order:
-            with nullcontext() if spent is with_lines else mock.patch.object(event_batch, "write_outline"):
+            with nullcontext() if spent is with_lines else mock.patch.object(event_batch, "write_outlines"):
                 spent.append(asyncio.run(_cost(way, sessions)))
     ratios = [one / other for one, other in zip(with_lines[1:], without[1:], strict=True)]  # the first pair warms up
     found = f"{median(without[1:]):.3f} ms | {median(with_lines[1:]):.3f} ms"

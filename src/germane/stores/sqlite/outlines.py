@@ -7,7 +7,6 @@ message is read for a line once, in the transaction that stores the first messag
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 
 import apsw
 
@@ -16,8 +15,9 @@ from germane.events.event import Event
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sqlite.encoding import from_json, shown, stored
 from germane.stores.sqlite.rows import Row, first, only, rows
+from germane.stores.sqlite.sessions import GrowingSession
 
-__all__ = ["complete_outline", "mend_outlines", "outline_left", "said_from", "write_outline"]
+__all__ = ["complete_outline", "mend_outlines", "outline_left", "said_from", "write_outlines"]
 
 _AT_WRITE, _AT_ONCE = 2 * MAX_SAID, 5 * MAX_SAID
 """Messages that are read at most with a write, and with a change of its own; more than `MAX_SAID`, so that each gets ahead."""
@@ -32,21 +32,26 @@ _END = 1 << 62
 """Larger than every position."""
 
 
-def write_outline(
-    connection: apsw.Connection, session: int, outlined: int, written: Sequence[Event], lowest: int | None
-) -> None:
-    """Makes the lines of the exchanges that have ended with what was just `written`. `lowest` is the position of a message that
-    was written before messages that have their lines, which are made anew then."""
-    said: list[SaidMessage] | None = None
-    if lowest is None and written[0].position == outlined and len(written) < _AT_WRITE and _in_order(written):
-        said = [_said(event) for event in written]  # all of the open exchange is at hand
-    elif lowest is not None:
-        known = first(connection, _BEFORE, (session, lowest))
-        start = 0 if known is None else known[0]
-        connection.execute("DELETE FROM history_outlines WHERE session = ? AND first >= ?", (session, start))
-        connection.execute("UPDATE sessions SET outlined = ? WHERE key = ?", (start, session))
-    if _extend(connection, session, _AT_WRITE, said):
-        connection.execute(_LATER, (session,))
+def write_outlines(connection: apsw.Connection, grown: Iterable[GrowingSession]) -> None:
+    """Makes the lines of the exchanges that have ended with what was just written to these sessions, and notes in each where
+    its open exchange begins now. Lines behind a message that was written late are made anew."""
+    lines = list[Row]()
+    for session in grown:
+        if session.key is None or not session.ended_exchange:
+            continue
+        if session.lowest is not None:
+            known = first(connection, _BEFORE, (session.key, session.lowest))
+            session.outlined = 0 if known is None else known[0]
+            connection.execute("DELETE FROM history_outlines WHERE session = ? AND first >= ?", (session.key, session.outlined))
+        said = _open_exchange(connection, session.key, session)
+        *ended, last = list(split_exchanges(said)) or [[]]
+        if ended:
+            lines += _lines(session.key, ended)
+            session.outlined = last[0].position
+        if len(said) == _AT_WRITE:
+            connection.execute(_LATER, (session.key,))
+    if lines:
+        connection.executemany(_INSERT, lines)
 
 
 def complete_outline(connection: apsw.Connection, session: int) -> bool:
@@ -121,16 +126,22 @@ def _said(event: Event) -> SaidMessage:
     return SaidMessage(event.position, event.type, event.role, event.name, event.text, event.raw, level)
 
 
-def _in_order(written: Sequence[Event]) -> bool:
-    return all(one.position < other.position for one, other in pairwise(written))
+def _open_exchange(connection: apsw.Connection, key: int, session: GrowingSession) -> list[SaidMessage]:
+    """The messages from the open exchange on, at most `_AT_WRITE`. Of those that were just written none is read again, where
+    they stand behind all others."""
+    written = session.said
+    if session.lowest is not None or not session.appended:
+        return said_from(connection, key, session.outlined)
+    start, there = written[0].position, list[SaidMessage]()
+    if session.outlined < start:
+        there = said_from(connection, key, session.outlined, start - 1)
+    return [*there, *map(_said, written[: _AT_WRITE - len(there)])]
 
 
-def _extend(connection: apsw.Connection, session: int, limit: int, said: list[SaidMessage] | None = None) -> bool:
-    """Makes the lines of the exchanges that end within `limit` messages; `said` are all from the open exchange on, where they
-    are known. Returns whether there are more messages."""
-    if said is None:
-        (start,) = only(connection, "SELECT outlined FROM sessions WHERE key = ?", (session,))
-        said = said_from(connection, session, start, limit=limit)
+def _extend(connection: apsw.Connection, session: int, limit: int) -> bool:
+    """Makes the lines of the exchanges that end within `limit` messages. Returns whether there are more messages."""
+    (start,) = only(connection, "SELECT outlined FROM sessions WHERE key = ?", (session,))
+    said = said_from(connection, session, start, limit=limit)
     *ended, last = list(split_exchanges(said)) or [[]]
     if ended:
         _put(connection, session, ended)
@@ -139,7 +150,11 @@ def _extend(connection: apsw.Connection, session: int, limit: int, said: list[Sa
 
 
 def _put(connection: apsw.Connection, session: int, exchanges: Sequence[Sequence[SaidMessage]]) -> None:
-    lines = [
+    connection.executemany(_INSERT, _lines(session, exchanges))
+
+
+def _lines(session: int, exchanges: Sequence[Sequence[SaidMessage]]) -> list[Row]:
+    return [
         (
             session,
             said[0].position,
@@ -150,4 +165,3 @@ def _put(connection: apsw.Connection, session: int, exchanges: Sequence[Sequence
         )
         for said in exchanges
     ]
-    connection.executemany(_INSERT, lines)
