@@ -1,7 +1,8 @@
 """Outline rows: makes the lines of a session's outline with its messages, and makes them anew with what is forgotten.
 
 Lines stand for exchanges that have ended; `sessions.outlined` is the position at which the exchange begins that goes on. So a
-message is read for a line once, in the transaction that stores the first message after its exchange.
+message is read for a line once, in the transaction that stores the first message after its exchange; one that is all of its
+exchange is read when its line is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import apsw
 from germane.compaction.outline import MAX_SAID, SaidMessage, begins_exchange, line_of_exchange, split_exchanges
 from germane.events.event import Event
 from germane.search.unit import SENSITIVITY_CODES
-from germane.stores.sqlite.encoding import from_json, shown, stored
+from germane.stores.sqlite.encoding import from_json, shown, stored, to_json
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import GrowingSession
 
@@ -25,6 +26,10 @@ _SAID = (
     "SELECT position, type, role, name, text, raw, sensitivity FROM events WHERE session = ? AND position BETWEEN ? AND ?"
     " ORDER BY position LIMIT ?"
 )
+_OPEN = (
+    "SELECT e.session, e.position, e.type, e.role, e.name, e.text, e.raw, e.sensitivity FROM json_each(?) w CROSS JOIN events e"
+    " ON e.session = w.value ->> 0 AND e.position >= w.value ->> 1 AND e.position < w.value ->> 2"
+)
 _INSERT = "INSERT INTO history_outlines VALUES (?, ?, ?, ?, ?, ?)"
 _BEFORE = "SELECT first, last FROM history_outlines WHERE session = ? AND first <= ? ORDER BY first DESC LIMIT 1"
 _LATER = "INSERT OR IGNORE INTO unoutlined VALUES (?)"
@@ -35,23 +40,27 @@ _END = 1 << 62
 def write_outlines(connection: apsw.Connection, grown: Iterable[GrowingSession]) -> None:
     """Makes the lines of the exchanges that have ended with what was just written to these sessions, and notes in each where
     its open exchange begins now. Lines behind a message that was written late are made anew."""
-    lines = list[Row]()
-    for session in grown:
-        if session.key is None or not session.ended_exchange:
-            continue
+    ended = {session.key: session for session in grown if session.ended_exchange and session.key is not None}
+    if not ended:
+        return
+    lines, there = list[Row](), _stored_before(connection, ended)
+    for key, session in ended.items():
         if session.lowest is not None:
-            known = first(connection, _BEFORE, (session.key, session.lowest))
+            known = first(connection, _BEFORE, (key, session.lowest))
             session.outlined = 0 if known is None else known[0]
-            connection.execute("DELETE FROM history_outlines WHERE session = ? AND first >= ?", (session.key, session.outlined))
-        said = _open_exchange(connection, session.key, session)
-        *ended, last = list(split_exchanges(said)) or [[]]
-        if ended:
-            lines += _lines(session.key, ended)
+            connection.execute("DELETE FROM history_outlines WHERE session = ? AND first >= ?", (key, session.outlined))
+        before = there.get(key)
+        if before is None:
+            said = said_from(connection, key, session.outlined)
+        else:
+            said = [*before, *map(_said, session.said[: _AT_WRITE - len(before)])]
+        *whole, last = list(split_exchanges(said)) or [[]]
+        if whole:
+            lines += _lines(key, whole)
             session.outlined = last[0].position
         if len(said) == _AT_WRITE:
-            connection.execute(_LATER, (session.key,))
-    if lines:
-        connection.executemany(_INSERT, lines)
+            connection.execute(_LATER, (key,))
+    connection.executemany(_INSERT, lines)
 
 
 def complete_outline(connection: apsw.Connection, session: int) -> bool:
@@ -70,11 +79,7 @@ def said_from(
     connection: apsw.Connection, session: int, start: int, last: int = _END, limit: int = _AT_WRITE
 ) -> list[SaidMessage]:
     """Returns the session's messages from one position to another, the first `limit` of them."""
-    found = rows(connection, _SAID, (session, start, last, limit))
-    return [
-        SaidMessage(position, shown(type), role, shown(name), shown(text), from_json(raw), sensitivity)
-        for position, type, role, name, text, raw, sensitivity in found
-    ]
+    return [_read(*row) for row in rows(connection, _SAID, (session, start, last, limit))]
 
 
 def mend_outlines(connection: apsw.Connection, forgotten: Mapping[int, Iterable[int]]) -> None:
@@ -121,21 +126,29 @@ def _reopen(connection: apsw.Connection, session: int, start: int) -> None:
     connection.execute("UPDATE sessions SET outlined = ? WHERE key = ?", (outlined, session))
 
 
+def _read(
+    position: int, type: str | bytes, role: str, name: str | bytes, text: str | bytes, raw: str | None, sensitivity: int
+) -> SaidMessage:
+    return SaidMessage(position, shown(type), role, shown(name), shown(text), from_json(raw), sensitivity)
+
+
 def _said(event: Event) -> SaidMessage:
     level = SENSITIVITY_CODES[event.sensitivity]
     return SaidMessage(event.position, event.type, event.role, event.name, event.text, event.raw, level)
 
 
-def _open_exchange(connection: apsw.Connection, key: int, session: GrowingSession) -> list[SaidMessage]:
-    """The messages from the open exchange on, at most `_AT_WRITE`. Of those that were just written none is read again, where
-    they stand behind all others."""
-    written = session.said
-    if session.lowest is not None or not session.appended:
-        return said_from(connection, key, session.outlined)
-    start, there = written[0].position, list[SaidMessage]()
-    if session.outlined < start:
-        there = said_from(connection, key, session.outlined, start - 1)
-    return [*there, *map(_said, written[: _AT_WRITE - len(there)])]
+def _stored_before(connection: apsw.Connection, ended: Mapping[int, GrowingSession]) -> dict[int, list[SaidMessage]]:
+    """The messages of the open exchanges as they were before the commit, for all sessions with one statement. A session isn't
+    in it if something was written before its last message, or if so many are open that they have to be read in portions."""
+    plain = {key: one for key, one in ended.items() if one.appended and one.lowest is None and one.open < _AT_WRITE}
+    found = {key: list[SaidMessage]() for key in plain}
+    begun = [(key, one.outlined, one.outlined + one.open) for key, one in plain.items() if one.open]
+    if begun:
+        for session, *row in rows(connection, _OPEN, (to_json(begun),)):
+            found[session].append(_read(*row))
+    for said in found.values():
+        said.sort(key=lambda one: one.position)
+    return found
 
 
 def _extend(connection: apsw.Connection, session: int, limit: int) -> bool:
@@ -154,13 +167,15 @@ def _put(connection: apsw.Connection, session: int, exchanges: Sequence[Sequence
 
 
 def _lines(session: int, exchanges: Sequence[Sequence[SaidMessage]]) -> list[Row]:
+    """The rows of these exchanges' lines. A message that is all of its exchange says itself: its line has no text, and gets it
+    when it is read."""
     return [
         (
             session,
             said[0].position,
             said[-1].position,
             len(said),
-            stored(line_of_exchange(said)),
+            stored(line_of_exchange(said)) if len(said) > 1 else "",
             max(one.sensitivity for one in said),
         )
         for said in exchanges

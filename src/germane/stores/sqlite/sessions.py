@@ -40,7 +40,7 @@ class GrowingSession:
 
     __slots__ = (
         *("_added", "_connection", "_document", "_id", "_last", "_started", "_typed", "_was"),
-        *("appended", "ended_exchange", "key", "lowest", "next", "outlined", "partition", "said"),
+        *("appended", "ended_exchange", "key", "lowest", "next", "open", "outlined", "partition", "said"),
     )
 
     def __init__(self, connection: apsw.Connection, partition: int, id: str) -> None:
@@ -58,6 +58,8 @@ class GrowingSession:
         self.outlined: int
         """The position before which every message is in a line of the outline. `write_outlines` moves it."""
         self.key, self._started, self._last, self.next, self.outlined = (None, None, None, 0, 0) if row is None else row
+        self.open: int = self.next - self.outlined
+        """The length of the exchange that went on before anything was added, in positions."""
         self.ended_exchange = False
         """Whether the outline's last exchange may have ended with what was added."""
         self.lowest: int | None = None
