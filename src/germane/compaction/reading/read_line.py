@@ -1,12 +1,12 @@
 """Read line: the outline's line of an exchange alone: that of its notes, in a fraction of the time that all the notes take.
 
 A line names the tools that were called and the files that changed. Ids, errors, tasks and constraints aren't in it, so nothing
-looks for them; what a text says of files is read only where it names one.
+looks for them; what a text says of files is read only where it names one and has a word for a change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from germane.compaction.ledger import canonical_name
@@ -15,7 +15,7 @@ from germane.compaction.reading.outcome import error_of_outcome
 from germane.compaction.reading.outline_line import asked_in, line_of
 from germane.compaction.reading.phrase_rules import demand_rules
 from germane.compaction.reading.references import paths_in
-from germane.compaction.reading.statements import changes_in
+from germane.compaction.reading.statements import changes_in, may_tell_changes
 from germane.compaction.reading.tool_actions import command_in, file_changes, tool_arguments
 from germane.compaction.reading.user_words import MAX_READ, OwnSentence, own_sentences
 from germane.compaction.wording import masked_facts
@@ -66,8 +66,8 @@ class _LineReader:
         self._tools = list[str]()
         self._calls: dict[str, tuple[list[Artifact], bool]] = {}
         """Calls that wait for their results, by id: what each did to files if it succeeds, and whether it runs a command."""
-        self._noted = list[Artifact]()
-        """Files as they were named, with what became of them."""
+        self._noted = list[Artifact | str]()
+        """What became of files, and texts that may name some, in their order."""
 
     def read(self, role: Role, part: object) -> None:
         match part:
@@ -95,14 +95,24 @@ class _LineReader:
 
     def _state(self, text: str, said: Sequence[OwnSentence] | None = None) -> None:
         """Notes the files that a text names and what it says of them. `said` are its sentences, where they are known."""
-        named = [Artifact(kind="file", name=found.path) for found in islice(paths_in(text), MAX_MENTIONED)]
-        if named:
-            self._noted += named
+        self._noted.append(text)
+        if may_tell_changes(text) and next(paths_in(text), None) is not None:
             self._noted += changes_in(own_sentences(text, demand_rules()) if said is None else said)
 
     def _changed(self) -> list[str]:
-        """The files that changed, the one that was named last standing last, as in a `Ledger`."""
-        names = [canonical_name(one) for one in self._noted]
-        changed = {name for name, one in zip(names, self._noted, strict=True) if one.change not in ("", "read")}
-        last = {name: place for place, name in enumerate(names) if name in changed}
-        return sorted(filter(None, last), key=last.__getitem__)
+        """The files that changed, the one that was named last standing last, as in a `Ledger`. Where there is but one, no text
+        has to be read for names."""
+        told = [one for one in self._noted if isinstance(one, Artifact) and one.change not in ("", "read")]
+        changed = dict.fromkeys(filter(None, map(canonical_name, told)), 0)
+        if len(changed) < 2:
+            return list(changed)
+        place = 0
+        for one in self._noted:
+            for name in map(canonical_name, (one,) if isinstance(one, Artifact) else _mentioned(one)):
+                if name in changed:
+                    changed[name] = place = place + 1
+        return sorted(changed, key=lambda name: changed[name])
+
+
+def _mentioned(text: str) -> Iterator[Artifact]:
+    return (Artifact(kind="file", name=found.path) for found in islice(paths_in(text), MAX_MENTIONED))
