@@ -31,6 +31,7 @@ from germane.catalog.catalog import Catalog
 from germane.catalog.measure_budget import message_tokens, tools_tokens
 from germane.compaction.archive import Archive, ArchiveEntry
 from germane.compaction.compaction import Compaction
+from germane.compaction.fold import plan_compaction
 from germane.compaction.rebuild import rebuild
 from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
 from germane.dialects.registry import dialect, outgoing, parse_all
@@ -38,6 +39,7 @@ from germane.dialects.responses_pairing import continues
 from germane.dialects.unbinding import unbound
 from germane.errors import InvalidInput
 from germane.history.archives import MemoryArchive
+from germane.history.arguments import compactable
 from germane.history.compacting import compact
 from germane.testing.conversations import GeneratedConversation, generated
 from germane.testing.validators import validate, validate_against
@@ -123,18 +125,27 @@ class Case:
         return {"none": lambda: None, "memory": MemoryArchive, "unwritable": _Unwritable}[self.archive]()
 
     def compaction(self, messages: list[dict[str, Any]], archive: Archive | None) -> Compaction:
-        return compact(
-            messages,
-            model=self.model,
-            provider=self.conversation.provider,
-            max_tokens=self.conversation.max_tokens,
-            system=self.conversation.system,
-            tools=self.tools,
-            strategy=self.strategy,
-            low_water=self.low_water,
-            max_messages=self.max_messages,
-            archive=archive,
-        )
+        return compact(messages, archive=archive, **self._terms())
+
+    def is_whole(self, messages: list[dict[str, Any]]) -> bool:
+        """Returns whether each message either stays or has left, and none does both."""
+        given = compactable(messages, archive=None, **self._terms())
+        plan = plan_compaction(given.raws, given.messages, given.terms)
+        spans = sorted((*plan.state.kept, *plan.state.left, (plan.state.covered, plan.count)))
+        ends = [plan.lead, *(end for _, end in spans)]
+        return not plan.state.moves or [start for start, _ in spans] == ends[:-1]
+
+    def _terms(self) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "provider": self.conversation.provider,
+            "max_tokens": self.conversation.max_tokens,
+            "system": self.conversation.system,
+            "tools": self.tools,
+            "strategy": self.strategy,
+            "low_water": self.low_water,
+            "max_messages": self.max_messages,
+        }
 
 
 def case(seed: str, most: int, without: Collection[str] = ()) -> Case:
@@ -188,6 +199,8 @@ def outcome(each: Case, *, again: bool) -> Outcome:
     faults = seen.faults
     if messages != given.messages:
         faults.append(("input changed", "compact has changed its argument"))
+    if not each.is_whole(messages):
+        faults.append(("vanished", "a message neither stays nor has left"))
     faults += ((f"invalid: {fault.rule}", fault.message) for fault in validate(sent, provider, system=found.system))
     try:
         lost = validate_against(given.messages, sent, provider, system=found.system)

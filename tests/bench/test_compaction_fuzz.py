@@ -24,6 +24,23 @@ def test_no_compaction_corrupts_a_conversation() -> None:
 
 
 @pytest.mark.parametrize(
+    "seed",
+    [
+        "33-635",  # reasoning sent twice
+        "42-17462",  # a message between two boundaries was in neither
+        "42-9462",  # a call took the result of its neighbour
+        "42-14726",  # a result alone was taken for one of a stored response
+        "43-793",  # the same, beside another API's dicts
+        "42-5521",  # a server's call sent twice
+        "43-1166",  # a server's call that waits before a system message
+    ],
+)
+def test_what_was_mended_stays_mended(seed: str) -> None:
+    """Cases that long runs have found."""
+    assert outcome(case(seed, 5_000), again=True).faults == []
+
+
+@pytest.mark.parametrize(
     ("kind", "seed"),
     [
         ("last-user-lost", "a"),

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from germane.compaction.reading.output_facts import OutputFacts, facts_of
 from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
 from germane.dialects.registry import dialect
 from germane.errors import InvalidInput
-from germane.history import Compaction, MemoryArchive, compact, rebuild
-from germane.types.message import Message, Wire
+from germane.history import Compaction, Compactor, MemoryArchive, compact, rebuild
+from germane.types.message import Message, ToolResult, Wire
 from support.long_talk import in_shape, long_talk, tool_turns
 
 pytestmark = pytest.mark.requirement("HIST-5")
@@ -187,6 +188,43 @@ def test_a_number_of_messages_is_kept() -> None:
     assert 10 <= len(truncated.messages) <= 42
     assert truncated.dropped > 100
     assert truncated.summary is None
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The calls whose outputs were read, in the order in which they were."""
+    found: list[str] = []
+
+    def noted(result: ToolResult) -> OutputFacts:
+        found.append(result.call_id)
+        return facts_of(result)
+
+    monkeypatch.setattr("germane.compaction.message_cost.facts_of", noted)
+    return found
+
+
+def test_of_too_many_messages_the_oldest_leave_and_nothing_need_be_masked(read: list[str]) -> None:
+    """One move takes the number down to a third, and the tokens below their low-water mark with it: what stays is whole."""
+    talk = in_shape(long_talk(10), "openai")
+    tokens = compact(talk, model="gpt-4o").tokens
+    compaction = compact(talk, model="gpt-4o", max_tokens=int(tokens * 1.05), strategy=Truncate(keep_recent=39, keep_outputs=0))
+    assert (compaction.trace.moves, compaction.dropped, compaction.masked) == (1, 28, 0)
+    assert compaction.messages == [talk[0], *talk[29:]]
+    assert read == []
+
+
+def test_an_output_is_read_when_a_boundary_comes_to_it(read: list[str]) -> None:
+    """Not while the conversation fits, and once."""
+    talk = in_shape(long_talk(14), "openai")
+    compactor = Compactor(model="gpt-4o", max_tokens=5_500)
+    compactor.extend(talk[:30])
+    compactor.compact()
+    assert read == []
+    compactor.extend(talk[30:])
+    compaction = compactor.compact()
+    compactor.compact()
+    assert 0 < compaction.masked <= len(read) <= 8
+    assert read == [f"call_{number}_0" for number in range(len(read))]
 
 
 def test_the_most_important_exchanges_stay() -> None:

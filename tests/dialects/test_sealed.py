@@ -70,6 +70,8 @@ def test_a_servers_call_without_its_result_becomes_text() -> None:
     )
     whole = [USER, assistant(SEARCH, use("a")), {"role": "user", "content": [result("a")]}, assistant(FOUND, SAID), USER]
     assert composed("anthropic", whole) == whole
+    twice = composed("anthropic", [USER, assistant(SEARCH, SAID), assistant(SEARCH, FOUND, SAID), USER])
+    assert twice[1]["content"] == [{"type": "text", "text": note}, SAID, SEARCH, FOUND, SAID]
 
 
 @pytest.mark.parametrize("block", [THINKING, SEARCH, FOUND, {"type": "compaction", "content": "sum"}])

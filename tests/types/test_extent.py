@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.types.extent import Extent, bounded
+from germane.types.extent import Extent, bounded, plain_size
 from germane.types.limits import DEPTH, VALUES, Limit
 
 FEW = Limit(maximum=10, unit="values", of="", why="")
@@ -44,6 +44,37 @@ def counted(value: Any) -> tuple[int, int]:
 def test_it_counts_what_there_is(value: Any) -> None:
     """Values and characters, keys among the characters."""
     assert bounded("it", value) == counted(value)
+
+
+class Text(str):
+    """A type of somebody else's."""
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.text(max_size=4), JSON, max_size=4))
+def test_the_short_way_counts_the_same(value: dict[str, Any]) -> None:
+    """Where it counts at all: of data that is neither deep nor large."""
+    assert plain_size(value) in (counted(value), None)
+    assert plain_size({"role": "assistant", "calls": [{"n": 1, "of": [None, 2.5, True]}]}) == (9, 21)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *([], "text", None, {1: "key"}, {"key": Text("text")}, {"key": (1,)}, {"key": b""}, {"key": 2**64}, {"key": [{1}]}),
+        *({"key": nested(9)}, {"key": [1] * 1_000}, nested(64)),
+    ],
+)
+def test_what_is_not_plain_is_left_to_the_long_way(data: Any) -> None:
+    """Other types, whose values may be anything, and what is deep or large, which limits are for."""
+    assert plain_size(data) is None
+
+
+def test_plain_data_that_contains_itself_is_left_to_the_long_way() -> None:
+    """It has no end to count to."""
+    data: dict[str, Any] = {"a": []}
+    data["a"].append(data)
+    assert plain_size(data) is None
 
 
 def test_sixty_four_levels_are_let_through_and_one_more_is_not() -> None:

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from germane.clock import aware
 from germane.errors import InvalidInput
 from germane.types.dumped import without_objects
-from germane.types.extent import Extent
+from germane.types.extent import Extent, plain_size
 from germane.types.limits import CHARACTERS, ID, MESSAGE_TEXT, Limit, text, within
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 
@@ -48,8 +48,10 @@ def look(messages: Sequence[Any], extent: Extent, *, first: int = 0) -> list[Any
     the error. Raises `InvalidInput` naming the message."""
     seen: list[Any] = []
     for index, raw in enumerate(messages, first):
-        if type(raw) is dict and len(raw) <= _FEW and all(type(key) is type(raw[key]) is str for key in raw):
-            extent.text(sum(len(key) + len(raw[key]) for key in raw))
+        if (characters := _characters(raw)) is not None:
+            extent.text(characters)
+        elif (size := plain_size(raw)) is not None:
+            extent.sized(*size)
         elif isinstance(raw, Message):
             extent.part(f"message {index}", _fields(f"message {index}", raw))
         else:
@@ -68,6 +70,18 @@ def recordable(messages: Sequence[Message], zone: str, *, first: int = 0) -> Non
         if message.created_at is not None:
             aware(message.created_at, zone, f"message {index}: created_at")
         within(f"message {index}: its text", len(message.content), MESSAGE_TEXT)
+
+
+def _characters(raw: object) -> int | None:
+    """The characters of a dict of few strings; None for anything else."""
+    if type(raw) is not dict or len(raw) > _FEW:
+        return None
+    characters = 0
+    for key, value in raw.items():
+        if type(key) is not str or type(value) is not str:
+            return None
+        characters += len(key) + len(value)
+    return characters
 
 
 def _fields(where: str, message: Message) -> list[Any]:

@@ -2,8 +2,9 @@
 
 Each message is added once. When what stands in the prompt exceeds the high-water mark, which is the budget, the boundaries move
 in one step until it is at the low-water mark; else nothing changes. Where masking alone comes at least half the way there, no
-exchange leaves. What is left of a conversation so depends on nothing but its messages, in their order: with one more message
-the prompt has the same beginning until the next move, and nobody has to remember anything.
+exchange leaves; where there are too many messages, exchanges leave before anything is masked. What is left of a conversation so
+depends on nothing but its messages, in their order: with one more message the prompt has the same beginning until the next
+move, and nobody has to remember anything.
 
 Why the low-water mark is half the budget by default: let H be the budget, L the low-water mark, `a` the tokens of a turn, `c`
 the price of a cached token, and `w` what a token costs more that has to be read anew. A turn costs c·(H+L)/2 for reading and
@@ -78,7 +79,7 @@ class BoundaryState:
 
 class Boundaries:
     """Mutable. `constrain` returns the texts that a summary must hold of the messages of a span, with the tokens of each.
-    `saving` returns the tokens that masking the outputs of a message saves; only those that a boundary comes to are asked for."""
+    `saving` returns the tokens that masking the outputs of a message saves; it is asked when a boundary comes there."""
 
     def __init__(
         self,
@@ -156,8 +157,10 @@ class Boundaries:
         return other
 
     def _over(self, *, low: bool = False) -> bool:
-        room = self.room
-        return self._is_heavy(low=low) or self._number > (room.messages_low if low else room.messages)
+        return self._is_heavy(low=low) or self._is_many(low=low)
+
+    def _is_many(self, *, low: bool = False) -> bool:
+        return self._number > (self.room.messages_low if low else self.room.messages)
 
     def _is_heavy(self, *, low: bool = False) -> bool:
         return self._size > (self.room.low if low else self.room.high)
@@ -169,10 +172,12 @@ class Boundaries:
         self._unbound = self.division.count
         self._size -= thinking
         active = self.division.begins[-1]
+        if self._number > self.room.messages:
+            self._let_exchanges_go(active, self._is_many)
         if self.room.mask:
             self._mask_to(min(active, self._newest_outputs()))
         if self._size > (self.room.low + self.room.high) // 2 or self._number > self.room.messages:
-            self._let_exchanges_go(active)
+            self._let_exchanges_go(active, self._over)
         if self._is_heavy() and self.room.mask:
             last = self.division.group_at(self.division.count - 1).start
             self._mask_to(min(last, self._newest_outputs()))
@@ -228,13 +233,14 @@ class Boundaries:
     def _cover(self, kept: list[Span], left: list[Span], covered: int) -> None:
         now = self.now
         self._saved += [self._saved[-1]] * (covered - now.masked)
-        whole = [index for start, end in kept for index in range(max(start, now.masked), end) if self._saving(index)]
+        whole = (index for start, end in kept for index in range(max(start, now.masked), end) if self._saving(index))
+        unmasked = (*now.unmasked, *whole)
         standing = (*kept, (covered, self.division.count))
         self.gone += sum(end - start for start, end in left)
         self.now = replace(
             now,
             kept=tuple(sorted(kept)),
-            unmasked=frozenset(index for index in (*now.unmasked, *whole) if any(start <= index < end for start, end in standing)),
+            unmasked=frozenset(index for index in unmasked if any(start <= index < end for start, end in standing)),
             left=(*now.left, *left),
             covered=covered,
             masked=max(now.masked, covered),
@@ -252,9 +258,9 @@ class Boundaries:
         self._size += block - self._block
         self._block = block
 
-    def _let_exchanges_go(self, active: int) -> None:
-        """Takes exchanges before `active` out, in the strategy's order, down to the low-water mark."""
-        while self._over(low=True):
+    def _let_exchanges_go(self, active: int, over: Callable[..., bool]) -> None:
+        """Takes exchanges before `active` out, in the strategy's order, until nothing is `over` the low-water mark."""
+        while over(low=True):
             chunks = [*(span for span in self.now.kept if span[0] < active), *self._exchanges(self.now.covered, active)]
             rest = [span for span in self.now.kept if span[0] >= active]
             late = self._late()
@@ -263,7 +269,7 @@ class Boundaries:
             size, block = self._size, self._block
             self._count_block()
             for first in self._leaving(list(units)):
-                if not self._over(low=True):
+                if not over(low=True):
                     break
                 unit = units[first]
                 staying = self._staying(unit, late)
@@ -300,6 +306,8 @@ class Boundaries:
 
     def _same_exchange(self, chunks: Sequence[Span]) -> Iterator[tuple[int, int]]:
         """Yields links between what is left of one exchange."""
+        if not self.now.kept:
+            return
         begins = self.division.begins
         for one, other in pairwise(chunks):
             if bisect_right(begins, one[0]) == bisect_right(begins, other[0]):
@@ -307,12 +315,13 @@ class Boundaries:
 
     def _staying(self, unit: Sequence[Span], late: Sequence[tuple[int, int]]) -> list[Span]:
         """The groups that must stay: those with a call that waits for its result, and those linked with what stays."""
+        if not late:
+            return [span for chunk in unit for span in self.division.open_groups(*chunk)][-_MAX_OPEN:]
         groups = [group for chunk in unit for group in self.division.groups(*chunk)]
         spans = [(group.start, group.end) for group in groups]
         stay = set([span for span, group in zip(spans, groups, strict=True) if group.state == "open"][-_MAX_OPEN:])
-        if late:
-            stay.update(self._loose(spans, late))
-            stay = {span for tied in together(spans, late) if not stay.isdisjoint(tied) for span in tied}
+        stay.update(self._loose(spans, late))
+        stay = {span for tied in together(spans, late) if not stay.isdisjoint(tied) for span in tied}
         return [span for span in spans if span in stay]
 
     def _loose(self, spans: Sequence[Span], late: Sequence[tuple[int, int]]) -> Iterator[Span]:
@@ -326,7 +335,7 @@ class Boundaries:
         """Takes closed groups out of the running exchange, the oldest first: those without the user's words, and with `words`
         the others too. The newest group and the user's last words stay."""
         last = self.division.group_at(self.division.count - 1).start
-        older = [span for span in self.now.kept if span[0] < active]
+        older = [*(span for span in self.now.kept if span[0] < active), *self._exchanges(self.now.covered, active)]
         start = max(active, self.now.covered)
         running = [span for span in self.now.kept if span[0] >= active]
         running += ((group.start, group.end) for group in self.division.groups(start, last))

@@ -8,7 +8,7 @@ what a dialect pairs is always in one group.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,6 +84,7 @@ class Division:
         "_before",
         "_calls",
         "_groups",
+        "_starts",
         "_turns",
         "_unsettled",
         "_waiting",
@@ -109,6 +110,8 @@ class Division:
         self.begins: list[int] = []
         """Where each exchange begins."""
         self._groups: list[_Group] = []
+        self._starts: list[int] = []
+        """Where each group begins."""
         self._calls: list[_Call] = []
         self._waiting = WaitingCalls()
         """The numbers of calls among all calls, as the Responses API pairs them: over whatever stands between."""
@@ -124,12 +127,13 @@ class Division:
         if message.role == "system" and self.lead == index:
             self.lead += 1
             return
-        human = is_human(message) and _says(message)
         parts = message.parts
         if len(parts) == 1 and type(parts[0]) is Text and not (self._groups and self._groups[-1].takes(message)):
-            self._groups.append(_Group(index, index + 1))
+            human = message.role == "user" and bool(parts[0].text.strip())
+            self._begin(index)
             joined = False
         else:
+            human = message.role == "user" and _says(message)
             joined = self._join(message, index)
             self._unsettled.add(index, message, message if raw is None else raw)
         if human:
@@ -148,35 +152,54 @@ class Division:
 
     def groups(self, start: int, end: int) -> Iterator[MessageGroup]:
         """Yields the groups of the messages from `start`, where one begins, to `end`."""
-        place = bisect_right(self._groups, start, key=_start) - 1
-        while 0 <= place < len(self._groups) and self._groups[place].start < end:
-            group = self._groups[place]
-            state = "open" if (group.open and self._is_recent(group)) or self._is_unsettled(group) else "closed"
-            yield MessageGroup(group.start, group.end, state, group.opaque)
-            place += 1
+        for group in self._between(start, end):
+            yield MessageGroup(group.start, group.end, "open" if self._is_open(group) else "closed", group.opaque)
+
+    def open_groups(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Returns those of these groups that are open, as ranges."""
+        return [(group.start, group.end) for group in self._between(start, end) if self._is_open(group)]
 
     def group_at(self, index: int) -> MessageGroup:
         """Returns the group that holds the message."""
-        start = self._groups[bisect_right(self._groups, index, key=_start) - 1].start
+        start = self._starts[bisect_right(self._starts, index) - 1]
         return next(self.groups(start, start + 1))
 
-    def _is_recent(self, group: _Group) -> bool:
-        return any(not call.answered and self._turns - call.turn <= _REACH for call in group.calls)
+    def _between(self, start: int, end: int) -> list[_Group]:
+        first = bisect_right(self._starts, start) - 1
+        return self._groups[first : bisect_left(self._starts, end)] if first >= 0 else []
+
+    def _is_open(self, group: _Group) -> bool:
+        """Whether a call of the group has no result and may still get one, or the group waits for something else."""
+        calls = group.calls
+        if calls and any(not call.answered and self._turns - call.turn <= _REACH for call in calls):
+            return True
+        return bool(self._unsettled.indexes) and self._is_unsettled(group)
 
     def _is_unsettled(self, group: _Group) -> bool:
         """Whether the group waits for a confirmation, or for the end of work whose interim result it holds."""
         waiting = self._unsettled.indexes
-        if not waiting:
-            return False
         newest = list(waiting)[-_MAX_UNSETTLED:] if len(waiting) > _MAX_UNSETTLED else waiting
         return any(group.start <= index < group.end for index in newest)
+
+    def _begin(self, index: int) -> _Group:
+        """Begins a group with this message."""
+        group = _Group(index, index + 1)
+        self._groups.append(group)
+        self._starts.append(index)
+        return group
 
     def _join(self, message: Message, index: int) -> bool:
         """Puts the message into a group; returns whether into one that began before it."""
         last = self._groups[-1] if self._groups else None
-        calls = [_Call(part.id, part.name, index, self._turns) for part in message.parts if isinstance(part, ToolCall)]
-        results = message.tool_results
-        opaque = message.role == "assistant" and any(isinstance(part, Opaque) for part in message.parts)
+        calls, results, opaques = list[_Call](), list[ToolResult](), list[Opaque]()
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                calls.append(_Call(part.id, part.name, index, self._turns))
+            elif isinstance(part, ToolResult):
+                results.append(part)
+            elif isinstance(part, Opaque):
+                opaques.append(part)
+        opaque = message.role == "assistant" and bool(opaques)
         joins = False
         if last is not None and message.role == "system" and last.takes(message):
             last.end = index + 1
@@ -192,8 +215,7 @@ class Division:
             group = last
             group.end = index + 1
         else:
-            group = _Group(index, index + 1)
-            self._groups.append(group)
+            group = self._begin(index)
         if linked is not None and linked < group.start:
             group = self._merge(linked)
             joins = True
@@ -204,7 +226,7 @@ class Division:
         if results and message.role == "assistant":
             group.ends, group.answering = not calls, False
         group.unfollowed = opaque and isinstance(ends := message.parts[-1], Opaque) and bound_to_next(ends)
-        group.reasoned = reasoned or any(isinstance(part, Opaque) and part.kind == _REASONING for part in message.parts)
+        group.reasoned = reasoned or any(part.kind == _REASONING for part in opaques)
         for call in calls:
             self._waiting.add(len(self._calls), call)
             self._calls.append(call)
@@ -245,6 +267,7 @@ class Division:
         gone: list[_Group] = []
         while self._groups[-1].start > index:
             gone.append(self._groups.pop())
+            self._starts.pop()
         group = self._groups[-1]
         group.end = gone[0].end
         for each in reversed(gone):
@@ -256,7 +279,7 @@ class Division:
 
 
 def _says(message: Message) -> bool:
-    """Returns whether a user's message is a request: white space alone is none."""
+    """Returns whether a user's message is a request: neither white space nor results alone are one."""
     return any(part.text.strip() if isinstance(part, Text) else not isinstance(part, ToolResult) for part in message.parts)
 
 
@@ -268,7 +291,3 @@ def _match(calls: Sequence[_Call], result: ToolResult) -> _Call | None:
         ):
             return call
     return None
-
-
-def _start(group: _Group) -> int:
-    return group.start

@@ -48,7 +48,7 @@ class Masking(NamedTuple):
 class Measure:
     """Counts for one model and one provider's dialect."""
 
-    __slots__ = ("_line", "_speaks", "_tokenizer", "binds_thinking", "profile", "provider")
+    __slots__ = ("_binds", "_line", "_speaks", "_tokenizer", "binds_thinking", "profile", "provider")
 
     _OWN = frozenset({"id", "name", "created_at"})
     """Keys that no provider takes from every message."""
@@ -59,6 +59,7 @@ class Measure:
         """Whether thinking is refused where something before it has changed; so it is taken to be for unknown models."""
         self._tokenizer = tokenizer
         self._speaks = dialect(provider).speaks
+        self._binds = provider == Anthropic.name
         self._line = self.count(MASK_LINE) + 4
 
     def count(self, text: str) -> int:
@@ -73,8 +74,10 @@ class Measure:
             return MessageCost(cost)
         if type(raw) is not dict or not self._OWN.isdisjoint(raw) or not self._speaks(raw):
             cost = self._written(message, raw, cost)
-        results, thinking = message.tool_results, self._thinking(message, raw, cost)
-        return MessageCost(cost, len(results), thinking)
+        outputs = 0
+        for part in parts:
+            outputs += isinstance(part, ToolResult)
+        return MessageCost(cost, outputs, self._thinking(message, raw, cost) if self._binds else 0)
 
     def masking(self, message: Message, raw: Raw) -> Masking:
         """Returns what masking the message's outputs brings. Reads them."""

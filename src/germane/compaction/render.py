@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -16,9 +16,11 @@ from germane.compaction.wording import mask_line, summary_block
 from germane.dialects.dialect import Dialect, OutgoingMessage
 from germane.dialects.masking import masked
 from germane.dialects.openai_chat import OpenAIChat
+from germane.dialects.openai_responses import OpenAIResponses
 from germane.dialects.orphans import orphans
 from germane.dialects.pairing import close_orphans
 from germane.dialects.registry import dialect, outgoing, parse
+from germane.dialects.responses_pairing import continues
 from germane.dialects.system_prompt import system_prompt
 from germane.dialects.unbinding import unbound
 from germane.types.message import Message, Raw, Wire
@@ -113,6 +115,16 @@ class _Turns:
             self._add(index, changed, plan.messages[index] if changed is given else parse(changed, plan.provider))
             if index in unanswered:
                 self.turns[-1] = close_orphans(self.turns[-1])
+        if plan.provider == OpenAIResponses.name and self._seems_continued():
+            self.turns[:] = [close_orphans(turn) if turn.message.tool_results else turn for turn in self.turns]
+
+    def _seems_continued(self) -> bool:
+        """Returns whether what is left looks as if it continued a conversation that the server has stored, as all that the
+        model said has left: the API's rules for results that stand alone don't hold then."""
+        count = self.plan.count
+        return _continues(self.sources, [turn.message for turn in self.turns]) and not _continues(
+            self.plan.raws[:count], self.plan.messages[:count]
+        )
 
     @property
     def _handle(self) -> str:
@@ -120,12 +132,14 @@ class _Turns:
 
     def _unanswered(self, shown: Sequence[int]) -> frozenset[int]:
         """Returns the messages with calls that wait for their results, behind which others have left: such calls are text, lest
-        they take the results of the calls that stand next to them now."""
+        they take the results of the calls that stand next to them now. The Responses API pairs a call with its result over
+        whatever stands between."""
         messages, found, waits = self.plan.messages, set[int](), False
+        late = self.plan.late if self.plan.provider == OpenAIResponses.name else ()
         for index, following in reversed(list(pairwise(shown))):
             message = messages[index]
             waits = following != index + 1 or (waits and not messages[following].tool_results)
-            if waits and message.role == "assistant" and message.tool_calls and index not in self.plan.late:
+            if waits and message.role == "assistant" and message.tool_calls and index not in late:
                 found.add(index)
         return frozenset(found)
 
@@ -222,3 +236,9 @@ def _too_large(plan: CompactionPlan, tokens: int) -> str:
         f"what may not be lost takes {tokens} tokens of {plan.terms.max_tokens}: {fixed} for the request with tools and system "
         f"prompt, {lead} for system messages at the start, the rest for the running exchange and what must be kept"
     )
+
+
+def _continues(raws: Sequence[Raw], messages: Sequence[Message]) -> bool:
+    """Returns whether a Responses conversation continues one that the server has stored."""
+    given = zip(raws, messages, strict=True)
+    return continues([str((isinstance(raw, Mapping) and raw.get("type")) or message.role) for raw, message in given])

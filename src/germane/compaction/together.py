@@ -13,6 +13,9 @@ Span = tuple[int, int]
 def together(spans: Sequence[Span], links: Iterable[tuple[int, int]]) -> list[list[Span]]:
     """Returns the spans, which are in their order, as sets without a link between two of them, each in its order, the set with
     the earliest span first. A link names two messages; one with a message in no span links nothing."""
+    links = list(links)
+    if not links:
+        return [[span] for span in spans]
     roots = list(range(len(spans)))
 
     def root(place: int) -> int:

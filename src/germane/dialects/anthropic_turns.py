@@ -27,7 +27,8 @@ def is_server_result(kind: object) -> bool:
 
 
 def lone_server_blocks(messages: Sequence[Mapping[str, Any]]) -> frozenset[tuple[int, int]]:
-    """Returns the places, by message and block, of a server's calls without a result and of results without a call."""
+    """Returns the places, by message and block, of a server's calls without a result and of results without a call.
+    Of two calls under one id the later one has the result."""
     lone: set[tuple[int, int]] = set()
     waiting: dict[object, tuple[int, int]] = {}
     for index, message in enumerate(messages):
@@ -39,6 +40,8 @@ def lone_server_blocks(messages: Sequence[Mapping[str, Any]]) -> frozenset[tuple
             continue
         for place, block in enumerate(blocks):
             if block.get("type") in _SERVER_CALLS:
+                if (repeated := waiting.pop(block.get("id"), None)) is not None:
+                    lone.add(repeated)
                 waiting[block.get("id")] = index, place
             elif is_server_result(block.get("type")) and waiting.pop(block.get("tool_use_id"), None) is None:
                 lone.add((index, place))

@@ -55,7 +55,7 @@ def read_role(raw: Mapping[str, Any], roles: Mapping[str, Any]) -> str:
 
 def mapping(value: object) -> Mapping[str, Any] | None:
     """Returns `value` as a mapping: itself, or the dump of an SDK's (Pydantic) object; None for anything else."""
-    if type(value) is dict or isinstance(value, Mapping):  # the first test takes a tenth of the second's time
+    if value is None or type(value) is dict or isinstance(value, Mapping):  # the last test takes ten times as long
         return value
     return dump(value)
 

@@ -48,13 +48,13 @@ class OpenAIChat:
         content = raw.get("content")
         if role == "tool":
             call_id = raw.get("tool_call_id")
-            inner = read_content(content)
+            inner = () if isinstance(content, str) else read_content(content)
             result = ToolResult(
                 call_id=call_id if isinstance(call_id, str) else "",
-                text="\n".join(part.text for part in inner if isinstance(part, Text)),
+                text=content if isinstance(content, str) else "\n".join(part.text for part in inner if isinstance(part, Text)),
                 name=raw["name"] if isinstance(raw.get("name"), str) else "",
             )
-            others = (part for part in inner if not isinstance(part, Text))
+            others = tuple(part for part in inner if not isinstance(part, Text)) if inner else ()
             return Message(role=role, parts=(result, *others), **read_envelope(raw))
         parts = read_content(content)
         if role == "assistant":

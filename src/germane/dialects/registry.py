@@ -38,6 +38,8 @@ def dialect_of(raw: Mapping[str, Any], prefer: str) -> Dialect:
 
 def outgoing(message: Message, raw: Mapping[str, Any] | Message, provider: str) -> OutgoingMessage:
     """Returns the message as one to send, with its own dict if that is in the shape of `provider`."""
+    if provider == OpenAIChat.name and isinstance(raw, dict) and plain(raw):
+        return OutgoingMessage(message=message, native=raw)
     fields = None if isinstance(raw, Message) else mapping(raw)
     if fields is None or (shape := dialect_of(fields, provider)).name != provider:
         return OutgoingMessage(message=message)

@@ -55,12 +55,15 @@ _UNFINISHED = ("in_progress", "calling", "generating", "searching", "interpretin
 def result_state(part: ToolResult, raw: Mapping[str, Any] | Message) -> ResultState:
     """Returns whether the result, which `raw` holds, is what the call came to. `pending` tells that the work waits to begin or
     for a person; `interim` that it goes on and more will come. What can't be told is final."""
+    return _state(part, raw, _told(part.text))
+
+
+def _state(part: ToolResult, raw: Mapping[str, Any] | Message, told: Mapping[str, Any]) -> ResultState:
     if not isinstance(raw, Message):
         if raw.get("status") == "in_progress" and str(raw.get("type")).endswith("_output"):
             return "interim"
         if _continues(part, raw):
             return "interim"
-    told = _told(part.text)
     if not told:
         return "final"
     if told.get("preliminary") is True or told.get("willcontinue") is True or told.get("will_continue") is True:
@@ -106,10 +109,11 @@ class Unsettled:
         """Reads the message with this index, which is higher than any before."""
         for part in message.parts:
             if isinstance(part, ToolResult):
+                told = _told(part.text)
                 keys = [f"call {part.call_id}"] if part.call_id else []
-                keys += (f"job {job}" for job in _jobs(part))
+                keys += (f"job {job}" for job in _jobs(told)) if told else ()
                 self._end(keys)
-                if result_state(part, raw) != "final":
+                if _state(part, raw, told) != "final":
                     self._begin(keys or [f"message {index}"], index)
             elif isinstance(part, ToolCall) and part.id:
                 self._end([f"call {part.id}"])  # the id is used again: the earlier call is over
@@ -154,7 +158,9 @@ def _confirming(part: ToolResult) -> bool:
 def _continues(part: ToolResult, raw: Mapping[str, Any]) -> bool:
     """Returns whether one of Gemini's function responses says that more will come, and is the one that was read as `part`."""
     parts = raw.get("parts")
-    for each in parts if isinstance(parts, list | tuple) else ():
+    if not isinstance(parts, list | tuple):
+        return False
+    for each in parts:
         fields = mapping(each) or {}
         answer = mapping(fields.get("functionResponse") or fields.get("function_response"))
         if answer is None or answer.get("willContinue", answer.get("will_continue")) is not True:
@@ -182,8 +188,8 @@ def _holders(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield {name.lower().replace("-", "_"): value for name, value in inner.items()}
 
 
-def _jobs(part: ToolResult) -> Iterator[str]:
-    for holder in _holders(_told(part.text)):
+def _jobs(told: Mapping[str, Any]) -> Iterator[str]:
+    for holder in _holders(told):
         yield from (str(holder[key]) for key in _JOBS if isinstance(holder.get(key), str | int))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -37,6 +38,8 @@ COMPACTION_RULES: Mapping[str, str] = MappingProxyType(
 
 _Found = tuple[str, int | None, str]
 _CALL = call_as_text(ToolCall(id="", name="x")).partition("x")[0]
+_NOTHING = "text "
+"""The likeness of what stands behind an item that nothing came of: blank text, or what the user says."""
 _RESULT = result_as_text(ToolResult(call_id="", text="")).partition(":")[0]
 """How a call and a result begin that were closed as text."""
 
@@ -47,7 +50,8 @@ def broken(
     """Yields rule, index and sentence of what is broken."""
     before = parse_all(original, one.name)
     after = [one.parse(message) for message in messages]
-    sent = [one.parse(message) for message in _as_sent(original, before, one)]
+    mid_system = one.name == "anthropic" and any(message.role == "system" for message in after)
+    sent = [one.parse(message) for message in _as_sent(original, before, one, mid_system=mid_system)]
     yield from _last_user(before, after)
     yield from _leading_system(before, after, system)
     yield from _open_calls(before, after)
@@ -56,17 +60,23 @@ def broken(
     yield from _signed(before, sent, after)
     yield from _bound([before, sent], after)
     if one.name == "anthropic":
-        yield from _gaps(sent, after)
+        yield from _gaps(before, sent, after)
     if one.name == "openai-responses":
         yield from _reasoning(before, after)
 
 
 def _as_sent(
-    original: Sequence[Mapping[str, Any] | Message], before: Sequence[Message], one: Dialect
+    original: Sequence[Mapping[str, Any] | Message], before: Sequence[Message], one: Dialect, *, mid_system: bool
 ) -> Sequence[Mapping[str, Any]]:
-    """The whole conversation as germane sends it where nothing is taken away: with its orphans closed as text."""
+    """The whole conversation as germane sends it where nothing is taken away: with its orphans closed as text, and to a model
+    with `mid_system` with system messages in their places."""
     turns = [outgoing(message, raw, one.name) for raw, message in zip(original, before, strict=True)]
-    return one.compose(turns).messages
+    lead = next((index for index, message in enumerate(before) if message.role != "system"), 0)
+    placed = [
+        replace(turn, in_place=True) if mid_system and index >= lead and turn.message.role == "system" else turn
+        for index, turn in enumerate(turns)
+    ]
+    return one.compose(placed).messages
 
 
 def _last_user(before: Sequence[Message], after: Sequence[Message]) -> Iterator[_Found]:
@@ -179,13 +189,14 @@ def _seal(part: Part) -> str:
 
 
 def _bound(before: Sequence[Sequence[Message]], after: Sequence[Message]) -> Iterator[_Found]:
-    """Compares what stands behind each bound item with what stood there, in the conversation or as germane sends it whole."""
+    """Compares what stands behind each bound item with what stood there, in the conversation or as germane sends it whole. An
+    item that nothing came of is bound to nothing."""
     followers: dict[str, set[str]] = {}
     for messages in before:
         for _, item, following in _followed(messages):
             followers.setdefault(item, set()).add(following)
     for index, item, following in _followed(after):
-        if item in followers and following not in followers[item]:
+        if item in followers and _NOTHING not in followers[item] and following not in followers[item]:
             yield "signed-split", index, f"message {index}: what belongs behind it isn't there: {_short(item)}"
 
 
@@ -215,8 +226,11 @@ def _likeness(part: Part) -> str:
     return type(part).__name__
 
 
-def _gaps(before: Sequence[Message], after: Sequence[Message]) -> Iterator[_Found]:
+def _gaps(before: Sequence[Message], sent: Sequence[Message], after: Sequence[Message]) -> Iterator[_Found]:
+    """Looks at each message whose call was kept, as the caller gave it: the API joins what stands on either side of a message
+    that germane leaves out, and one half may have gone. What isn't sent of the whole conversation isn't missed."""
     kept = Counter(block for message in after for block in _thinking(message))
+    whole = {block for message in sent for block in _thinking(message)}
     calls = {(call.id, call.arguments) for message in after for call in message.tool_calls}
     times = Counter((call.id, call.arguments) for message in before for call in message.tool_calls)
     began = False
@@ -225,7 +239,11 @@ def _gaps(before: Sequence[Message], after: Sequence[Message]) -> Iterator[_Foun
             if kept[block]:
                 kept[block] -= 1
                 began = True
-            elif began and any((key := (call.id, call.arguments)) in calls and times[key] == 1 for call in message.tool_calls):
+            elif (
+                began
+                and block in whole
+                and any((key := (call.id, call.arguments)) in calls and times[key] == 1 for call in message.tool_calls)
+            ):
                 yield "thinking-gap", None, f"thinking was left out behind thinking that was kept: {_short(block)}"
 
 
@@ -259,13 +277,16 @@ def _fit(name: str) -> str:
 
 
 def _plain(value: object) -> str:
-    """The value as JSON that is the same however it was spaced and its keys ordered."""
+    """The value as JSON that is the same however it was spaced, its keys ordered, and what JSON has no number for written."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
             return str(value)
-    return json.dumps(value, sort_keys=True, ensure_ascii=True, default=repr)
+    written = json.dumps(value, sort_keys=True, ensure_ascii=True, default=repr)
+    for name in ("NaN", "Infinity", "-Infinity"):
+        written = written.replace(f'"{name}"', name)
+    return written
 
 
 def _short(text: str) -> str:

@@ -12,10 +12,12 @@ from germane.errors import InvalidInput
 from germane.types.dumped import dump
 from germane.types.limits import CHARACTERS, DEPTH, VALUES, VALUES_IN_ALL, Limit, numeral, within
 
-__all__ = ["Extent", "bounded"]
+__all__ = ["Extent", "bounded", "plain_size"]
 
 _LISTS = (list, tuple, set, frozenset)
 _ORDINARY = 2**63
+_SHALLOW, _FEW = 8, 1_000
+"""Levels and values up to which data is counted the short way."""
 
 
 class Extent:
@@ -33,10 +35,46 @@ class Extent:
 
     def part(self, where: str, data: object) -> None:
         """Adds a message, a tool or the like; `where` names it in errors. Raises `InvalidInput` beyond a limit."""
-        values, characters = bounded(where, data)
+        self.sized(*bounded(where, data))
+
+    def sized(self, values: int, characters: int) -> None:
+        """Adds what was counted before. Raises `InvalidInput` beyond a limit."""
         self._values += values
         within(self._argument, self._values, self._values_in_all, at_least=True)
         self.text(characters)
+
+
+def plain_size(data: object) -> tuple[int, int] | None:
+    """Returns what `bounded` does, in a fifth of the time, for data that holds nothing but dicts with strings as keys, lists
+    and simple values, of no type derived from these, and is small; None for any other."""
+    if type(data) is not dict:
+        return None
+    values, characters = 1, 0
+    level: list[Any] = [data]
+    for _ in range(_SHALLOW):
+        deeper: list[Any] = []
+        for one in level:
+            values += len(one)
+            if values > _FEW:
+                return None
+            if type(one) is dict:
+                try:
+                    characters += len("".join(one))
+                except TypeError:
+                    return None
+                one = one.values()
+            for each in one:
+                kind = type(each)
+                if kind is str:
+                    characters += len(each)
+                elif kind is dict or kind is list:
+                    deeper.append(each)
+                elif not (each is None or kind is bool or kind is float or (kind is int and -_ORDINARY <= each <= _ORDINARY)):
+                    return None
+        if not deeper:
+            return values, characters
+        level = deeper
+    return None
 
 
 def bounded(where: str, data: object, limit: Limit = VALUES) -> tuple[int, int]:

@@ -102,6 +102,8 @@ class Message:
     @property
     def text(self) -> str:
         """The text parts, without images, tool calls and tool results."""
+        if len(self.parts) == 1 and isinstance(self.parts[0], Text):
+            return self.parts[0].text
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
@@ -113,11 +115,11 @@ class Message:
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple([part for part in self.parts if isinstance(part, ToolCall)])
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
-        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+        return tuple([part for part in self.parts if isinstance(part, ToolResult)])
 
     def __repr__(self) -> str:
         kinds = "+".join(type(part).__name__ for part in self.parts) or "empty"

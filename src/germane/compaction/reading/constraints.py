@@ -23,14 +23,15 @@ _MARK = "…"
 def constraints_in(text: str) -> tuple[Constraint, ...]:
     """Returns the constraints of one message of a user, in order, each once, at most 40. Linear; reads 20,000 characters."""
     rules = demand_rules()
-    return constraints_of(own_sentences(text, rules)) if rules.may_hold(text[:MAX_READ]) else ()
+    named = rules.named(text[:MAX_READ])
+    return constraints_of(own_sentences(text, rules), named) if named else ()
 
 
-def constraints_of(sentences: list[OwnSentence]) -> tuple[Constraint, ...]:
-    """As `constraints_in`, of sentences that were read before."""
+def constraints_of(sentences: list[OwnSentence], named: frozenset[str] | None = None) -> tuple[Constraint, ...]:
+    """As `constraints_in`, of sentences that were read before; `named` are the words of rules that their text holds."""
     rules, found = demand_rules(), dict[str, None]()
     for text, said in sentences:
-        phrase = next(rules.find(said), None)
+        phrase = next(rules.find(said, named), None)
         if phrase is not None and len(text) >= _MIN_CONSTRAINT:
             found[_around(text, phrase)] = None
             if len(found) >= _MAX_FOUND:

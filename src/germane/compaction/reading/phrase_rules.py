@@ -63,13 +63,14 @@ class PhraseRules(NamedTuple):
     narrates: re.Pattern[str] | None
     """What stands before a word where speakers tell of themselves."""
 
-    def may_hold(self, text: str) -> bool:
-        """Returns whether any word of a rule may be in the text; many texts have none, and needn't be divided."""
-        return not self.first_words.isdisjoint(letter_words(text))
+    def named(self, text: str) -> frozenset[str]:
+        """Returns the words of the text with which words of rules begin. Where there are none, no sentence holds a phrase."""
+        return self.first_words & letter_words(text)
 
-    def find(self, sentence: str) -> Iterator[FoundPhrase]:
-        """Yields the phrases of one sentence, in their order, each word once. Linear in the sentence."""
-        named = self.first_words & letter_words(sentence)
+    def find(self, sentence: str, named: frozenset[str] | None = None) -> Iterator[FoundPhrase]:
+        """Yields the phrases of one sentence, in their order, each word once. `named` are those of the sentence or of the text
+        that it is from. Linear in the sentence."""
+        named = self.named(sentence) if named is None else named
         if not named:
             return
         sentence = in_lower_case(sentence)

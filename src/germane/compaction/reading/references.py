@@ -12,7 +12,8 @@ from germane.text.traits import letter_words
 __all__ = ["FoundPath", "ids_in", "json_ids", "paths_in", "plain_path", "urls_in"]
 
 _MAX_PATH = 256
-_TOKEN = re.compile(r"[\w./\\@+~:-]++")
+_TOKEN = re.compile(r"(?<![\w./\\@+~:-])[\w\\@+~:-]*+[./][\w./\\@+~:-]*+")
+"""A run of the characters of paths, with a full stop or a slash in it."""
 _POSITION = re.compile(r":\d{1,7}(?:[:-]\d{1,7})?:?\Z")
 _URL = re.compile(r"\bhttps?://[^\s<>\"'`)\]}」「）、。，]{2,400}")
 _DIGIT = re.compile(r"\d")
@@ -23,19 +24,20 @@ _ID = re.compile(
 _NO_ID = re.compile(r"(?:UTF|ISO|SHA|MD|RFC|GPT|MP|AES|RSA|TLS|USB|IPV|PEP|PY|H|A|F|V|COVID|STEP|TYPE|LEVEL)-", re.IGNORECASE)
 _NAMES = (
     *("order", "invoice", "ticket", "case", "booking", "reservation", "confirmation", "tracking", "account", "customer"),
+    *("reference", "shipment", "parcel", "claim", "bestellung", "bestellnummer", "rechnung", "kunde", "kundennummer"),
     *(
-        "reference",
-        "shipment",
-        "parcel",
-        "claim",
-        "bestellung",
-        "bestellnummer",
-        "rechnung",
-        "kunde",
-        "kundennummer",
         "buchung",
+        "vorgang",
+        "commande",
+        "facture",
+        "réservation",
+        "dossier",
+        "pedido",
+        "factura",
+        "reserva",
+        "cliente",
+        "ordine",
     ),
-    *("vorgang", "commande", "facture", "réservation", "dossier", "pedido", "factura", "reserva", "cliente", "ordine"),
     *("fattura", "prenotazione", "pratica", "encomenda", "fatura", "заказ", "заказа", "счёт", "счет", "бронирование", "заявка"),
     "номер",
 )
@@ -63,20 +65,16 @@ class FoundPath(NamedTuple):
 
 def paths_in(text: str) -> Iterator[FoundPath]:
     """Yields the paths of files that a text names, in order, where the ending of the name is known. Linear."""
-    place = 0
-    for piece in text.split() if "." in text or "/" in text else ():
-        if "." not in piece and "/" not in piece:
+    if "." not in text and "/" not in text:
+        return
+    for token in _TOKEN.finditer(text):
+        raw = token[0]
+        if len(raw) > _MAX_PATH + 16 or "://" in raw:
             continue
-        place = text.index(piece, place)  # the pieces that were passed over don't hold it, as it has a dot or a slash
-        for token in _TOKEN.finditer(piece):
-            raw = token[0]
-            if len(raw) > _MAX_PATH + 16 or "://" in raw or ("." not in raw and "/" not in raw):
-                continue
-            word = _POSITION.sub("", raw.rstrip(".:-")).lstrip(":-")
-            if word and _is_path(word):
-                start = place + token.start() + raw.index(word)
-                yield FoundPath(plain_path(word), start, start + len(word))
-        place += len(piece)
+        word = _POSITION.sub("", raw.rstrip(".:-")).lstrip(":-")
+        if word and _is_path(word):
+            start = token.start() + raw.index(word)
+            yield FoundPath(plain_path(word), start, start + len(word))
 
 
 def plain_path(path: str) -> str:
