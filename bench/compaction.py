@@ -8,6 +8,7 @@ unless the line says otherwise: an agent counts each text once, when it comes.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import statistics
 import time
@@ -15,9 +16,19 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+from germane import Germane
+from germane.api.check_messages import conversation
+from germane.compaction.divide import Division
+from germane.compaction.fold import CompactionFold
+from germane.compaction.reading.constraints import constraints_in
+from germane.compaction.reading.output_facts import facts_of
 from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
+from germane.dialects.registry import parse_all
 from germane.evaluate.prefix import ReplayedCall, common_prefix, prefix_reuse
 from germane.history import Compactor, compact
+from germane.history.arguments import compactable
+from germane.testing.hashed import Hashed
+from germane.types.limits import MESSAGES
 
 __all__ = ["coding_talk", "main"]
 
@@ -41,9 +52,15 @@ def main(arguments: Sequence[str]) -> None:
     for name, strategy in made:
         for budget in (8_000, 100_000):
             _line(name, budget, runs, talk, strategy)
+    print("\nparts of a compaction of Truncate's")
+    for name, part in _parts(talk).items():
+        print(f"  {name:<32} {_median(part, runs):7.1f} ms")
     print("\none more message and one compaction, by the messages before")
     for count in (100, 1_000, 5_000):
         print(f"  {count:>5,}  {_one_more(talk[:count]):7.2f} ms")
+    print("\nin a stored session, the whole conversation given (agent.history.compact, assemble): the first call, the next")
+    for count in (100, 1_000, 5_000):
+        print(f"  {count:>5,}  {asyncio.run(_stored(talk[:count]))}")
     print("\nprefix that a prompt shares with the one before, 500 turns")
     strategies: Sequence[CompactionStrategy] = (Summarise(), Truncate(), Importance(), TimeDecay())
     for strategy in strategies:
@@ -59,6 +76,42 @@ def _line(name: str, budget: int, runs: int, talk: list[dict[str, Any]], strateg
     )
 
 
+def _parts(talk: list[dict[str, Any]]) -> dict[str, Callable[[], object]]:
+    given = compactable(
+        talk,
+        model=_MODEL,
+        max_tokens=8_000,
+        provider=None,
+        system=None,
+        tools=(),
+        strategy=Truncate(),
+        archive=None,
+        low_water=0.5,
+        max_messages=None,
+    )
+    pairs = list(zip(given.messages, given.raws, strict=True))
+    said = [message.text for message, _ in pairs if message.role == "user"]
+    outputs = [result for message, _ in pairs for result in message.tool_results]
+    fold = CompactionFold(given.terms)
+    for message, raw in pairs:
+        fold.add(raw, message)
+
+    def divided() -> None:
+        division = Division()
+        for message, raw in pairs:
+            division.add(message, raw)
+
+    return {
+        "checking": lambda: conversation(talk, MESSAGES),
+        "parsing": lambda: parse_all(talk, given.terms.measure.provider),
+        "counting": lambda: [given.terms.measure.message(message, raw) for message, raw in pairs],
+        "dividing": divided,
+        "what the user demands": lambda: [constraints_in(text) for text in said],
+        "facts of all outputs": lambda: [facts_of(result) for result in outputs],
+        "the plan and its messages": fold.plan,
+    }
+
+
 def _one_more(before: Sequence[dict[str, Any]]) -> float:
     """Milliseconds of adding a message and compacting, the median over 200 messages, so that moves count with their share."""
     compactor = Compactor(model=_MODEL, max_tokens=16_000)
@@ -71,6 +124,29 @@ def _one_more(before: Sequence[dict[str, Any]]) -> float:
         compactor.compact()
         taken.append((time.process_time() - began) * 1_000)
     return statistics.mean(taken)
+
+
+async def _stored(before: list[dict[str, Any]]) -> str:
+    """Milliseconds of the first compaction in a session, and of the next ones with an exchange more each, their median."""
+    async with Germane.open(":memory:", embedder=Hashed(), freeze=False) as germane:
+        agent, texts = germane.agent(user="bench"), list[str]()
+
+        async def history(messages: Sequence[dict[str, Any]]) -> None:
+            await agent.history.compact(messages, session="history", model=_MODEL, max_tokens=16_000)
+
+        async def assembly(messages: Sequence[dict[str, Any]]) -> None:
+            await agent.assemble(messages, session="assembly", model=_MODEL, history_tokens=16_000, deadline=None)
+
+        for way in (history, assembly):
+            talk, taken = list(before), list[float]()
+            more = _talk(20, seed=3)
+            for place in range(0, len(more), 4):
+                began = time.process_time()
+                await way(talk)
+                taken.append((time.process_time() - began) * 1_000)
+                talk += more[place : place + 4]
+            texts.append(f"{taken[0]:7.0f}, then {statistics.median(taken[1:]):6.1f} ms")
+    return "   ".join(texts)
 
 
 def _reuse(talk: list[dict[str, Any]], strategy: CompactionStrategy) -> tuple[float, int]:

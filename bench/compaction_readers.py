@@ -6,12 +6,15 @@ import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from germane.compaction.archive import handle_of
 from germane.compaction.extractive import constraints_left_out, extractive_summary, notes_of_summary
 from germane.compaction.ledger import Ledger, folded_change
+from germane.compaction.notebook import Notebook
 from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
 from germane.compaction.reading.constraints import constraints_in
 from germane.compaction.reading.outline_line import line_of, one_line, telling
-from germane.compaction.reading.phrase_rules import demand_rules, statement_rules
+from germane.compaction.reading.output_facts import read_facts
+from germane.compaction.reading.phrase_rules import demand_rules, in_lower_case, statement_rules
 from germane.compaction.reading.read_exchange import read_exchange
 from germane.compaction.reading.references import ids_in, json_ids, paths_in, plain_path, urls_in
 from germane.compaction.reading.results import error_of_result, may_report_error, reported_error
@@ -19,10 +22,13 @@ from germane.compaction.reading.shell_files import shell_changes
 from germane.compaction.reading.statements import statements_in
 from germane.compaction.reading.tool_actions import boxes_in, file_changes, listed_tasks, tool_arguments
 from germane.compaction.reading.user_words import own_sentences
+from germane.compaction.rebuild import rebuild
+from germane.compaction.wording import held_summary, masked_facts, masked_handle, summary_block
+from germane.history.archives import MemoryArchive
 from germane.memories.extraction.own_words import quotes_hidden, without_elements, without_fences
 from germane.types.message import Message, ToolCall, ToolResult
 
-__all__ = ["COMPACTION_READERS"]
+__all__ = ["COMPACTION_READERS", "COMPACTION_UNREAD"]
 
 
 def _exchange(text: str) -> tuple[Message, ...]:
@@ -53,8 +59,14 @@ def _count(text: str) -> int:
     return len(text) // 4
 
 
+def _summary(text: str) -> Message:
+    return Message.of("user", summary_block(text, 9, 0, ""))
+
+
 COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
+        "compaction.archive.handle_of": lambda text: handle_of("span", [{"role": "user", "content": text}]),
+        "compaction.notebook.Notebook.hold": lambda text: Notebook([], _count).hold(text),
         "compaction.reading.constraints.constraints_in": constraints_in,
         "compaction.extractive.constraints_left_out": lambda text: constraints_left_out(_notes(text), text),
         "compaction.extractive.extractive_summary": lambda text: extractive_summary(_notes(text), len(text) // 16, _count),
@@ -65,6 +77,9 @@ COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "compaction.reading.outline_line.one_line": lambda text: one_line(text, 100),
         "compaction.reading.outline_line.telling": telling,
         "compaction.reading.phrase_rules.PhraseRules.find": lambda text: list(demand_rules().find(text)),
+        "compaction.reading.output_facts.read_facts": read_facts,
+        "compaction.reading.phrase_rules.PhraseRules.named": demand_rules().named,
+        "compaction.reading.phrase_rules.in_lower_case": in_lower_case,
         "compaction.reading.read_exchange.read_exchange": lambda text: read_exchange(_exchange(text)),
         "compaction.reading.references.ids_in": ids_in,
         "compaction.reading.references.json_ids": json_ids,
@@ -80,8 +95,47 @@ COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "compaction.reading.tool_actions.file_changes": lambda text: file_changes(_call(text), tool_arguments(_call(text))),
         "compaction.reading.tool_actions.listed_tasks": lambda text: list(listed_tasks(_call(text), {"todos": [text]})),
         "compaction.reading.user_words.own_sentences": lambda text: own_sentences(text, demand_rules()),
+        "compaction.rebuild.rebuild": lambda text: rebuild([_summary(text), *_exchange(text)], MemoryArchive()),
+        "compaction.wording.masked_facts": lambda text: masked_facts(f"[Tool output left out: 9 tokens{text}]"),
+        "compaction.wording.masked_handle": lambda text: masked_handle(f"[Tool output left out: 9 tokens{text}]"),
+        "compaction.wording.summary_block": lambda text: held_summary(_summary(text)),
         "memories.extraction.own_words.quotes_hidden": quotes_hidden,
         "memories.extraction.own_words.without_elements": without_elements,
         "memories.extraction.own_words.without_fences": without_fences,
+    }
+)
+
+_OF_CODE = "given by germane's own code"
+_PROTOCOL = "a protocol"
+_SUMMARY_READERS = "bench.summary_readers measures it with compaction.llm_summary."
+COMPACTION_UNREAD: Mapping[str, str] = MappingProxyType(
+    {
+        "compaction.archive.Archive.get": _PROTOCOL,
+        "compaction.history_reader.HistoryReader.archived": _PROTOCOL,
+        "compaction.history_reader.HistoryReader.handles": _PROTOCOL,
+        "compaction.history_reader.HistoryReader.outline_left": _PROTOCOL,
+        "compaction.history_reader.HistoryReader.outline_page": _PROTOCOL,
+        "compaction.history_reader.HistoryReader.summaries": _PROTOCOL,
+        "compaction.history_reader.HistoryReader.summaries_of": _PROTOCOL,
+        "compaction.llm_summary.abstractive.TellingModel.tell": _PROTOCOL,
+        "compaction.llm_summary.abstractive.abstract": "a language's name",
+        "compaction.llm_summary.acceptance.MustKeep.contradicted": "compaction.llm_summary.contradiction, which is measured",
+        "compaction.llm_summary.acceptance.MustKeep.specifics_kept": f"{_SUMMARY_READERS}acceptance.refused",
+        "compaction.llm_summary.acceptance.MustKeep.words_kept": f"{_SUMMARY_READERS}acceptance.refused",
+        "compaction.llm_summary.acceptance.Replaced.holds": f"{_SUMMARY_READERS}acceptance.refused",
+        "compaction.llm_summary.acceptance.Replaced.invented": f"{_SUMMARY_READERS}acceptance.refused",
+        "compaction.llm_summary.acceptance.dropped": f"{_SUMMARY_READERS}acceptance.refused",
+        "compaction.llm_summary.specifics.KnownSpecifics.add": f"{_SUMMARY_READERS}specifics.specifics",
+        "compaction.llm_summary.specifics.KnownSpecifics.knows": f"{_SUMMARY_READERS}specifics.specifics",
+        "compaction.llm_summary.summary_prompt.summary_instructions": "puts a word in",
+        "compaction.llm_summary.summary_prompt.summary_prompt": "puts the text in; chunks has cut it",
+        "compaction.message_cost.Measure.count": "hands over to its tokenizer",
+        "compaction.message_cost.Measure.text_tokens": "hands over to its tokenizer",
+        "compaction.notebook.Notebook.told_before": "hands over to a tokenizer",
+        "compaction.outline.begins_exchange": "a type, compared",
+        "compaction.shown_line.line_hash": _OF_CODE,
+        "compaction.shown_line.shown_line": "an id, put in",
+        "compaction.shown_line.stored_line": "looks at its end",
+        "compaction.wording.mask_line": "puts a handle and facts in",
     }
 )

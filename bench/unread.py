@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from bench.compaction_readers import COMPACTION_UNREAD
 from bench.graph_readers import GRAPH_UNREAD
 from bench.request_readers import REQUEST_UNREAD
 
@@ -15,6 +16,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
     {
         **REQUEST_UNREAD,
         **GRAPH_UNREAD,
+        **COMPACTION_UNREAD,
         "catalog.bounded.CountedTokenizer.ceiling": "hands over to its tokenizer",
         "catalog.bounded.CountedTokenizer.count": "hands over to its tokenizer",
         "catalog.images.price": "a rule of the catalog's, checked when it is read",

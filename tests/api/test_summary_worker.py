@@ -177,6 +177,23 @@ async def test_no_more_questions_at_once_than_lanes() -> None:
     assert len(llm.prompts) == 5
 
 
+async def test_the_conversation_that_waits_longest_is_next() -> None:
+    """However often the others, or it itself, are compacted meanwhile."""
+    gate = Gate(BEGINNING)
+    llm = ScriptedLLM(gate.answer, "")
+    others = [
+        replace(THIRD, fingerprint=f"{name}2", earlier=(f"{name}1",), begins=f"It is {name}.") for name in ("anna", "ben")
+    ]
+    async with SummaryWorker(llm, lanes=1) as worker:
+        summary(worker, FIRST)
+        await gate.reached()
+        for span in (*others, *others, others[0]):
+            summary(worker, span)
+        gate.opened.set()
+        await worker.drain()
+    assert ["It is anna" in prompt for prompt in llm.prompts] == [False, True, False]
+
+
 async def test_closing_in_the_middle_leaves_nothing_running() -> None:
     """What was under way is given up; afterwards the worker answers and asks nobody."""
     gate = Gate(BEGINNING)

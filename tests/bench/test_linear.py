@@ -18,6 +18,7 @@ PACKAGES = [
     "text",
     "pipeline.signals",
     "catalog",
+    "compaction",
     "pipeline.inject",
     "dialects",
     "tokenizers",

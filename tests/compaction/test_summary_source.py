@@ -10,40 +10,16 @@ from typing import Any
 import pytest
 
 from germane.api.summary_worker import SummaryWorker
-from germane.compaction.strategy import Importance, Summarise
+from germane.compaction.llm_summary.covered_span import CoveredSpan
+from germane.compaction.message_cost import Measure
+from germane.compaction.strategy import Importance, Summarise, Truncate
 from germane.history import Compaction, Compactor, compact
 from germane.llms.function import FunctionLLM
+from support.heated_rooms import rooms, turns
 
 pytestmark = pytest.mark.requirement("HIST-3")
 
 TOKENS = 3_000
-
-
-def turns(many: int) -> list[dict[str, Any]]:
-    """A user asks about one room after the other, and says once what must not happen."""
-    messages = [
-        {"role": "user", "content": "Please never call the caretaker."},
-        {"role": "assistant", "content": "Understood."},
-    ]
-    for room in range(many):
-        messages.append(
-            {"role": "user", "content": f"What is the heating in room R{room} set to? The tenant there feels cold."}
-        )
-        answer = (
-            f"The heating in room R{room} is set to level {room % 5}. " + "The valve was checked and works as it should. " * 8
-        )
-        messages.append({"role": "assistant", "content": answer})
-    return messages
-
-
-async def rooms(prompt: str) -> str:
-    """A stand-in that lists the rooms that it is asked about: an honest summary, in its own words."""
-    said = [json.loads(line) for line in prompt.split("\n") if line.startswith("{")]
-    text = " ".join(str(line) for line in said)
-    named = sorted(
-        {word.strip("?.,'\"") for word in text.split() if word.startswith("R") and word.strip("?.,'\"")[1:].isdigit()}
-    )
-    return f"The user feared cold tenants and asked about the heating in room {', room '.join(named)}. The valve works."
 
 
 def small(messages: Sequence[Any], worker: Any, **options: Any) -> Compaction:
@@ -112,6 +88,38 @@ async def test_a_compactor_asks_once_for_each_move() -> None:
             moves.add(made.trace.covered_before)
             await worker.drain()
     assert next(asked) == len(moves - {0})
+
+
+def test_what_one_call_alone_presses_out_isn_t_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a dialect writes more than was estimated, each call presses the boundaries anew: only their moves are asked
+    about."""
+    written, source = Measure.wire, _Recording()
+    monkeypatch.setattr(Measure, "wire", lambda *given: written(*given) + 900)
+    made = [small(turns(many)[:-1], source) for many in range(26, 60)]
+    assert all(one.fits for one in made)
+    assert len({one.trace.covered_before for one in made}) > len(set(source.wanted)) + 4
+    assert len(set(source.wanted)) <= max(one.trace.moves for one in made)
+
+
+def test_no_language_model_is_asked_where_only_demands_stay() -> None:
+    """`Truncate` says nothing else of what has left."""
+    source = _Recording()
+    made = small(turns(60)[:-1], source, strategy=Truncate())
+    assert made.dropped + made.summarised > 0
+    assert (source.asked, source.wanted) == (0, [])
+
+
+class _Recording:
+    """Has nothing, and keeps what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked, self.wanted = 0, list[str]()
+
+    def summary(self, span: CoveredSpan) -> None:
+        self.asked += 1
+
+    def want(self, span: CoveredSpan) -> None:
+        self.wanted.append(span.fingerprint)
 
 
 @pytest.mark.parametrize("strategy", [Summarise(summary_tokens=900), Importance(keep_recent=4, keep_important=3)])

@@ -12,7 +12,6 @@ from typing import Any
 from germane.api.arguments import number
 from germane.api.check_messages import conversation
 from germane.api.contents import page_arguments
-from germane.api.stored_compaction import StoredCompaction
 from germane.api.wiring import Parts
 from germane.compaction.archive import ArchiveEntry, EntryKind
 from germane.compaction.compaction import Compaction
@@ -85,9 +84,10 @@ class AgentHistory:
         content was read back. What is kept of a conversation doesn't depend on whether its messages are recorded; secrets are
         treated as in recorded messages.
 
-        With a language model configured, it sums up in the background what has left; its text comes in with the next move of
-        the boundary. Where the store can't be used within `deadline` seconds, the messages fit without handles, and
-        `trace.reasons` says why.
+        The work on the sessions used last is kept in memory: of a conversation that goes on only what is new is counted. With a
+        language model configured, it sums up in the background what has left; its text comes in with the next move of the
+        boundary. What the store hasn't done `deadline` seconds after the call costs the handles: the messages fit without them,
+        and `trace.reasons` says why.
         Raises `InvalidInput` for arguments that can't be used, and nothing else."""
         named = self._named(session)
         _seconds(deadline)
@@ -105,20 +105,11 @@ class AgentHistory:
                 archive=None,
                 max_messages=max_messages,
                 catalog=self._parts.catalog,
-                prices=self._parts.prices,
                 cite=True,
             )
         )
-        parts = self._parts
-        work = StoredCompaction(
-            self._store,
-            named,
-            secrets=parts.secrets,
-            now=parts.clock.now,
-            deadline=deadline,
-            source=parts.summaries,
-        )
-        return await work.run(given)
+        store = self._parts.store.within(self._scope.within(named))
+        return await self._parts.compactions.compact(store, model, given.raws, given.messages, given.terms, deadline)
 
     async def rebuild(self, messages: Sequence[Raw], *, session: str | None = None, provider: str = "openai") -> list[Raw]:
         """Returns the conversation with each summary replaced by the messages that it stands for, and each masked output by the

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from germane.api.extraction_worker import ExtractionRun, today
+from germane.api.extraction_worker import ExtractionRun
+from germane.api.llm_budget import today
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput
 from germane.types.scope import Scope

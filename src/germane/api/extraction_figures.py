@@ -15,12 +15,12 @@ _REASONS = 3
 
 def extraction_state(worker: ExtractionWorker) -> dict[str, Any]:
     """Returns the fields of `State` that a worker knows."""
-    total, report = worker.total, worker.report
+    total, report, budget = worker.total, worker.report, worker.budget
     return {
         "llm_fault": total.stopped,
-        "llm_calls": total.calls,
-        "llm_input_tokens": total.input_tokens,
-        "llm_output_tokens": total.output_tokens,
+        "llm_calls": budget.calls,
+        "llm_input_tokens": budget.input_tokens,
+        "llm_output_tokens": budget.output_tokens,
         "llm_usage": report.usage,
         "extraction_waiting": report.waiting,
         "extraction_parked": report.parked,

@@ -12,9 +12,10 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
+from germane.api.llm_budget import LLMBudget, today
 from germane.clock import Clock
 from germane.errors import GermaneError, LLMError, StoreError
 from germane.events.event import Event
@@ -30,7 +31,7 @@ from germane.store import Store
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
-__all__ = ["ExtractionRun", "ExtractionWorker", "today"]
+__all__ = ["ExtractionRun", "ExtractionWorker"]
 
 _LANES, _AT_ONCE = 4, 4
 """Sessions that are read at once, and messages whose entities are read at once."""
@@ -44,7 +45,6 @@ _KNOWN = 200
 """Memories of the user, the newest, among which the ones to send are chosen."""
 _MAX_ANSWER = 4_096
 """Tokens of an answer."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class ExtractionWorker:
         llm: LLM,
         clock: Clock,
         *,
-        tokens_per_day: int | None = None,
+        budget: LLMBudget | None = None,
         entities: bool = False,
         settle: Callable[[], Awaitable[None]] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
@@ -92,7 +92,8 @@ class ExtractionWorker:
         word: Callable[[], str] = lambda: secrets.token_hex(8),
     ) -> None:
         self._store, self._queue, self.llm, self._clock = store, store.extraction, llm, clock
-        self._tokens_per_day, self._entities, self._settle = tokens_per_day, entities, settle
+        self.budget = budget or LLMBudget(store.extraction, clock)
+        self._entities, self._settle = entities, settle
         self._sleep, self._jitter, self._word = sleep, jitter, word
         self._holder, self._gate = word(), asyncio.Semaphore(_AT_ONCE)
         self.total = ExtractionRun()
@@ -161,8 +162,8 @@ class ExtractionWorker:
 
     async def _lane(self, done: ExtractionRun, within: Scope | None, eager: bool, progress: Progress | None) -> None:
         while not done.stopped:
-            if self._tokens_per_day is not None and await self._queue.spent(today(self._clock)) >= self._tokens_per_day:
-                done.stopped = f"the day's {self._tokens_per_day:,} tokens (llm_tokens_per_day) are used up"
+            if reason := await self.budget.used_up():
+                done.stopped = reason
                 return
             now = self._clock.now()
             claim = await self._queue.claim(self._holder, now=now, until=now + _LEASE, within=within, eager=eager)
@@ -250,8 +251,7 @@ class ExtractionWorker:
         done.calls += 1
         done.input_tokens += spent[0]
         done.output_tokens += spent[1]
-        day = today(self._clock)
-        await self._queue.spend(claim.scope, day, calls=1, input_tokens=spent[0], output_tokens=spent[1])
+        await self.budget.spend(claim.scope, *spent)
 
     async def _failed(self, claim: Claim, reason: str, done: ExtractionRun, *, of_endpoint: bool = False) -> None:
         """Gives the messages back to the queue: for now where the endpoint fails for everybody, else for a later try."""
@@ -278,8 +278,3 @@ class ExtractionWorker:
         total.failed += done.failed
         total.parked += done.parked
         total.stopped = done.stopped
-
-
-def today(clock: Clock) -> int:
-    """Returns the days since 1970 in UTC."""
-    return (clock.now() - _EPOCH).days

@@ -19,9 +19,9 @@ from germane.api.contents import page_arguments
 from germane.api.embedder_argument import EmbedderArgument, check_embedder
 from germane.api.export import Exported, exported
 from germane.api.extraction_figures import extraction_findings, extraction_state
-from germane.api.extraction_worker import today
 from germane.api.forgetting import forget_org
 from germane.api.llm_argument import LLMArgument, check_llm
+from germane.api.llm_budget import today
 from germane.api.restore import Line, Restored, restored
 from germane.api.strategies import Strategies
 from germane.api.warm_up import freeze
@@ -107,16 +107,16 @@ class Germane:
         own with its first answer. `embedder_model` names the model behind a function, by default the function's module and
         name: only vectors of one model are compared. `extraction` says whether recording extracts memories from the users' own
         turns, by rules (default: the settings', which is yes). `llm` is a language model that reads the conversations in the
-        background and extracts more: a name (`openai:<model>`, `anthropic:<model>`), an `LLM`, or a coroutine function from a
-        prompt to a text (default: the settings', which is none). `relevance` is a file of coefficients that `germane eval fit`
-        wrote, or the model itself. All of them override the settings. `sources` registers sources by the names that strategies
-        use. `freeze` excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a
-        process): such a walk takes tens of milliseconds in the middle of an answer. `warm=False` opens sooner, for programs
-        that store and search only: the first assembly then loads the vocabulary and is late. `secrets` overrides the settings'
-        policy on secrets in what is stored: `redact` (default), `tag`, `refuse` or `off`. `archetype` is one whose extractors
-        read what is recorded: `coding`, `support`, `research`, one of the settings', or an `Archetype` (default: the settings',
-        which is none). `entities` says whether messages are searched for the entities that they mention (default: the
-        settings', which is no; with an archetype they are).
+        background, extracts more, and sums up what leaves a compacted prompt: a name (`openai:<model>`, `anthropic:<model>`),
+        an `LLM`, or a coroutine function from a prompt to a text (default: the settings', which is none). `relevance` is a file
+        of coefficients that `germane eval fit` wrote, or the model itself. All of them override the settings. `sources`
+        registers sources by the names that strategies use. `freeze` excludes the objects that are alive after opening from the
+        garbage collector's walks (`gc.freeze`, once a process): such a walk takes tens of milliseconds in the middle of an
+        answer. `warm=False` opens sooner, for programs that store and search only: the first assembly then loads the vocabulary
+        and is late. `secrets` overrides the settings' policy on secrets in what is stored: `redact` (default), `tag`, `refuse`
+        or `off`. `archetype` is one whose extractors read what is recorded: `coding`, `support`, `research`, one of the
+        settings', or an `Archetype` (default: the settings', which is none). `entities` says whether messages are searched for
+        the entities that they mention (default: the settings', which is no; with an archetype they are).
 
         Opened with `async with Germane.open(…) as germane:`, or with `germane = await Germane.open(…)` and closed with `await
         germane.close()`. Raises `InvalidInput`. Opening raises `StoreUnavailable`, `StoreCorrupt`, `StoreTooNew`,

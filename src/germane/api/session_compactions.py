@@ -1,4 +1,8 @@
-"""Session compactions: compacts the conversations of requests, and keeps the work on each session's for its next request."""
+"""Session compactions: compacts the conversations of stored sessions, and keeps the work on each for its next request.
+
+The one way for `agent.history`, `assemble` and the builder: a conversation that goes on is read and counted only where it is
+new, what leaves is kept in the store, and a language model, where one is configured, writes about it in the background.
+"""
 
 from __future__ import annotations
 
@@ -6,91 +10,159 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
+from germane.api.llm_budget import LLMBudget
+from germane.api.session_summaries import SessionSummaries, owner_of
 from germane.api.stored_compaction import StoredCompaction
+from germane.api.summary_worker import SummaryWorker
 from germane.catalog.prices import Prices
 from germane.catalog.profile import Profile
 from germane.compaction.compaction import Compaction
 from germane.compaction.followed import FollowedConversation
-from germane.compaction.plan import CompactionTerms
+from germane.compaction.llm_summary.summary_shelf import Owner
+from germane.compaction.plan import CompactionPlan, CompactionTerms
 from germane.compaction.render import render
 from germane.compaction.strategy import CompactionStrategy
 from germane.store import ScopedStore
 from germane.text.secrets.screen import SecretPolicy
 from germane.types.lru_cache import LruCache
 from germane.types.message import Message, Raw
-from germane.types.request import Request
 from germane.types.scope import Scope
 
 __all__ = ["SessionCompactions"]
 
 _MAX_SESSIONS = 64
 """Conversations that are kept in memory, each with its messages."""
-_MAX_MESSAGES = 20_000
-"""Messages of all of them together; a longer conversation isn't kept."""
+_MAX_MESSAGES, _MAX_CHARACTERS = 20_000, 64_000_000
+"""Messages of all of them together, and their characters; a longer conversation isn't kept."""
+_MAX_SOURCES = 1_024
+"""Sessions of which it is known that what the store keeps of a language model's was read."""
+_FILLING = 0.3
+"""The share of the store's time that reading it may take."""
 
 
 class _Key(NamedTuple):
     """What the work on a conversation depends on beside its messages."""
 
-    scope: Scope
+    owner: Owner
     profile: Profile
     provider: str
     strategy: CompactionStrategy
     max_tokens: int
+    low_water: float
     max_messages: int | None
     cite: bool
 
 
 class SessionCompactions:
-    """Mutable. Implements `HistoryCompactor`. Everything but the work in threads runs on the engine's loop."""
+    """Mutable. Implements `HistoryCompactor`. Everything but the work in threads runs on the engine's loop. With `worker` a
+    language model sums up what leaves, within `budget`."""
 
-    def __init__(self, secrets: SecretPolicy, now: Callable[[], datetime], prices: Prices) -> None:
-        self._secrets, self._now, self._prices = secrets, now, prices
-        self._followed: LruCache[_Key, tuple[FollowedConversation, int]] = LruCache(_MAX_SESSIONS)
+    def __init__(
+        self,
+        secrets: SecretPolicy,
+        now: Callable[[], datetime],
+        prices: Prices,
+        worker: SummaryWorker | None = None,
+        budget: LLMBudget | None = None,
+    ) -> None:
+        self._secrets, self._now, self._prices, self._worker, self._budget = secrets, now, prices, worker, budget
+        self._followed: LruCache[_Key, FollowedConversation] = LruCache(_MAX_SESSIONS)
+        self._sources: LruCache[Owner, SessionSummaries] = LruCache(_MAX_SOURCES)
+        self._working: dict[FollowedConversation, asyncio.Future[CompactionPlan]] = {}
+        """What is planned in a thread now."""
 
     async def compact(
         self,
-        request: Request,
+        store: ScopedStore,
+        model: str,
         raws: Sequence[Raw],
         messages: Sequence[Message],
         terms: CompactionTerms,
-        store: ScopedStore,
         patience: float | None,
     ) -> Compaction:
         """See `HistoryCompactor`."""
         loop = asyncio.get_running_loop()
-        began = loop.time()
-        terms = replace(terms, price=self._prices.find(request.model))
-        followed = self._known(request, terms, len(messages))
-        plan = await asyncio.to_thread(followed.plan, raws, messages)
-        session = request.scope.session
+        until = None if patience is None else loop.time() + patience
+        session = store.scope.session
+        terms = replace(terms, price=self._prices.find(model))
+        followed = self._known(store.scope, terms, len(messages))
+        source = self._source(store) if terms.cite else None
+        if source is not None:
+            await source.fill(None if patience is None else patience * _FILLING)
+        plan = await self._planned(followed, partial(followed.plan, raws, messages, () if source is None else source))
+        self._shrink()
         if session is None or not terms.cite or (not plan.entries and plan.summary is None):
             return await asyncio.to_thread(render, plan)
-        left = None if patience is None else max(0.001, patience - (loop.time() - began))
-        return await StoredCompaction(store, session, secrets=self._secrets, now=self._now, deadline=left).keep(plan)
+        left = None if until is None else max(0.001, until - loop.time())
+        work = StoredCompaction(store, session, secrets=self._secrets, now=self._now, deadline=left)
+        made = await work.keep(plan)
+        if source is not None:
+            source.ask(plan, stored=work.stored)
+        return made
 
     def forget(self, scope: Scope) -> None:
-        """Drops what is kept of this scope, after something in it was forgotten."""
-        whole = scope.within(None)
-        for key in [key for key in self._followed if key.scope.within(None) == whole]:
+        """See `HistoryCompactor`."""
+        whose = owner_of(scope)[: 2 if scope.user is None else 3]
+        for key in [key for key in self._followed if key.owner[: len(whose)] == whose]:
             del self._followed[key]
+        for owner in [owner for owner in self._sources if owner[: len(whose)] == whose]:
+            del self._sources[owner]
+        if self._worker is not None:
+            self._worker.forget(whose)
 
-    def _known(self, request: Request, terms: CompactionTerms, count: int) -> FollowedConversation:
+    async def _planned(self, followed: FollowedConversation, plan: Callable[[], CompactionPlan]) -> CompactionPlan:
+        """Plans in a thread, one call after the other: no thread waits for another one. A caller that can't wait leaves the
+        work to go on."""
+        while (running := self._working.get(followed)) is not None:
+            await asyncio.wait([running])
+        work = self._working[followed] = asyncio.ensure_future(asyncio.to_thread(plan))
+
+        def end(done: asyncio.Future[CompactionPlan]) -> None:
+            del self._working[followed]
+            if not done.cancelled():
+                done.exception()  # the caller may be gone
+
+        work.add_done_callback(end)
+        return await asyncio.shield(work)
+
+    def _source(self, store: ScopedStore) -> SessionSummaries | None:
+        if self._worker is None or self._budget is None or store.scope.session is None:
+            return None
+        owner = owner_of(store.scope)
+        source = self._sources.use(owner)
+        if source is None:
+            source = SessionSummaries(self._worker, self._budget, store, secrets=self._secrets, now=self._now)
+            self._sources.put(owner, source)
+        return source
+
+    def _known(self, scope: Scope, terms: CompactionTerms, count: int) -> FollowedConversation:
+        """The work on the conversation, which is kept before it is done: a call that can't wait for it leaves it to the
+        next."""
         key = _Key(
-            scope=request.scope,
+            owner=owner_of(scope),
             profile=terms.measure.profile,
-            provider=request.provider,
+            provider=terms.measure.provider,
             strategy=terms.strategy,
             max_tokens=terms.max_tokens,
+            low_water=terms.low_water,
             max_messages=terms.max_messages,
             cite=terms.cite,
         )
-        known = self._followed.use(key)
-        followed = FollowedConversation(terms) if known is None or known[0].terms.tools != terms.tools else known[0]
-        if request.scope.session is not None and count <= _MAX_MESSAGES:
-            self._followed.put(key, (followed, count))
-            while sum(size for _, size in self._followed.values()) > _MAX_MESSAGES:
-                self._followed.popitem(last=False)
+        followed = self._followed.use(key)
+        if followed is None or (followed.terms.tools, followed.terms.system) != (terms.tools, terms.system):
+            followed = FollowedConversation(terms)
+        if scope.session is not None and count <= _MAX_MESSAGES:
+            self._followed.put(key, followed)
         return followed
+
+    def _shrink(self) -> None:
+        """Drops the conversations that weren't used longest, down to what is kept."""
+        messages = sum(map(len, self._followed.values()))
+        characters = sum(one.characters for one in self._followed.values())
+        while messages > _MAX_MESSAGES or characters > _MAX_CHARACTERS:
+            _, gone = self._followed.popitem(last=False)
+            messages -= len(gone)
+            characters -= gone.characters

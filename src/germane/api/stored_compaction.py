@@ -17,23 +17,20 @@ from typing import TypeVar
 
 from germane.compaction.archive import ArchiveEntry
 from germane.compaction.compaction import Compaction
-from germane.compaction.fold import plan_compaction
 from germane.compaction.kept_history import KeptEntry, KeptSummary, checksum_of
-from germane.compaction.llm_summary.covered_span import CoveredSpan, SummarySource
 from germane.compaction.operations import PutArchived, PutSummary
 from germane.compaction.plan import CompactionPlan
 from germane.compaction.render import render
 from germane.compaction.summary import SpanSummary
 from germane.errors import InvalidInput
-from germane.history.arguments import Compactable
 from germane.store import ScopedStore
 from germane.text.secrets.screen import SecretPolicy, SecretScreen
 from germane.types.extent import bounded
 from germane.types.ids import uuid7
-from germane.types.limits import ARCHIVED, SUMMARY_TEXT, VALUES_IN_ALL
+from germane.types.limits import ARCHIVED, ID, SUMMARY_TEXT, VALUES_IN_ALL
 from germane.types.plan import Change, Decision, Plan
 
-__all__ = ["OwnSummaries", "StoredCompaction", "fingerprint_of"]
+__all__ = ["StoredCompaction", "fingerprint_of", "to_keep"]
 
 T = TypeVar("T")
 _TOGETHER = 1_000_000
@@ -41,8 +38,7 @@ _TOGETHER = 1_000_000
 
 
 class StoredCompaction:
-    """One call of `compact` in a session. `deadline` are the seconds that the store may take; None waits for it. `source` has
-    summaries in a language model's words."""
+    """One compaction in a session. `deadline` are the seconds that the store may take; None waits for it."""
 
     def __init__(
         self,
@@ -52,22 +48,16 @@ class StoredCompaction:
         secrets: SecretPolicy,
         now: Callable[[], datetime],
         deadline: float | None,
-        source: SummarySource | None = None,
     ) -> None:
         self._history, self._journal, self._session = store.history, store.journal, session
         self._secrets, self._now, self._deadline = secrets, now, deadline
-        self._source = None if source is None else OwnSummaries(source, f"{store.scope} {session}")
         self._reasons: list[str] = []
         """Why something isn't kept, or isn't named."""
-
-    async def run(self, given: Compactable) -> Compaction:
-        """Returns the messages that fit. Raises nothing of the store's."""
-        return await self.keep(
-            await asyncio.to_thread(plan_compaction, given.raws, given.messages, given.terms, self._source or ())
-        )
+        self.stored = False
+        """Whether the store has a summary of what has left."""
 
     async def keep(self, plan: CompactionPlan) -> Compaction:
-        """As `run`, of a plan that is made."""
+        """Returns the messages that fit. Raises nothing of the store's."""
         if not plan.entries and plan.summary is None:
             return await asyncio.to_thread(render, plan)
         loop = asyncio.get_running_loop()
@@ -135,39 +125,23 @@ class StoredCompaction:
         fingerprint = fingerprint_of(plan)
         kept = await self._history.summaries_of(self._session, fingerprint)
         if not kept:
-            screen = SecretScreen("redact" if self._secrets == "refuse" else self._secrets, "a summary")
-            text = screen.text(summary.text)
-            if len(text) > SUMMARY_TEXT.maximum:
+            new = to_keep(summary, self._session, fingerprint, secrets=self._secrets, at=self._now())
+            if new is None:
                 return summary
-            at = self._now()
-            new = KeptSummary(
-                id=uuid7(int(at.timestamp() * 1000)),
-                session=self._session,
-                summary=replace(summary, text=text),
-                fingerprint=fingerprint,
-                created_at=at,
-            )
             await self._journal.commit(_writing([PutSummary(new)]))
             kept = await self._history.summaries_of(self._session, fingerprint)
+        self.stored = bool(kept)
         first = kept[0].summary if kept else summary
         return replace(first, covers=summary.covers, ids=summary.ids, tokens=plan.terms.measure.count(first.text))
 
 
-class OwnSummaries:
-    """A `SummarySource` that has those of one session only: a fingerprint says nothing outside of it."""
-
-    def __init__(self, source: SummarySource, whose: str) -> None:
-        self._source, self._whose = source, whose
-
-    def summary(self, span: CoveredSpan) -> SpanSummary | None:
-        return self._source.summary(self._own(span))
-
-    def want(self, span: CoveredSpan) -> None:
-        self._source.want(self._own(span))
-
-    def _own(self, span: CoveredSpan) -> CoveredSpan:
-        earlier = tuple(f"{self._whose} {one}" for one in span.earlier)
-        return replace(span, fingerprint=f"{self._whose} {span.fingerprint}", earlier=earlier)
+def to_keep(summary: SpanSummary, session: str, fingerprint: str, *, secrets: SecretPolicy, at: datetime) -> KeptSummary | None:
+    """Returns the summary as it is stored: without secrets, unless the policy keeps them; None where it is too long."""
+    text = SecretScreen("redact" if secrets == "refuse" else secrets, "a summary").text(summary.text)
+    if len(text) > SUMMARY_TEXT.maximum or len(fingerprint) > ID.maximum:
+        return None
+    id = uuid7(int(at.timestamp() * 1000))
+    return KeptSummary(id=id, session=session, summary=replace(summary, text=text), fingerprint=fingerprint, created_at=at)
 
 
 def fingerprint_of(plan: CompactionPlan) -> str:

@@ -21,6 +21,7 @@ from germane.api.embedder_argument import EmbedderArgument, is_function
 from germane.api.extraction_worker import ExtractionWorker
 from germane.api.injection_writer import InjectionWriter
 from germane.api.llm_argument import LLMArgument, is_llm
+from germane.api.llm_budget import LLMBudget
 from germane.api.retrieval_counter import RetrievalCounter
 from germane.api.session_compactions import SessionCompactions
 from germane.api.strategies import Strategies, archetype_strategy
@@ -71,6 +72,7 @@ class Parts:
 
     store: Store
     engine: Engine
+    compactions: SessionCompactions
     embedder: Embedder
     watched: Watched | None
     """The embedder as the store and the engine use it, where it is slow."""
@@ -101,7 +103,7 @@ class Parts:
     extraction_worker: ExtractionWorker | None = None
     """Where an LLM is configured."""
     summaries: SummaryWorker | None = None
-    """Where an LLM is configured: has it sum up in the background what compactions take out."""
+    """Where an LLM is configured and the store can be written: has it sum up in the background what compactions take out."""
 
 
 async def wire(
@@ -164,6 +166,9 @@ async def wire(
     except BaseException:
         await store.close()
         raise
+    budget = LLMBudget(store.extraction, clock, settings.llm_tokens_per_day)
+    summaries = None if model is None or store.read_only else SummaryWorker(model)
+    compactions = SessionCompactions(secrets or settings.secrets, clock.now, prices, summaries, budget)
     engine = Engine(
         clock=clock,
         catalog=catalog,
@@ -172,7 +177,7 @@ async def wire(
         relevance=relevance_model,
         nonce_key=key,
         sources=dict(sources),
-        history=SessionCompactions(secrets or settings.secrets, clock.now, prices),
+        history=compactions,
     )
     if warm:
         await _warm_up(engine, store, words)
@@ -181,21 +186,23 @@ async def wire(
     engine.directive_cache.load(await store.directives(_DIRECTIVES), since)
     catch_up, background = CatchUp(store, watched), Background(engine.admission.busy)
     catch_up.start()
-    worker = summaries = None
+    worker = None
     if model is not None:
         worker = ExtractionWorker(
             store,
             model,
             clock,
-            tokens_per_day=settings.llm_tokens_per_day,
+            budget=budget,
             entities=settings.entities or chosen_archetype is not None,
             settle=catch_up.settle,
         )
         await worker.start()
-        summaries = await SummaryWorker(model).__aenter__()
+    if summaries is not None:
+        await summaries.__aenter__()
     return Parts(
         store=store,
         engine=engine,
+        compactions=compactions,
         embedder=vectors,
         watched=watched,
         catch_up=catch_up,

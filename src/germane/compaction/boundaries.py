@@ -143,6 +143,12 @@ class Boundaries:
         """Tokens of the conversation as it was given."""
         return self._sums[-1] + self.room.held
 
+    def late(self, *, apart: bool) -> frozenset[int]:
+        """Returns the calls whose results came behind a boundary, or late, and that are paired with them: without `apart` only
+        those with none of the user's words between the two."""
+        pairs, humans = self.division.late, self._humans
+        return frozenset(call for call, result in pairs if apart or bisect_left(humans, call) == bisect_left(humans, result))
+
     def pressed(self, excess: int) -> Boundaries:
         """Returns what the boundaries would be with `excess` tokens less, as far as anything may leave; changes nothing."""
         other = copy(self)

@@ -210,7 +210,7 @@ class Division:
         elif last is not None and results:
             joins = bool(last.calls) and not last.ends
         reasoned = message.role == "assistant" and not results and joins and last is not None and last.reasoned
-        linked = self._answer(results, last if joins else None, index)
+        linked = self._answer(results, last if joins else None, index) if results else None
         if joins and last is not None:
             group = last
             group.end = index + 1
@@ -226,7 +226,7 @@ class Division:
         if results and message.role == "assistant":
             group.ends, group.answering = not calls, False
         group.unfollowed = opaque and isinstance(ends := message.parts[-1], Opaque) and bound_to_next(ends)
-        group.reasoned = reasoned or any(part.kind == _REASONING for part in opaques)
+        group.reasoned = reasoned or (bool(opaques) and any(part.kind == _REASONING for part in opaques))
         for call in calls:
             self._waiting.add(len(self._calls), call)
             self._calls.append(call)

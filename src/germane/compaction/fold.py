@@ -19,6 +19,7 @@ from germane.compaction.plan import CompactionPlan, CompactionTerms, MaskedOutpu
 from germane.compaction.render import render
 from germane.compaction.strategy import Truncate
 from germane.compaction.wording import HeldSummary, held_summary, summary_block
+from germane.dialects.openai_responses import OpenAIResponses
 from germane.types.message import Message, Raw
 
 __all__ = ["CompactionFold", "plan_compaction"]
@@ -100,7 +101,8 @@ class CompactionFold:
 
     def plan(self, summaries: Summaries = ()) -> CompactionPlan:
         """Returns the plan for what was added so far. It fits with every handle named, if anything does. What
-        `summaries` has for what has left stands in the place of the outline."""
+        `summaries` has for what has left stands in the place of the outline. The plan's `span` is what the boundaries have
+        left behind, not what this call alone has pressed out."""
         boundaries = self._boundaries
         if boundaries is None:
             fold = CompactionFold(self.terms)
@@ -108,6 +110,7 @@ class CompactionFold:
             fold._begin(None)
             return fold.plan(summaries)
         plan = self._drafted(boundaries, summaries)
+        span = plan.span
         for _ in range(_ATTEMPTS):
             if plan.draft is None or plan.draft.tokens <= self.terms.max_tokens:
                 break
@@ -116,9 +119,9 @@ class CompactionFold:
             if after.state == plan.state:
                 break
             plan = after
-        if plan.span is not None and not isinstance(summaries, Sequence):
-            summaries.want(plan.span)
-        return plan
+        if span is not None and not isinstance(summaries, Sequence):
+            summaries.want(span)
+        return plan if plan.span is span else replace(plan, span=span)
 
     def _begin(self, held: HeldSummary | None) -> None:
         self._held = held
@@ -215,7 +218,7 @@ class CompactionFold:
             artifacts=told.artifacts,
             reasons=told.reasons,
             complete=not told.lost,
-            late=frozenset(call for call, _ in boundaries.division.late),
+            late=boundaries.late(apart=terms.measure.provider == OpenAIResponses.name),
             span=told.span,
         )
 

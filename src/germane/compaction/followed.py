@@ -2,38 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from threading import RLock
+from collections.abc import Mapping, Sequence
 
 from germane.compaction.fold import CompactionFold
 from germane.compaction.notebook import Summaries
 from germane.compaction.plan import CompactionPlan, CompactionTerms
+from germane.types.extent import bounded
 from germane.types.message import Message, Raw
 
 __all__ = ["FollowedConversation"]
 
 
 class FollowedConversation:
-    """Mutable; safe for threads. The plan is that of a new fold over the same messages."""
+    """Mutable; for one thread at a time. The plan is that of a new fold over the same messages."""
 
     def __init__(self, terms: CompactionTerms) -> None:
         self.terms = terms
+        self.characters = 0
+        """Those of the messages that it holds."""
         self._fold = CompactionFold(terms)
         self._messages: list[Message] = []
-        self._lock = RLock()
+
+    def __len__(self) -> int:
+        """The number of messages that it holds."""
+        return len(self._messages)
 
     def plan(self, raws: Sequence[Raw], messages: Sequence[Message], summaries: Summaries = ()) -> CompactionPlan:
         """Returns the plan for the conversation as it is now; `messages` are `raws` parsed. What was there before isn't read
-        again, up to the first message that was edited or taken away: the work starts again there."""
-        with self._lock:
-            same = next(
-                (index for index, (old, new) in enumerate(zip(self._messages, messages, strict=False)) if old != new),
-                min(len(self._messages), len(messages)),
-            )
-            if same < len(self._messages):
-                self._fold, self._messages, same = CompactionFold(self.terms), [], 0
+        again, up to the first message that was edited or taken away: the work starts again there. After a failure it starts
+        again at the next call."""
+        same = next(
+            (index for index, (old, new) in enumerate(zip(self._messages, messages, strict=False)) if old != new),
+            min(len(self._messages), len(messages)),
+        )
+        if same < len(self._messages):
+            self._begin()
+            same = 0
+        try:
             self._fold.renew(raws[:same])
             for raw, message in zip(raws[same:], messages[same:], strict=True):
                 self._fold.add(raw, message)
+                self.characters += bounded("messages", raw)[1] if isinstance(raw, Mapping) else len(message.content)
             self._messages.extend(messages[same:])
             return self._fold.plan(summaries)
+        except BaseException:
+            self._begin()
+            raise
+
+    def _begin(self) -> None:
+        self._fold, self._messages, self.characters = CompactionFold(self.terms), [], 0

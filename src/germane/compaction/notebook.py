@@ -87,8 +87,10 @@ class Notebook:
         self, left: tuple[Span, ...], room: int, covers: int, summaries: Summaries, handles: Callable[[], Sequence[str]]
     ) -> Told:
         """Returns the summary of everything that has left in at most `room` tokens; `covers` is the boundary. What `summaries`
-        has for this boundary is taken for the outline where it fits. `handles` are those of the spans that have left."""
+        has for this boundary is taken for the outline, where there is one and it fits. `handles` are those of the spans that
+        have left."""
         known, span = self._known, None
+        summaries = () if self._constraints_only else summaries
         if isinstance(summaries, Sequence):
             ids = self._ids(left) if summaries else ()
             prepared = next((each for each in reversed(summaries) if _fits(each, covers, ids)), None)

@@ -84,7 +84,7 @@ class CompactionPlan:
     complete: bool = True
     """Whether the summary holds every constraint."""
     late: frozenset[int] = frozenset()
-    """The messages with calls before the boundary whose results came behind it."""
+    """The messages with calls whose results came behind the boundary, and are paired with them."""
     span: CoveredSpan | None = None
     """What has left, where a source of summaries was given."""
     draft: Compaction | None = None

@@ -132,14 +132,12 @@ class _Turns:
 
     def _unanswered(self, shown: Sequence[int]) -> frozenset[int]:
         """Returns the messages with calls that wait for their results, behind which others have left: such calls are text, lest
-        they take the results of the calls that stand next to them now. The Responses API pairs a call with its result over
-        whatever stands between."""
+        they take the results of the calls that stand next to them now."""
         messages, found, waits = self.plan.messages, set[int](), False
-        late = self.plan.late if self.plan.provider == OpenAIResponses.name else ()
         for index, following in reversed(list(pairwise(shown))):
             message = messages[index]
             waits = following != index + 1 or (waits and not messages[following].tool_results)
-            if waits and message.role == "assistant" and message.tool_calls and index not in late:
+            if waits and message.role == "assistant" and message.tool_calls and index not in self.plan.late:
                 found.add(index)
         return frozenset(found)
 

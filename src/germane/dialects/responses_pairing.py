@@ -144,18 +144,21 @@ class WaitingCalls:
                     self.older.setdefault(name, []).extend(indexes)
             self.run, self.answered = {}, False
         for key in (("id", call.id), ("name", call.name), ("any", "")):
-            self.run.setdefault(key, deque()).append(index)
+            if (waiting := self.run.get(key)) is None:
+                self.run[key] = deque((index,))
+            else:
+                waiting.append(index)
 
     def answer(self, result: ToolResult) -> int | None:
         """Returns the number of the call that the result answers, which waits no longer; None for a result without a call."""
         self.answered = True
         key = ("id", result.call_id) if result.call_id else ("name", result.name) if result.name else ("any", "")
-        waiting = self.run.get(key, deque())
+        waiting = self.run.get(key)
         while waiting:
             if (index := waiting.popleft()) not in self.taken:
                 self.taken.add(index)
                 return index
-        older = self.older.get(result.call_id, []) if result.call_id else []
+        older = self.older.get(result.call_id) if result.call_id else None
         while older:
             if (index := older.pop()) not in self.taken:
                 self.taken.add(index)

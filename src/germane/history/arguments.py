@@ -48,11 +48,10 @@ def compactable(
     low_water: float,
     max_messages: int | None,
     catalog: Catalog | None = None,
-    prices: Prices | None = None,
     cite: bool = False,
 ) -> Compactable:
-    """Checks every argument; the messages are parsed last. `catalog` and `prices` are those of models, by default the built-in
-    ones; `cite` says that handles may be named although no `archive` is given. Raises `InvalidInput` for the first that can't
+    """Checks every argument; the messages are parsed last. `catalog` is that of models, by default the built-in one;
+    `cite` says that handles may be named although no `archive` is given. Raises `InvalidInput` for the first that can't
     be used."""
     profile = (catalog or Catalog.built_in()).find(named_model(model))
     name = profile.provider if provider is None else text("provider", provider, NAME)
@@ -81,7 +80,7 @@ def compactable(
         system=system,
         tools=schemas,
         cite=cite or archive is not None,
-        price=(prices or Prices.built_in()).find(model),
+        price=Prices.built_in().find(model),
     )
     return Compactable(raws=raws, messages=parse_all(raws, name), terms=terms)
 

@@ -56,18 +56,20 @@ class HistoryCompactor(Protocol):
 
     async def compact(
         self,
-        request: Request,
+        store: ScopedStore,
+        model: str,
         raws: Sequence[Raw],
         messages: Sequence[Message],
         terms: CompactionTerms,
-        store: ScopedStore,
         patience: float | None,
     ) -> Compaction:
-        """Returns the compaction of `messages`, which are `raws` parsed. The store's part ends after `patience` seconds, at the
-        cost of the handles; nothing that the store does makes it fail."""
+        """Returns the compaction of `messages`, which are `raws` parsed and belong to the session that the store's scope names;
+        where it names none, nothing is kept of them. `terms` needn't have a price. The store's part ends `patience` seconds
+        after the call, at the cost of the handles; nothing that the store does makes it fail."""
 
     def forget(self, scope: Scope) -> None:
-        """Drops what is kept in memory of this scope, after something in it was forgotten."""
+        """Drops what is kept in memory of this scope's user, or of its agent where it has none, and gives up what is being
+        written about it: something there was forgotten."""
 
 
 async def compact_history(
@@ -105,7 +107,7 @@ async def compact_history(
         if compactor is None:
             return _hasty(request, terms, fixed, beside, "nothing here compacts conversations")
         async with asyncio.timeout(seconds):
-            made = await compactor.compact(request, request.raw[first:], request.messages[first:], terms, store, patience)
+            made = await compactor.compact(store, request.model, request.raw[first:], request.messages[first:], terms, patience)
         report = report_of(made, beside)
         if not made.compacted and made.summary is None:
             return request, report

@@ -34,7 +34,7 @@ class State:
     llm_calls: int = 0
     llm_input_tokens: int = 0
     llm_output_tokens: int = 0
-    """These three count since this process opened the store."""
+    """These three count since this process opened the store, for extraction and for summaries."""
     llm_usage: tuple[LLMUsage, ...] = ()
     """What each agent spent today, in all processes."""
     extraction_waiting: int = 0

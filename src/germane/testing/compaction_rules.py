@@ -252,10 +252,13 @@ def _thinking(message: Message) -> list[str]:
 
 
 def _reasoning(before: Sequence[Message], after: Sequence[Message]) -> Iterator[_Found]:
-    needed, there = dict(_reasons(before)), dict(_reasons(after))
-    for id, reasoning in needed.items():
-        if id in there and reasoning and there[id] != reasoning:
-            yield "reasoning-missing", None, f"item {id!r} stands without its reasoning {reasoning!r}"
+    needed: dict[str, set[str]] = {}
+    for id, reasoning in _reasons(before):
+        needed.setdefault(id, set()).add(reasoning)
+    for id, reasoning in _reasons(after):
+        if id in needed and "" not in needed[id] and reasoning not in needed[id]:
+            missed = " or ".join(map(repr, sorted(needed[id])))
+            yield "reasoning-missing", None, f"item {id!r} stands without its reasoning {missed}"
 
 
 def _reasons(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:

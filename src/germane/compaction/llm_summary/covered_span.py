@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from germane.compaction.notes import ExchangeNotes
 from germane.compaction.summary import SpanSummary
 from germane.types.message import Message
 
-__all__ = ["CoveredExchange", "CoveredSpan", "SummarySource"]
+__all__ = ["CoveredExchange", "CoveredSpan", "Runs", "SummarySource"]
+
+Runs = tuple[tuple[int, int], ...]
+"""Messages from an index to another (exclusive), in their order; no run begins where another one ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +34,7 @@ class CoveredSpan:
     of the messages was edited. `earlier` are the fingerprints of the moves before, oldest first. `exchanges` are those that
     have left, oldest first, `covers` the index of the boundary, and `ids` those of the messages. `begins` is the summary that
     the conversation itself began with, and `begins_notes` its notes. `count` returns the tokens of a text, `max_tokens` are
-    those of the summary."""
+    those of the summary. `runs` are the messages of the exchanges: one boundary may have some exchanges before it that stay."""
 
     fingerprint: str
     exchanges: tuple[CoveredExchange, ...]
@@ -42,16 +45,15 @@ class CoveredSpan:
     ids: tuple[str, ...] = ()
     begins: str = ""
     begins_notes: tuple[ExchangeNotes, ...] = ()
+    runs: Runs = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "runs", _runs((each.start, each.end) for each in self.exchanges))
 
     @property
     def conversation(self) -> str:
         """The fingerprint of its first move: it stays while nothing before it is edited."""
         return self.earlier[0] if self.earlier else self.fingerprint
-
-    @property
-    def places(self) -> frozenset[tuple[int, int]]:
-        """Start and end of each exchange."""
-        return frozenset((each.start, each.end) for each in self.exchanges)
 
     @property
     def notes(self) -> tuple[ExchangeNotes, ...]:
@@ -67,3 +69,12 @@ class SummarySource(Protocol):
 
     def want(self, span: CoveredSpan) -> None:
         """Says that this span has left the prompt, so that a summary of it will be asked for."""
+
+
+def _runs(places: Iterable[tuple[int, int]]) -> Runs:
+    found: list[tuple[int, int]] = []
+    for start, end in places:
+        if found and found[-1][1] == start:
+            start, _ = found.pop()
+        found.append((start, end))
+    return tuple(found)

@@ -1,32 +1,46 @@
 """Summary shelf: the summaries that a language model has written, by the fingerprint of what they cover, and what is served.
 
 No entry is ever changed: a summary is put on the shelf whole, when it was accepted. Messages that were edited meanwhile have
-another fingerprint, so what was written about them isn't found again, and goes when the shelf is full.
+another fingerprint, so what was written about them isn't found again, and goes when the shelf is full. An owner is served only
+what was put there for it: a fingerprint says nothing about whose messages they are.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from threading import Lock
 
-from germane.compaction.llm_summary.covered_span import CoveredExchange, CoveredSpan
+from germane.compaction.llm_summary.covered_span import CoveredExchange, CoveredSpan, Runs
 from germane.compaction.llm_summary.told_summary import thinned_lines
 from germane.compaction.summary import SpanSummary
 from germane.types.lru_cache import LruCache
 
-__all__ = ["ShelvedSummary", "SummaryShelf"]
+__all__ = ["Owner", "ShelvedSummary", "SummaryShelf"]
+
+Owner = tuple[str | None, ...]
+"""Whose conversation it is, the widest first, such as org, agent, user and session; () where there is only one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShelvedSummary:
-    """Accepted sentences, and the exchanges that they stand for, each as start and end."""
+    """Accepted sentences, and the messages that they stand for."""
 
     lines: tuple[str, ...]
-    exchanges: frozenset[tuple[int, int]]
+    runs: Runs
 
-
-Answered = tuple[str, frozenset[tuple[int, int]]]
-"""A fingerprint, and the exchanges that have left: one boundary may have some exchanges before it that stay."""
+    def split(self, span: CoveredSpan) -> tuple[CoveredExchange, ...] | None:
+        """Returns the exchanges of the span that the sentences don't stand for; None where they stand for something else than
+        whole exchanges of it. Linear."""
+        starts = [start for start, _ in self.runs]
+        rest, covered = list[CoveredExchange](), 0
+        for each in span.exchanges:
+            place = bisect_right(starts, each.start) - 1
+            if place >= 0 and each.end <= self.runs[place][1]:
+                covered += each.end - each.start
+            else:
+                rest.append(each)
+        return tuple(rest) if covered == sum(end - start for start, end in self.runs) else None
 
 
 class SummaryShelf:
@@ -36,40 +50,47 @@ class SummaryShelf:
 
     def __init__(self, size: int) -> None:
         self._lock = Lock()
-        self._written = LruCache[str, ShelvedSummary](size)
-        self._served = LruCache[Answered, tuple[SpanSummary | None]](size)
+        self._written = LruCache[tuple[Owner, str], ShelvedSummary](size)
+        self._served = LruCache[tuple[Owner, str, Runs], tuple[SpanSummary | None]](size)
+        """By fingerprint and what has left: one boundary may have some exchanges before it that stay."""
 
-    def put(self, span: CoveredSpan, lines: tuple[str, ...]) -> None:
-        """Adds what was written about the span."""
+    def put(self, owner: Owner, fingerprint: str, written: ShelvedSummary) -> None:
+        """Adds what was written about the span with this fingerprint."""
         with self._lock:
-            self._written.put(span.fingerprint, ShelvedSummary(lines, span.places))
+            self._written.put((owner, fingerprint), written)
 
-    def newest(self, span: CoveredSpan) -> tuple[ShelvedSummary | None, tuple[CoveredExchange, ...]]:
+    def forget(self, owner: Owner) -> None:
+        """Drops what is held of this owner, and of all whose names begin with its."""
+        with self._lock:
+            for written in [key for key in self._written if key[0][: len(owner)] == owner]:
+                del self._written[written]
+            for served in [key for key in self._served if key[0][: len(owner)] == owner]:
+                del self._served[served]
+
+    def newest(self, owner: Owner, span: CoveredSpan) -> tuple[ShelvedSummary | None, tuple[CoveredExchange, ...]]:
         """Returns the newest summary of a part of the span, and the exchanges that it doesn't cover."""
-        places = span.places
-        with self._lock:
-            for fingerprint in (span.fingerprint, *reversed(span.earlier)):
-                written = self._written.use(fingerprint)
-                if written is not None and written.exchanges <= places:
-                    rest = [each for each in span.exchanges if (each.start, each.end) not in written.exchanges]
-                    return written, tuple(rest)
+        for fingerprint in (span.fingerprint, *reversed(span.earlier)):
+            with self._lock:
+                written = self._written.use((owner, fingerprint))
+            if written is not None and (rest := written.split(span)) is not None:
+                return written, rest
         return None, span.exchanges
 
-    def serve(self, span: CoveredSpan, *, anew: bool) -> SpanSummary | None:
+    def serve(self, owner: Owner, span: CoveredSpan, *, anew: bool) -> SpanSummary | None:
         """Returns the lines of a summary of the whole span: the newest ones there are, and lines of the rules for what they
         don't cover; None where there are none. The answer for a fingerprint stays the same, unless `anew`."""
-        key = span.fingerprint, span.places
+        key = owner, span.fingerprint, span.runs
         with self._lock:
             served = None if anew else self._served.use(key)
         if served is None:
-            made = (self._made(span),)
+            made = (self._made(owner, span),)
             with self._lock:
                 served = made if anew else self._served.setdefault(key, made)
                 self._served.put(key, served)
         return served[0]
 
-    def _made(self, span: CoveredSpan) -> SpanSummary | None:
-        written, rest = self.newest(span)
+    def _made(self, owner: Owner, span: CoveredSpan) -> SpanSummary | None:
+        written, rest = self.newest(owner, span)
         if written is None:
             return None
         lines, note = written.lines, ""
