@@ -139,7 +139,7 @@ async def _stored(before: list[dict[str, Any]]) -> str:
 
         for way in (history, assembly):
             talk, taken = list(before), list[float]()
-            more = _talk(20, seed=3)
+            more = coding_talk(20, seed=3)
             for place in range(0, len(more), 4):
                 began = time.process_time()
                 await way(talk)

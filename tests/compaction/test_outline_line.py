@@ -72,10 +72,10 @@ def test_talk_shows_the_users_sentence_that_says_most(asked: list[str], line: st
     [
         ("Sure! The crane is at quay 4.", "The crane is at quay 4."),
         ("All is calm. The work is done.", "The work is done."),
-        ("It is calm. It is calm.", "It is calm."),
+        ("The sea is calm. The sky is blue.", "The sky is blue."),
         ("Alles ruhig. Der Kran ist fertig.", "Der Kran ist fertig."),
         ("Tout va bien. C'est terminé.", "C'est terminé."),
-        ("Todo bien aquí. Ya está listo.", "Ya está listo."),
+        ("Ya está listo. Todo está muy bien aquí.", "Ya está listo."),
         ("Va tutto bene. È tutto pronto.", "È tutto pronto."),
         ("Всё спокойно. Кран готово.", "Кран готово."),
         ("```\nresult = done(12)\n```\nAs you see.", "As you see."),
@@ -143,6 +143,8 @@ def test_the_parts_share_the_room_and_take_what_others_leave() -> None:
     short = line_of([LONG], ["ls"], (), "Done.")
     assert short.endswith(" → ls → Done.")
     assert MAX_LINE - 24 <= len(short) <= MAX_LINE
+    wish, end = line_of([LONG], (), (), f"Total {LONG}").split(" → ")
+    assert len(wish) > 90 > len(end) > 60
 
 
 def test_nothing_said_is_an_empty_line() -> None:
