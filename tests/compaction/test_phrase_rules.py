@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from germane.compaction.reading.phrase_rules import (
 pytestmark = pytest.mark.requirement("HIST-5")
 
 
-def rule(name: str = "lift", **given: object) -> PhraseRule:
+def rule(name: str = "lift", **given: Any) -> PhraseRule:
     patterns = {part: re.compile(str(given[part])) if part in given else None for part in ("before", "not_before")}
     after = re.compile(str(given.get("after", "")))
     asks, narrated = bool(given.get("asks", True)), bool(given.get("narrated", True))
@@ -70,7 +71,7 @@ def test_a_word_is_found_whole(word: str, sentence: str, words: list[str]) -> No
         ({"asks": True}, "lift it?", True),
     ],
 )
-def test_a_rule_looks_before_and_behind_its_word(given: dict[str, object], sentence: str, holds: bool) -> None:
+def test_a_rule_looks_before_and_behind_its_word(given: dict[str, Any], sentence: str, holds: bool) -> None:
     """`before` ends where the word begins, `after` begins where it ends; a question holds only what may be asked."""
     assert bool(found(rules(rule(**given)), sentence)) is holds
 

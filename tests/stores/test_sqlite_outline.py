@@ -135,7 +135,12 @@ async def test_a_message_that_is_all_of_its_exchange_gets_its_line_when_it_is_re
 async def test_what_is_at_hand_is_not_read_again(tmp_path: Path, portion: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sessions that grow by appending are read with one statement for all; however they grow, the lines are the same."""
     alone = list[int]()
-    monkeypatch.setattr(outlines, "said_from", lambda *given, **named: alone.append(1) or said_from(*given, **named))
+
+    def counted(connection: apsw.Connection, *given: int, **named: int) -> list[SaidMessage]:
+        alone.append(1)
+        return said_from(connection, *given, **named)
+
+    monkeypatch.setattr(outlines, "said_from", counted)
     rng, store = random.Random(portion), opened(tmp_path)
     scoped = store.within(Scope())
     events = [event(place, rng) for place in range(240)]
