@@ -10,6 +10,7 @@ port           the service under attack by a client without an API key
 giant          delay for other callers by one stored text of a million characters
 neighbour      delay for one org while another org attacks, over gRPC
 ingest         recorded messages per second
+outlining [DATA …]  processor time that the lines of outlines add to recording
 budget         the budget invariant over generated cases
 digest         the budgets of the memory digest over generated stores
 minilm         time of a query's vector and of a search with MiniLM
@@ -91,6 +92,7 @@ from bench import (
     minilm,
     neighbour,
     observing,
+    outlining,
     pack,
     packers,
     port,
@@ -180,6 +182,8 @@ def main() -> int:
             load.main(rest)
         case "observing":
             observing.main(rest)
+        case "outlining":
+            outlining.main(rest)
         case "minilm":
             minilm.main(rest)
         case "service":

@@ -30,7 +30,7 @@ from germane.history.arguments import compactable
 from germane.testing.hashed import Hashed
 from germane.types.limits import MESSAGES
 
-__all__ = ["main"]
+__all__ = ["coding_talk", "main"]
 
 _MODEL = "gpt-4o"
 _TEXT = """
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="bench compaction")
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args(list(arguments)).runs
-    talk = _talk(1_250)
+    talk = coding_talk(1_250)
     print(f"{len(talk):,} messages, {compact(talk, model=_MODEL).tokens_before:,} tokens")
     made: Sequence[tuple[str, CompactionStrategy]] = (
         ("no summary (Truncate)", Truncate()),
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str]) -> None:
     print("\nprefix that a prompt shares with the one before, 500 turns")
     strategies: Sequence[CompactionStrategy] = (Summarise(), Truncate(), Importance(), TimeDecay())
     for strategy in strategies:
-        share, moves = _reuse(_talk(500), strategy)
+        share, moves = _reuse(coding_talk(500), strategy)
         print(f"  {type(strategy).__name__:<10} {share:6.1%}, {moves} moves")
 
 
@@ -118,7 +118,7 @@ def _one_more(before: Sequence[dict[str, Any]]) -> float:
     compactor.extend(before)
     compactor.compact()
     taken: list[float] = []
-    for message in _talk(50, seed=2):
+    for message in coding_talk(50, seed=2):
         began = time.process_time()
         compactor.add(message)
         compactor.compact()
@@ -139,7 +139,7 @@ async def _stored(before: list[dict[str, Any]]) -> str:
 
         for way in (history, assembly):
             talk, taken = list(before), list[float]()
-            more = _talk(20, seed=3)
+            more = coding_talk(20, seed=3)
             for place in range(0, len(more), 4):
                 began = time.process_time()
                 await way(talk)
@@ -180,7 +180,7 @@ def _median(run: Callable[[], object], runs: int) -> float:
     return statistics.median(taken)
 
 
-def _talk(exchanges: int, seed: int = 1) -> list[dict[str, Any]]:
+def coding_talk(exchanges: int, seed: int = 1) -> list[dict[str, Any]]:
     """Four messages an exchange: words, a call, its output of about 150 tokens, an answer."""
     random, known = Random(seed), _TEXT.split()
 

@@ -12,14 +12,15 @@ from germane.compaction.ledger import Ledger, folded_change
 from germane.compaction.notebook import Notebook
 from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
 from germane.compaction.reading.constraints import constraints_in
-from germane.compaction.reading.outline_line import line_of, one_line, telling
+from germane.compaction.reading.outline_line import asked_in, line_of, one_line, telling
 from germane.compaction.reading.output_facts import read_facts
 from germane.compaction.reading.phrase_rules import demand_rules, in_lower_case, statement_rules
 from germane.compaction.reading.read_exchange import read_exchange
+from germane.compaction.reading.read_line import read_answer, read_line, read_talk
 from germane.compaction.reading.references import ids_in, json_ids, paths_in, plain_path, urls_in
 from germane.compaction.reading.results import error_of_result, may_report_error, reported_error
 from germane.compaction.reading.shell_files import shell_changes
-from germane.compaction.reading.statements import statements_in
+from germane.compaction.reading.statements import changes_in, may_tell_changes, statements_in
 from germane.compaction.reading.tool_actions import boxes_in, file_changes, listed_tasks, tool_arguments
 from germane.compaction.reading.user_words import own_sentences
 from germane.compaction.rebuild import rebuild
@@ -74,6 +75,7 @@ COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "compaction.ledger.Ledger": lambda text: Ledger(_notes(text)).artifacts,
         "compaction.ledger.folded_change": lambda text: folded_change("edited ×3", text),
         "compaction.reading.outline_line.line_of": lambda text: line_of([text], [text], [text], text),
+        "compaction.reading.outline_line.asked_in": lambda text: asked_in(text, []),
         "compaction.reading.outline_line.one_line": lambda text: one_line(text, 100),
         "compaction.reading.outline_line.telling": telling,
         "compaction.reading.phrase_rules.PhraseRules.find": lambda text: list(demand_rules().find(text)),
@@ -81,6 +83,9 @@ COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "compaction.reading.phrase_rules.PhraseRules.named": demand_rules().named,
         "compaction.reading.phrase_rules.in_lower_case": in_lower_case,
         "compaction.reading.read_exchange.read_exchange": lambda text: read_exchange(_exchange(text)),
+        "compaction.reading.read_line.read_answer": read_answer,
+        "compaction.reading.read_line.read_line": lambda text: read_line(_exchange(text)),
+        "compaction.reading.read_line.read_talk": lambda text: read_talk([("user", text), ("assistant", text)]),
         "compaction.reading.references.ids_in": ids_in,
         "compaction.reading.references.json_ids": json_ids,
         "compaction.reading.references.paths_in": lambda text: list(paths_in(text)),
@@ -90,6 +95,8 @@ COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "compaction.reading.results.may_report_error": lambda text: may_report_error(ToolResult(call_id="", text=text)),
         "compaction.reading.results.reported_error": reported_error,
         "compaction.reading.shell_files.shell_changes": shell_changes,
+        "compaction.reading.statements.changes_in": lambda text: list(changes_in(own_sentences(text, statement_rules()))),
+        "compaction.reading.statements.may_tell_changes": may_tell_changes,
         "compaction.reading.statements.statements_in": lambda text: list(statements_in(own_sentences(text, statement_rules()))),
         "compaction.reading.tool_actions.boxes_in": lambda text: list(boxes_in(text)),
         "compaction.reading.tool_actions.file_changes": lambda text: file_changes(_call(text), tool_arguments(_call(text))),

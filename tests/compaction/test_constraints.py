@@ -97,6 +97,35 @@ def test_a_long_sentence_is_cut_around_its_demand() -> None:
     assert all(len(each) <= MAX_CONSTRAINT for each in texts(said))
 
 
+@pytest.mark.parametrize(
+    ("before", "behind", "start", "end"),
+    [(25, 45, "…word", "word…"), (0, 70, "Never", "word…"), (70, 0, "…word", "main"), (20, 20, "word", "word")],
+)
+def test_the_cut_is_marked_where_something_is_left_out(before: int, behind: int, start: str, end: str) -> None:
+    """At whole words, with a third of what stays before the demand, unless it stands near an end."""
+    said = (
+        f"{'word ' * before}but never push to main{' word' * behind}".strip()
+        if before
+        else f"Never push to main{' word' * behind}"
+    )
+    (found,) = texts(said)
+    assert "ever push to main" in found
+    assert found.startswith(start)
+    assert found.endswith(end)
+    assert len(found) <= MAX_CONSTRAINT
+    assert set(found.strip("…").split()) <= {"word", "but", "Never", "never", "push", "to", "main"}
+
+
+def test_each_constraint_is_told_once_and_forty_at_most() -> None:
+    """In the order of the message; what has fewer than six characters demands nothing that lasts."""
+    assert texts("Never push. Only Python. Never push.") == ["Never push.", "Only Python."]
+    assert texts("\n".join(f"never touch file {number}" for number in range(60))) == [
+        f"never touch file {number}" for number in range(40)
+    ]
+    assert texts("No php") == ["No php"]
+    assert texts("No js") == []
+
+
 @given(st.text(max_size=400))
 def test_any_text_is_read(text: str) -> None:
     """One line each, not empty, and never long."""

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from germane.compaction.outline import MAX_SAID, SaidMessage, line_of_exchange, split_exchanges
-from germane.compaction.reading.read_exchange import read_exchange, read_line
+from germane.compaction.reading.read_exchange import read_exchange
+from germane.compaction.reading.read_line import read_line
 from germane.dialects.registry import parse_all
 from germane.types.message import Message
 

@@ -15,10 +15,12 @@ from germane.events.event import Event
 from germane.events.operations import PutEvent
 from germane.memories.operations import Forget
 from germane.store import ScopedStore
-from germane.stores.sqlite import SqliteStore
+from germane.stores.sqlite import SqliteStore, outlines
+from germane.stores.sqlite.outlines import said_from
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, an_event, writing
 from germane.text.normal import content_hash
+from germane.types.query import Filters
 from germane.types.scope import Scope
 
 pytestmark = pytest.mark.requirement("HIST-5")
@@ -103,4 +105,47 @@ async def test_lines_of_a_killed_upgrade_are_made_by_the_next_one(tmp_path: Path
         await store.within(Scope()).journal.commit(writing(PutEvent(one)))
     assert await upgrade == 1
     assert await lines(store.within(Scope())) == made([*events, *more])
+    await store.close()
+
+
+async def test_a_message_that_is_all_of_its_exchange_gets_its_line_when_it_is_read(tmp_path: Path) -> None:
+    """It says itself: nothing of it is written a second time, and no request is offered its line. Longer exchanges are."""
+    store = opened(tmp_path)
+    scoped = store.within(Scope())
+    said = [("user", "Hello! The crane is at quay 4."), ("user", "It lifts 12 tons."), ("assistant", "Noted."), ("user", "Bye")]
+    events = [
+        an_event(text, session=S, position=place, role=role, type=f"{role}_message") for place, (role, text) in enumerate(said)
+    ]
+    for one in events:
+        await scoped.journal.commit(writing(PutEvent(one)))
+    assert await lines(scoped) == made(events)
+    assert (await scoped.history.outline_page(S, limit=1)).lines[0].text == "The crane is at quay 4."
+    latest = await scoped.history.latest_lines(9, filters=Filters())
+    assert [line.text for line in latest] == ["It lifts 12 tons. → Noted."]
+    names = [f"{one.id}@outline" for one in events]
+    assert set(await scoped.allowed(names, at=NOON, filters=Filters())) == {names[1]}
+    await store.close()
+    with apsw.Connection(str(tmp_path / "a.db")) as connection:
+        kept = list(connection.execute("SELECT first, last, messages, line FROM history_outlines ORDER BY first"))
+    connection.close()
+    assert kept == [(0, 0, 1, ""), (1, 2, 2, "It lifts 12 tons. → Noted.")]
+
+
+@pytest.mark.parametrize("portion", [1, 2, 5, 40])
+async def test_what_is_at_hand_is_not_read_again(tmp_path: Path, portion: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions that grow by appending are read with one statement for all; however they grow, the lines are the same."""
+    alone = list[int]()
+
+    def counted(connection: apsw.Connection, *given: int, **named: int) -> list[SaidMessage]:
+        alone.append(1)
+        return said_from(connection, *given, **named)
+
+    monkeypatch.setattr(outlines, "said_from", counted)
+    rng, store = random.Random(portion), opened(tmp_path)
+    scoped = store.within(Scope())
+    events = [event(place, rng) for place in range(240)]
+    for start in range(0, len(events), portion):
+        await scoped.journal.commit(writing(*map(PutEvent, events[start : start + portion])))
+    assert not alone
+    assert await lines(scoped) == made(events)
     await store.close()

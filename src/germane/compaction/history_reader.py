@@ -36,8 +36,8 @@ class HistoryReader(Protocol):
     async def latest_lines(self, limit: int, *, filters: Filters) -> tuple[OutlineLine, ...]:
         """Returns the last `limit` lines of the outlines of all sessions that the scope sees, agent-wide ones too, by the time
         of their first message. `filters` narrow them by session, by the times of their messages, by sensitivity and by the ids
-        of their first and last message; filters for what a line doesn't have let none pass. Exchanges that go on aren't among
-        them."""
+        of their first and last message; filters for what a line doesn't have let none pass. Exchanges of one message, which
+        says itself, and those that go on aren't among them."""
 
     async def outline_left(self, session: str) -> bool:
         """Whether exchanges have ended that have no line yet."""

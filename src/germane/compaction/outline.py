@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from germane.compaction.reading.read_exchange import read_line
+from germane.compaction.reading.read_line import read_line, read_talk
 from germane.dialects.registry import parse
 from germane.errors import InvalidInput
 from germane.types.candidate import Sensitivity
-from germane.types.message import Message, Part, Text, ToolCall, ToolResult
+from germane.types.message import Message, Part, Role, Text, ToolCall, ToolResult
 
 __all__ = ["MAX_SAID", "OutlineLine", "OutlinePage", "SaidMessage", "begins_exchange", "line_of_exchange", "split_exchanges"]
 
@@ -81,22 +81,30 @@ def line_of_exchange(exchange: Sequence[SaidMessage]) -> str:
     """Returns the line of one exchange: a text without line breaks, of at most 400 characters. Raises nothing: a message that
     can't be read goes by its text."""
     share = _CHARACTERS // max(1, len(exchange))
-    messages = [_shortened(_message(one), share) for one in exchange]
+    beginning, line = exchange[0].text, ""
     try:
-        line = read_line(messages)
+        if any(one.raw for one in exchange):
+            messages = [_shortened(_message(one), share) for one in exchange]
+            beginning = messages[0].content
+            line = read_line(messages)
+        else:
+            line = read_talk((_role(one), _ends(one.text, share)) for one in exchange)
     except Exception:  # a fault in reading must not keep anything from being stored
         line = ""
-    return " ".join((line or messages[0].content[: 4 * _LINE]).split())[:_LINE]
+    return " ".join((line or beginning[: 4 * _LINE]).split())[:_LINE]
+
+
+def _role(said: SaidMessage) -> Role:
+    return said.role if said.role in ("user", "assistant", "tool") else "user"  # type: ignore[return-value]
 
 
 def _message(said: SaidMessage) -> Message:
-    role = said.role if said.role in ("user", "assistant", "tool") else "user"
     if said.raw:
         try:
             return parse(said.raw)
         except InvalidInput:
             pass  # as a dict that was cut when it was stored
-    return Message.of(role, said.text, name=said.name or None)  # type: ignore[arg-type]
+    return Message.of(_role(said), said.text, name=said.name or None)
 
 
 def _shortened(message: Message, share: int) -> Message:

@@ -43,16 +43,17 @@ def sentences(text: str) -> list[tuple[int, int]]:
         end = piece.end()
         if end < len(text) and not _ends(text, piece.start(), end):
             continue
-        found.extend(_cut(text, start, end))
+        if end - start <= LONGEST:
+            found.append((start, end))
+        else:
+            found.extend(_cut(text, start, end))
         start = end
     return found
 
 
 def _ends(text: str, start: int, end: int) -> bool:
     """Whether a sentence ends with the piece from `start` to `end`, behind which the text goes on."""
-    bare = end
-    while bare > start and text[bare - 1].isspace():
-        bare -= 1
+    bare = start + len(text[start:end].rstrip())
     space, following = text[bare:end], text[end]
     if "\n" in space:
         line = text.rfind("\n", max(0, bare - _WRAPPED), bare)

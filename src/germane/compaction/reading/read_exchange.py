@@ -9,24 +9,22 @@ from itertools import islice
 from germane.compaction.ledger import Ledger
 from germane.compaction.notes import Artifact, Constraint, ErrorResolution, ExchangeNotes
 from germane.compaction.reading.constraints import constraints_of
-from germane.compaction.reading.outline_line import line_of, one_line
+from germane.compaction.reading.outcome import error_of_outcome
+from germane.compaction.reading.outline_line import asked_in, line_of, one_line
 from germane.compaction.reading.phrase_rules import demand_rules
+from germane.compaction.reading.read_line import MAX_MENTIONED, read_answer
 from germane.compaction.reading.references import ids_in, json_ids, paths_in, urls_in
-from germane.compaction.reading.results import error_of_result, reported_error
+from germane.compaction.reading.results import reported_error
 from germane.compaction.reading.statements import statements_in
 from germane.compaction.reading.tool_actions import boxes_in, command_in, file_changes, listed_tasks, tool_arguments
 from germane.compaction.reading.user_words import MAX_READ, OwnSentence, own_sentences
 from germane.compaction.wording import masked_facts
 from germane.types.message import Message, Text, ToolCall, ToolResult
 
-__all__ = ["read_exchange", "read_line"]
+__all__ = ["read_exchange"]
 
-_MAX_ANSWER = 8_000
-"""Characters of an assistant's text that are read for what it states."""
 _MAX_RESULT = 4_000
 """Characters of a tool's result that are read for ids."""
-_EACH = 8
-"""Ids and addresses that are taken from one text."""
 _MAX_COMMAND = 120
 _MAX_RESOLUTIONS = 32
 """Commands that succeeded, the newest, which an exchange notes."""
@@ -39,27 +37,6 @@ def read_exchange(messages: Sequence[Message]) -> ExchangeNotes:
     for message in messages:
         reader.read(message)
     return reader.notes()
-
-
-def read_line(messages: Sequence[Message]) -> str:
-    """Returns the line of `read_exchange` alone, which is read in a fraction of the time where no tool was called."""
-    if any(message.tool_calls or message.tool_results for message in messages):
-        return read_exchange(messages).line
-    asked, ended = list[str](), ""
-    for message in messages:
-        for part in message.parts:
-            if not isinstance(part, Text) or not part.text.strip():
-                continue
-            if message.role == "user":
-                asked += _asked(part.text, own_sentences(part.text, demand_rules()))
-            elif message.role == "assistant":
-                ended = part.text
-    return line_of(asked, (), (), ended)
-
-
-def _asked(text: str, said: Sequence[OwnSentence]) -> list[str]:
-    """What a user's text asks: its own sentences, or its beginning where it has none."""
-    return [sentence for sentence, _ in said] if said else [one_line(text, 200)]
 
 
 class _Reader:
@@ -110,7 +87,7 @@ class _Reader:
         for constraint in constraints_of(said):
             self._constraints.pop(constraint.text, None)
             self._constraints[constraint.text] = constraint
-        self._asked += _asked(text, said)
+        self._asked += asked_in(text, said)
         if error := reported_error(text):
             self._fail(error, "")
         self._mention(text[:MAX_READ])
@@ -118,7 +95,7 @@ class _Reader:
 
     def _assistant(self, text: str) -> None:
         self._ended = text
-        text = text if len(text) <= _MAX_ANSWER else f"{text[: _MAX_ANSWER // 2]}\n{text[-_MAX_ANSWER // 2 :]}"
+        text = read_answer(text)
         self._mention(text)
         self._state(own_sentences(text, demand_rules()))
         self._note(boxes_in(text))
@@ -131,12 +108,12 @@ class _Reader:
                 self._note((artifact,))
 
     def _mention(self, text: str) -> None:
-        self._note(Artifact(kind="file", name=found.path) for found in islice(paths_in(text), _EACH))
+        self._note(Artifact(kind="file", name=found.path) for found in islice(paths_in(text), MAX_MENTIONED))
         self._references(text)
 
     def _references(self, text: str) -> None:
-        self._note(Artifact(kind="url", name=url) for url in islice(urls_in(text), _EACH))
-        self._note(Artifact(kind="id", name=name) for name in islice(ids_in(text), _EACH))
+        self._note(Artifact(kind="url", name=url) for url in islice(urls_in(text), MAX_MENTIONED))
+        self._note(Artifact(kind="id", name=name) for name in islice(ids_in(text), MAX_MENTIONED))
 
     def _call(self, call: ToolCall) -> None:
         self._tools.append(call.name or "tool")
@@ -149,7 +126,7 @@ class _Reader:
     def _result(self, result: ToolResult) -> None:
         _, changes, command = self._calls.pop(result.call_id, (None, (), ""))
         facts = masked_facts(result.text)
-        error = error_of_result(result, ran=bool(command)) if facts is None else facts.error if facts.sure or command else ""
+        error = error_of_outcome(result, facts, ran=bool(command))
         if facts is not None:
             self._note(Artifact(kind="id", name=name) for name in facts.ids)
         if error:
@@ -166,7 +143,7 @@ class _Reader:
         """Takes the ids and addresses of a call's arguments or of its result."""
         text = text[:_MAX_RESULT]
         if '"' in text:
-            self._note(Artifact(kind="id", name=name) for name in islice(json_ids(text), _EACH))
+            self._note(Artifact(kind="id", name=name) for name in islice(json_ids(text), MAX_MENTIONED))
         self._note(Artifact(kind="url", name=url) for url in islice(urls_in(text), 3))
 
     def _fail(self, error: str, command: str) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from germane.compaction.notes import Artifact
 from germane.compaction.reading.phrase_rules import FoundPhrase, statement_rules
 from germane.compaction.reading.references import FoundPath, paths_in
 from germane.compaction.reading.user_words import OwnSentence
+from germane.text.traits import letter_words
 
-__all__ = ["statements_in"]
+__all__ = ["changes_in", "may_tell_changes", "statements_in"]
 
 _MAX_NAME = 200
 _NEAR = 80
@@ -22,6 +24,7 @@ _DENIED = re.compile(
     r"[^,;]{0,5}\Z",
     re.IGNORECASE,
 )
+_JOINT = re.compile(r"[\W\d_]")
 _TYPE = re.compile(r"\b[\w.]{1,80}(?:Error|Exception|Warning)\b")
 
 
@@ -41,6 +44,30 @@ def statements_in(sentences: Sequence[OwnSentence]) -> Iterator[Artifact]:
             elif phrase.name not in seen:
                 seen.add(phrase.name)
                 yield from _stated(text, said, phrase)
+
+
+def may_tell_changes(text: str) -> bool:
+    """Returns whether a word of the rules for changes of files is in the text; most texts have none. Linear."""
+    return not _change_words().isdisjoint(letter_words(text))
+
+
+@cache
+def _change_words() -> frozenset[str]:
+    """The words of the rules for changes, each up to its first joint."""
+    rules = statement_rules().by_word.items()
+    return frozenset(_JOINT.split(word)[0] for word, found in rules if any(rule.name in _CHANGES for rule in found))
+
+
+def changes_in(sentences: Sequence[OwnSentence]) -> Iterator[Artifact]:
+    """Yields what these sentences state of files alone, in order. Linear."""
+    rules = statement_rules()
+    for _, said in sentences:
+        if not may_tell_changes(said) or said.rstrip().endswith("?"):
+            continue
+        paths = list(paths_in(said))
+        for phrase in rules.find(said) if paths else ():
+            if phrase.name in _CHANGES:
+                yield from _changes(said, phrase, paths)
 
 
 def _stated(text: str, said: str, phrase: FoundPhrase) -> Iterator[Artifact]:

@@ -43,12 +43,14 @@ def own_sentences(text: str, rules: PhraseRules) -> list[OwnSentence]:
     if "`" in hidden:
         hidden = _IN_TICKS.sub(r" \1 ", hidden)
     hidden = quotes_hidden(hidden)
-    found = list[OwnSentence]()
+    found, plain = list[OwnSentence](), hidden == text
     for start, end in sentences(hidden):
         bullet = _BULLET.match(hidden, start, end)
         start = bullet.end() if bullet else start
         said = hidden[start:end].strip()
-        if said.strip("\0 "):
+        if plain and said:
+            found.append((" ".join(said.split()), said))
+        elif said.strip("\0 "):
             start = hidden.index(said, start, end)
             found.append((" ".join(text[start : start + len(said)].split()), said))
     return found

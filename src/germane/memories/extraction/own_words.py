@@ -14,12 +14,15 @@ __all__ = ["own_words", "quotes_hidden", "without_elements", "without_fences"]
 
 _MAX_OWN = 1_500
 """Characters: what stands after so many is taken for a paste."""
+_IN_APOSTROPHES = r"(?<![\w’'].)(?=\w)(?:[^'’‘\n]|(?<=\w)['’](?=\w)){1,600}['’](?!\w)"
+"""Behind an apostrophe that begins a quotation, as none inside a word does."""
 _QUOTED = re.compile(
     r'"[^"\n]{1,600}"|“[^“”\n]{1,600}”|„[^„“”\n]{1,600}[“”]|«[^«»\n]{1,600}»|»[^»«\n]{1,600}«|`[^`\n]{1,600}`'
-    r"|(?<![\w’'])['‘](?=\w)(?:[^'’‘\n]|(?<=\w)['’](?=\w)){1,600}['’](?!\w)"
+    f"|'{_IN_APOSTROPHES}|‘{_IN_APOSTROPHES}"
 )
-"""No opening mark stands inside, so that a run of them isn't read again from each."""
-_OPEN_QUOTE = re.compile(r'(?:(?<!\w)"(?=\w)|[“„«])[^\n]*')
+"""No opening mark stands inside, so that a run of them isn't read again from each. Each alternative begins with a character of
+its own, as those of `_OPEN_QUOTE` do, so that the search passes over all others."""
+_OPEN_QUOTE = re.compile(r'"(?<!\w.)(?=\w)[^\n]*|“[^\n]*|„[^\n]*|«[^\n]*')
 _MARK = re.compile("[\"“„«»`'‘]")
 """What a quotation begins with."""
 _FOREIGN_LINE = re.compile(r"\s*(?:>|\||</?\w|[{}\[\]]|\t|#!|\d+[.)]\s|[-*•+]\s)|    ")

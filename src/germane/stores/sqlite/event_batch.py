@@ -12,13 +12,13 @@ from typing import Any
 import apsw
 
 from germane.stores.sqlite.encoding import stored
-from germane.stores.sqlite.outlines import write_outline
+from germane.stores.sqlite.outlines import write_outlines
 from germane.stores.sqlite.sessions import GrowingSession, number_anew
 
 __all__ = ["EventBatch"]
 
 _INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_UPDATE = "UPDATE sessions SET started_at = ?, last_at = ?, length = length + ?, next = ? WHERE key = ?"
+_UPDATE = "UPDATE sessions SET started_at = ?, last_at = ?, length = length + ?, next = ?, outlined = ? WHERE key = ?"
 _SPEAKER = (
     "INSERT INTO speakers (partition, name, code, events) VALUES (?, ?, ?, ?)"
     " ON CONFLICT (partition, name) DO UPDATE SET events = events + excluded.events"
@@ -53,10 +53,8 @@ class EventBatch:
             return
         grown = [session for session in self._sessions.values() if session.grown]
         self._connection.executemany(_INSERT, self._rows)
+        write_outlines(self._connection, grown)
         self._connection.executemany(_UPDATE, [session.row() for session in grown])
         said = [(partition, stored(name), code, count) for (partition, name, code), count in self._speakers.items()]
         self._connection.executemany(_SPEAKER, said)
         number_anew(self._connection, {session.partition for session in grown if session.begins_earlier})
-        for session in grown:
-            if session.ended_exchange and session.key is not None:
-                write_outline(self._connection, session.key, session.outlined, session.said, session.lowest)

@@ -66,7 +66,8 @@ class SqliteHistory:
             if key is None:
                 return OutlinePage(lines=())
             found = list(rows(connection, f"{_LINE} AND o.first > ? ORDER BY o.first LIMIT ?", (key, after, limit + 1)))
-            places, lines = [row[-1] for row in found], [*_lines(session, found)]
+            places = [row[-1] for row in found]
+            lines = [*_lines(session, [row if row[0] else _worded(connection, key, row) for row in found])]
             if len(found) <= limit:
                 (outlined,) = only(connection, "SELECT outlined FROM sessions WHERE key = ?", (key,))
                 for said in split_exchanges(said_from(connection, key, max(outlined, after + 1))):
@@ -114,7 +115,7 @@ def _latest(
         sql += " AND last_at >= ?"
         bound.append(micros(filters.since))
     levels = ", ".join(str(code) for level, code in SENSITIVITY_CODES.items() if level in filters.sensitivities)
-    clause, values = f" AND o.sensitivity IN ({levels})", list[Any]()
+    clause, values = f" AND o.messages > 1 AND o.sensitivity IN ({levels})", list[Any]()
     for condition, moment_asked in (("f.created_at >= ?", filters.since), ("l.created_at <= ?", filters.until)):
         if moment_asked is not None:
             clause += f" AND {condition}"
@@ -144,6 +145,11 @@ def _lines(session: str, found: Sequence[Row]) -> tuple[OutlineLine, ...]:
         )
         for line, first_id, last_id, first_at, last_at, messages, level, _ in found
     )
+
+
+def _worded(connection: apsw.Connection, key: int, row: Row) -> Row:
+    """The row of a line that was stored without its text."""
+    return (line_of_exchange(said_from(connection, key, row[-1], row[-1])), *row[1:]) if row[5] == 1 else row
 
 
 def _open(connection: apsw.Connection, session: str, key: int, said: Sequence[SaidMessage]) -> OutlineLine:

@@ -15,7 +15,7 @@ __all__ = ["lines_now"]
 
 _LINES = (
     "SELECT e.id, o.line, o.sensitivity FROM events e INDEXED BY events_id"
-    " JOIN history_outlines o ON o.session = e.session AND o.first = e.position"
+    " JOIN history_outlines o ON o.session = e.session AND o.first = e.position AND o.messages > 1"
     " WHERE e.id IN (SELECT value FROM json_each(?)) AND +e.partition IN "
 )
 

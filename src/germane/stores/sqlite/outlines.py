@@ -1,29 +1,34 @@
 """Outline rows: makes the lines of a session's outline with its messages, and makes them anew with what is forgotten.
 
 Lines stand for exchanges that have ended; `sessions.outlined` is the position at which the exchange begins that goes on. So a
-message is read for a line once, in the transaction that stores the first message after its exchange.
+message is read for a line once, in the transaction that stores the first message after its exchange; one that is all of its
+exchange is read when its line is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 
 import apsw
 
 from germane.compaction.outline import MAX_SAID, SaidMessage, begins_exchange, line_of_exchange, split_exchanges
 from germane.events.event import Event
 from germane.search.unit import SENSITIVITY_CODES
-from germane.stores.sqlite.encoding import from_json, shown, stored
+from germane.stores.sqlite.encoding import from_json, shown, stored, to_json
 from germane.stores.sqlite.rows import Row, first, only, rows
+from germane.stores.sqlite.sessions import GrowingSession
 
-__all__ = ["complete_outline", "mend_outlines", "outline_left", "said_from", "write_outline"]
+__all__ = ["complete_outline", "mend_outlines", "outline_left", "said_from", "write_outlines"]
 
 _AT_WRITE, _AT_ONCE = 2 * MAX_SAID, 5 * MAX_SAID
 """Messages that are read at most with a write, and with a change of its own; more than `MAX_SAID`, so that each gets ahead."""
 _SAID = (
     "SELECT position, type, role, name, text, raw, sensitivity FROM events WHERE session = ? AND position BETWEEN ? AND ?"
     " ORDER BY position LIMIT ?"
+)
+_OPEN = (
+    "SELECT e.session, e.position, e.type, e.role, e.name, e.text, e.raw, e.sensitivity FROM json_each(?) w CROSS JOIN events e"
+    " ON e.session = w.value ->> 0 AND e.position >= w.value ->> 1 AND e.position < w.value ->> 2"
 )
 _INSERT = "INSERT INTO history_outlines VALUES (?, ?, ?, ?, ?, ?)"
 _BEFORE = "SELECT first, last FROM history_outlines WHERE session = ? AND first <= ? ORDER BY first DESC LIMIT 1"
@@ -32,21 +37,30 @@ _END = 1 << 62
 """Larger than every position."""
 
 
-def write_outline(
-    connection: apsw.Connection, session: int, outlined: int, written: Sequence[Event], lowest: int | None
-) -> None:
-    """Makes the lines of the exchanges that have ended with what was just `written`. `lowest` is the position of a message that
-    was written before messages that have their lines, which are made anew then."""
-    said: list[SaidMessage] | None = None
-    if lowest is None and written[0].position == outlined and len(written) < _AT_WRITE and _in_order(written):
-        said = [_said(event) for event in written]  # all of the open exchange is at hand
-    elif lowest is not None:
-        known = first(connection, _BEFORE, (session, lowest))
-        start = 0 if known is None else known[0]
-        connection.execute("DELETE FROM history_outlines WHERE session = ? AND first >= ?", (session, start))
-        connection.execute("UPDATE sessions SET outlined = ? WHERE key = ?", (start, session))
-    if _extend(connection, session, _AT_WRITE, said):
-        connection.execute(_LATER, (session,))
+def write_outlines(connection: apsw.Connection, grown: Iterable[GrowingSession]) -> None:
+    """Makes the lines of the exchanges that have ended with what was just written to these sessions, and notes in each where
+    its open exchange begins now. Lines behind a message that was written late are made anew."""
+    ended = {session.key: session for session in grown if session.ended_exchange and session.key is not None}
+    if not ended:
+        return
+    lines, there = list[Row](), _stored_before(connection, ended)
+    for key, session in ended.items():
+        if session.lowest is not None:
+            known = first(connection, _BEFORE, (key, session.lowest))
+            session.outlined = 0 if known is None else known[0]
+            connection.execute("DELETE FROM history_outlines WHERE session = ? AND first >= ?", (key, session.outlined))
+        before = there.get(key)
+        if before is None:
+            said = said_from(connection, key, session.outlined)
+        else:
+            said = [*before, *map(_said, session.said[: _AT_WRITE - len(before)])]
+        *whole, last = list(split_exchanges(said)) or [[]]
+        if whole:
+            lines += _lines(key, whole)
+            session.outlined = last[0].position
+        if len(said) == _AT_WRITE:
+            connection.execute(_LATER, (key,))
+    connection.executemany(_INSERT, lines)
 
 
 def complete_outline(connection: apsw.Connection, session: int) -> bool:
@@ -65,11 +79,7 @@ def said_from(
     connection: apsw.Connection, session: int, start: int, last: int = _END, limit: int = _AT_WRITE
 ) -> list[SaidMessage]:
     """Returns the session's messages from one position to another, the first `limit` of them."""
-    found = rows(connection, _SAID, (session, start, last, limit))
-    return [
-        SaidMessage(position, shown(type), role, shown(name), shown(text), from_json(raw), sensitivity)
-        for position, type, role, name, text, raw, sensitivity in found
-    ]
+    return [_read(*row) for row in rows(connection, _SAID, (session, start, last, limit))]
 
 
 def mend_outlines(connection: apsw.Connection, forgotten: Mapping[int, Iterable[int]]) -> None:
@@ -116,21 +126,35 @@ def _reopen(connection: apsw.Connection, session: int, start: int) -> None:
     connection.execute("UPDATE sessions SET outlined = ? WHERE key = ?", (outlined, session))
 
 
+def _read(
+    position: int, type: str | bytes, role: str, name: str | bytes, text: str | bytes, raw: str | None, sensitivity: int
+) -> SaidMessage:
+    return SaidMessage(position, shown(type), role, shown(name), shown(text), from_json(raw), sensitivity)
+
+
 def _said(event: Event) -> SaidMessage:
     level = SENSITIVITY_CODES[event.sensitivity]
     return SaidMessage(event.position, event.type, event.role, event.name, event.text, event.raw, level)
 
 
-def _in_order(written: Sequence[Event]) -> bool:
-    return all(one.position < other.position for one, other in pairwise(written))
+def _stored_before(connection: apsw.Connection, ended: Mapping[int, GrowingSession]) -> dict[int, list[SaidMessage]]:
+    """The messages of the open exchanges as they were before the commit, for all sessions with one statement. A session isn't
+    in it if something was written before its last message, or if so many are open that they have to be read in portions."""
+    plain = {key: one for key, one in ended.items() if one.appended and one.lowest is None and one.open < _AT_WRITE}
+    found = {key: list[SaidMessage]() for key in plain}
+    begun = [(key, one.outlined, one.outlined + one.open) for key, one in plain.items() if one.open]
+    if begun:
+        for session, *row in rows(connection, _OPEN, (to_json(begun),)):
+            found[session].append(_read(*row))
+    for said in found.values():
+        said.sort(key=lambda one: one.position)
+    return found
 
 
-def _extend(connection: apsw.Connection, session: int, limit: int, said: list[SaidMessage] | None = None) -> bool:
-    """Makes the lines of the exchanges that end within `limit` messages; `said` are all from the open exchange on, where they
-    are known. Returns whether there are more messages."""
-    if said is None:
-        (start,) = only(connection, "SELECT outlined FROM sessions WHERE key = ?", (session,))
-        said = said_from(connection, session, start, limit=limit)
+def _extend(connection: apsw.Connection, session: int, limit: int) -> bool:
+    """Makes the lines of the exchanges that end within `limit` messages. Returns whether there are more messages."""
+    (start,) = only(connection, "SELECT outlined FROM sessions WHERE key = ?", (session,))
+    said = said_from(connection, session, start, limit=limit)
     *ended, last = list(split_exchanges(said)) or [[]]
     if ended:
         _put(connection, session, ended)
@@ -139,15 +163,20 @@ def _extend(connection: apsw.Connection, session: int, limit: int, said: list[Sa
 
 
 def _put(connection: apsw.Connection, session: int, exchanges: Sequence[Sequence[SaidMessage]]) -> None:
-    lines = [
+    connection.executemany(_INSERT, _lines(session, exchanges))
+
+
+def _lines(session: int, exchanges: Sequence[Sequence[SaidMessage]]) -> list[Row]:
+    """The rows of these exchanges' lines. A message that is all of its exchange says itself: its line has no text, and gets it
+    when it is read."""
+    return [
         (
             session,
             said[0].position,
             said[-1].position,
             len(said),
-            stored(line_of_exchange(said)),
+            stored(line_of_exchange(said)) if len(said) > 1 else "",
             max(one.sensitivity for one in said),
         )
         for said in exchanges
     ]
-    connection.executemany(_INSERT, lines)

@@ -40,7 +40,7 @@ class GrowingSession:
 
     __slots__ = (
         *("_added", "_connection", "_document", "_id", "_last", "_started", "_typed", "_was"),
-        *("ended_exchange", "key", "lowest", "next", "outlined", "partition", "said"),
+        *("appended", "ended_exchange", "key", "lowest", "next", "open", "outlined", "partition", "said"),
     )
 
     def __init__(self, connection: apsw.Connection, partition: int, id: str) -> None:
@@ -56,14 +56,18 @@ class GrowingSession:
         self._started: int | None
         self._last: int | None
         self.outlined: int
-        """The position before which every message is in a line of the outline."""
+        """The position before which every message is in a line of the outline. `write_outlines` moves it."""
         self.key, self._started, self._last, self.next, self.outlined = (None, None, None, 0, 0) if row is None else row
+        self.open: int = self.next - self.outlined
+        """The length of the exchange that went on before anything was added, in positions."""
         self.ended_exchange = False
         """Whether the outline's last exchange may have ended with what was added."""
         self.lowest: int | None = None
         """The first position of what was added before messages that the outline has lines of."""
         self.said: list[Event] = []
         """The messages that were added."""
+        self.appended = True
+        """Whether each of them was added behind all messages that were there."""
         self._was = self._started
         self._document: str | None = None
 
@@ -73,6 +77,8 @@ class GrowingSession:
         self._last = said if self._last is None else max(self._last, said)
         if event.position < 0:
             self._typed = max(self.typed_next, event.position + 1)
+        else:
+            self.appended &= event.position >= self.next
         self.next = max(self.next, event.position + 1)
         self._added += 1
         if event.position >= 0 and event.type != DOCUMENT:
@@ -117,8 +123,8 @@ class GrowingSession:
         return self.key
 
     def row(self) -> tuple[int | None, ...]:
-        """Returns the beginning, the end, the number of added events, the next position, and the key."""
-        return self._started, self._last, self._added, self.next, self.key
+        """Returns the beginning, the end, the number of added events, the next position, the outline's end, and the key."""
+        return self._started, self._last, self._added, self.next, self.outlined, self.key
 
     def _number(self, connection: apsw.Connection) -> None:
         """Gives a new session the next number; where it began before others, all are renumbered."""
