@@ -190,17 +190,21 @@ def _seal(part: Part) -> str:
 
 def _bound(before: Sequence[Sequence[Message]], after: Sequence[Message]) -> Iterator[_Found]:
     """Compares what stands behind each bound item with what stood there, in the conversation or as germane sends it whole. An
-    item that nothing came of is bound to nothing."""
+    item that nothing came of is bound to nothing. Within a message a call that waits for its result may stand as text."""
     followers: dict[str, set[str]] = {}
     for messages in before:
-        for _, item, following in _followed(messages):
-            followers.setdefault(item, set()).add(following)
-    for index, item, following in _followed(after):
-        if item in followers and _NOTHING not in followers[item] and following not in followers[item]:
+        for _, part, following in _followed(messages):
+            known = followers.setdefault(_plain(part.raw), set())
+            known.add(_likeness(following))
+            if isinstance(following, ToolCall) and not part.kind.startswith(KIND):
+                known.add(_likeness(Text(sendable(call_as_text(following)))))
+    for index, part, following in _followed(after):
+        known = followers.get(item := _plain(part.raw), {_NOTHING})
+        if _NOTHING not in known and _likeness(following) not in known:
             yield "signed-split", index, f"message {index}: what belongs behind it isn't there: {_short(item)}"
 
 
-def _followed(messages: Sequence[Message]) -> Iterator[tuple[int, str, str]]:
+def _followed(messages: Sequence[Message]) -> Iterator[tuple[int, Opaque, Part]]:
     """Yields each bound item with what follows it: within its message, or the next item where an item is a message. What the
     user says never came of it."""
     parts = [
@@ -211,7 +215,7 @@ def _followed(messages: Sequence[Message]) -> Iterator[tuple[int, str, str]]:
     ]
     for (index, part), (then, following) in zip(parts, [*parts[1:], (-1, Text(""))], strict=False):
         if isinstance(part, Opaque) and bound_to_next(part) and (index == then or part.kind.startswith(KIND)):
-            yield index, _plain(part.raw), _likeness(following)
+            yield index, part, following
 
 
 def _likeness(part: Part) -> str:
