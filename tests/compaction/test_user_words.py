@@ -142,6 +142,7 @@ def test_quotations_are_hidden_in_their_place(text: str, hidden: str) -> None:
         ("One.\n~~~\nnever()\n~~~\nTwo.", ["One.", "Two."]),
         ("One.\n```\nnever()", ["One."]),
         ("One.\n<doc>\nNever. <b>x</b>\n</doc>\nTwo.", ["One.", "Two."]),
+        ("<doc>Never.</doc> Two.", ["Two."]),
         ("One. <doc> Never. Two.", ["One."]),
         ("Is 1 < 2? Yes.", ["Is 1 < 2?", "Yes."]),
     ],

@@ -190,13 +190,14 @@ def _seal(part: Part) -> str:
 
 def _bound(before: Sequence[Sequence[Message]], after: Sequence[Message]) -> Iterator[_Found]:
     """Compares what stands behind each bound item with what stood there, in the conversation or as germane sends it whole. An
-    item that nothing came of is bound to nothing. Within a message a call that waits for its result may stand as text."""
+    item that nothing came of is bound to nothing. A call that waits for its result may stand as text, but behind the
+    Responses API's reasoning."""
     followers: dict[str, set[str]] = {}
     for messages in before:
         for _, part, following in _followed(messages):
             known = followers.setdefault(_plain(part.raw), set())
             known.add(_likeness(following))
-            if isinstance(following, ToolCall) and not part.kind.startswith(KIND):
+            if isinstance(following, ToolCall) and part.kind != f"{KIND}reasoning":
                 known.add(_likeness(Text(sendable(call_as_text(following)))))
     for index, part, following in _followed(after):
         known = followers.get(item := _plain(part.raw), {_NOTHING})

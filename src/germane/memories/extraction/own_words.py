@@ -78,10 +78,11 @@ def without_fences(text: str) -> str:
 
 
 def without_elements(text: str) -> str:
-    """Returns `text` with all from the first element's opening tag to the last closing tag of that name hidden. Linear."""
+    """Returns `text` with all from the first element's opening tag to the last closing tag of that name hidden, the tags too.
+    Linear."""
     opening = _TAG.search(text)
     if opening is None:
         return text
     closing = text.rfind(f"</{opening[1]}")
-    end = len(text) if closing < opening.end() else closing
+    end = len(text) if closing < opening.end() else text.find(">", closing) + 1 or len(text)
     return text[: opening.start()] + "\n" * (end - opening.start()) + text[end:]
