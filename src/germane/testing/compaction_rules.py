@@ -184,8 +184,13 @@ def _seal(part: Part) -> str:
     if isinstance(part, Opaque) and signed(part):
         return _plain(part.raw)
     if isinstance(part, Text | ToolCall) and part.raw is not None and signature(part.raw) not in (None, "", UNSIGNED):
-        return _plain(part.raw)
+        return _plain({key: _named(value) if isinstance(part, ToolCall) else value for key, value in part.raw.items()})
     return ""
+
+
+def _named(value: object) -> object:
+    """A function call with its tool's name as it is made to fit."""
+    return {**value, "name": _fit(str(value["name"]))} if isinstance(value, dict) and "name" in value else value
 
 
 def _bound(before: Sequence[Sequence[Message]], after: Sequence[Message]) -> Iterator[_Found]:
