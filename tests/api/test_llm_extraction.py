@@ -377,7 +377,7 @@ async def test_a_failure_is_tried_again_later_and_parked_in_the_end(opening: Ope
 
 async def test_an_endpoint_that_fails_parks_nothing(opening: Opening, time: Ticking) -> None:
     """A wrong key or no connection concerns every session: the worker waits, however often it fails."""
-    llm = ScriptedLLM(*[LLMError("the LLM at host answered 401: check the API key", of_endpoint=True)] * 19)
+    llm = ScriptedLLM(always=LLMError("the LLM at host answered 401: check the API key", of_endpoint=True))
     async with opening(llm) as germane:
         agent, worker = germane.agent(user="ana"), _worker(germane)
         await agent.record(TALK, session="s")
@@ -389,6 +389,7 @@ async def test_an_endpoint_that_fails_parks_nothing(opening: Opening, time: Tick
             0,
         )
         assert ("extraction waits", germane.state.llm_fault, False) in (await germane.check()).findings
+        llm.always = listed()
         await worker.drain()
         assert (germane.state.llm_fault, germane.state.extraction_waiting) == ("", 0)
 

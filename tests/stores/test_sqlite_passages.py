@@ -26,7 +26,6 @@ from germane.stores.sqlite.units import UNIT_TABLES
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, an_event, question, writing
 from germane.types.candidate import LONG
-from germane.types.query import Filters
 from germane.types.scope import Scope
 
 UNITS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
@@ -205,8 +204,8 @@ async def test_an_upgrade_that_was_killed_is_taken_up_again(tmp_path: Path, capl
         assert await store.upgrade(lambda done, total: told.append((done, total))) == 4
     assert told == [(0, 3), (1, 3), (2, 3), (3, 3), (0, 1), (1, 1)]
     assert [record.getMessage()[-6:] for record in caplog.records] == ["0 of 3", "3 of 3", "0 of 1", "1 of 1"]
-    lines = await store.within(Scope()).history.latest_lines(9, filters=Filters())
-    assert [line.first_id for line in lines] == [event.id for event in events[:4]]
+    page = await store.within(Scope()).history.outline_page(events[0].session, limit=9)
+    assert [line.first_id for line in page.lines] == [event.id for event in events]
     for n in range(5):
         hit, *_ = await hits(store, f"number{n}")
         assert hit.thing.id == events[n].id

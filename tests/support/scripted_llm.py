@@ -41,7 +41,7 @@ class ScriptedLLM:
 
     name = "test:model"
 
-    def __init__(self, *script: Answer, always: str = '{"memories": []}') -> None:
+    def __init__(self, *script: Answer, always: Answer = '{"memories": []}') -> None:
         self.script, self.always = list(script), always
         self.prompts: list[str] = []
         self.systems: list[str] = []
