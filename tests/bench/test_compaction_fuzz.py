@@ -29,6 +29,7 @@ def test_no_compaction_corrupts_a_conversation() -> None:
         "33-635",  # reasoning sent twice
         "42-17462",  # a message between two boundaries was in neither
         "42-9462",  # a call took the result of its neighbour
+        "46-96789",  # a call took the result of a later one under its id, as what stood between had left
         "44-1893",  # a call lost its result behind the model's own words
         "42-14726",  # a result alone was taken for one of a stored response
         "43-793",  # the same, beside another API's dicts

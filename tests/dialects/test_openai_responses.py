@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.openai_responses import OpenAIResponses
 from germane.dialects.registry import dialect, parse, parse_all
 from germane.errors import InvalidInput
@@ -140,6 +142,23 @@ def test_orphans_become_text_and_reasoning_without_its_item_is_left_out() -> Non
     ]
     assert sent([USER, REASONING]).messages == [USER]
     assert sent([USER, REASONING, USER]).messages == [USER, USER]
+
+
+@pytest.mark.requirement("HIST-5", "INJECT-4")
+def test_calls_behind_results_that_were_taken_away_are_other_ones() -> None:
+    """An id is used twice, the first result comes last: the later call has the earlier one, as in the whole conversation."""
+    one = dialect("openai-responses")
+    raws = [CALL, {**CALL, "id": "fc_2", "name": "g"}, {**OUTPUT, "output": "of g"}, USER, {**OUTPUT, "output": "of f"}]
+    turns = [OutgoingMessage(message=one.parse(raw), native=one.native(raw)) for raw in raws]
+
+    def said(turns: list[OutgoingMessage]) -> dict[str, str]:
+        items = one.compose(turns).messages
+        names = {item["call_id"]: item["name"] for item in items if "name" in item}
+        return {names[item["call_id"]]: item["output"] for item in items if "output" in item}
+
+    assert said(turns) == {"f": "of g", "g": "of f"}
+    turns[1] = replace(turns[1], behind_results=True)
+    assert said(turns) == {"g": "of g", "f": "of f"}
 
 
 @pytest.mark.requirement("INJECT-4", "INJECT-7")

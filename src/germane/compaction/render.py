@@ -105,8 +105,9 @@ class _Turns:
         unbinds = plan.terms.measure.binds_thinking
         shown = list(plan.shown())
         unanswered = self._unanswered(shown) if plan.state.kept else frozenset[int]()
+        before = plan.lead - 1
         for index in shown:
-            given = plan.raws[index]
+            given, gone, before = plan.raws[index], range(before + 1, index), index
             changed = unbound(given) if unbinds and index < plan.state.at else given
             if changed is None:
                 continue
@@ -115,6 +116,8 @@ class _Turns:
             self._add(index, changed, plan.messages[index] if changed is given else parse(changed, plan.provider))
             if index in unanswered:
                 self.turns[-1] = close_orphans(self.turns[-1])
+            if plan.provider == OpenAIResponses.name and any(plan.messages[each].tool_results for each in gone):
+                self.turns[-1] = replace(self.turns[-1], behind_results=True)
         if plan.provider == OpenAIResponses.name and self._seems_continued():
             self.turns[:] = [close_orphans(turn) if turn.message.tool_results else turn for turn in self.turns]
 

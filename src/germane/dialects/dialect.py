@@ -21,7 +21,8 @@ class OutgoingMessage:
     stable prefix, where a provider with explicit prompt caching gets its cache mark. `late_pinned` marks the newest `late` that
     stays where it is in later requests: its end gets a cache mark too. `changing` marks germane's system text that differs from
     request to request: it goes behind the caller's own cache marks. `in_place` marks a system message that the model takes
-    where it stands, in the middle.
+    where it stands, in the middle. `behind_results` says that results of tools were taken away that stood before it: calls that
+    are made from it on are other ones than those before.
     """
 
     message: Message
@@ -31,6 +32,7 @@ class OutgoingMessage:
     changing: bool = False
     in_place: bool = False
     late_pinned: bool = False
+    behind_results: bool = False
 
 
 class Dialect(Protocol):

@@ -7,7 +7,7 @@ followed by what came of it. Orphans become text in the same place, and a reason
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any, Protocol
@@ -32,7 +32,7 @@ def pair_items(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
     """Returns the conversation as one item a turn, each call with one output behind it, under an id of its own."""
     split = [(index, item) for index, turn in enumerate(turns) for item in _exploded(turn)]
     sources, items = [index for index, _ in split], [item for _, item in split]
-    matched = _match(items)
+    matched = _match(items, _behind_results(turns, sources))
     kept = {index for pair in matched for index in pair}
     unseen = continues([item_type(item) or item.message.role for item in items])
     taken = {call.id for item in items for call in item.message.tool_calls}
@@ -63,7 +63,7 @@ def orphaned_items(turns: Sequence[OutgoingMessage]) -> Iterator[int]:
     """Yields the indexes of the turns in which `pair_items` writes a call or an output as text."""
     split = [(index, item) for index, turn in enumerate(turns) for item in _exploded(turn)]
     items = [item for _, item in split]
-    kept = {index for pair in _match(items) for index in pair}
+    kept = {place for pair in _match(items, _behind_results(turns, [index for index, _ in split])) for place in pair}
     unseen = continues([item_type(item) or item.message.role for item in items])
     for place, (index, item) in enumerate(split):
         lost = place not in kept and bool(item.message.tool_calls or item.message.tool_results)
@@ -166,11 +166,19 @@ class WaitingCalls:
         return None
 
 
-def _match(items: Sequence[OutgoingMessage]) -> list[tuple[int, int]]:
+def _behind_results(turns: Sequence[OutgoingMessage], sources: Sequence[int]) -> frozenset[int]:
+    """The places of the first items of turns behind results that were taken away. `sources` are the items' turns."""
+    firsts = (place for place, index in enumerate(sources) if not place or sources[place - 1] != index)
+    return frozenset(place for place in firsts if turns[sources[place]].behind_results)
+
+
+def _match(items: Sequence[OutgoingMessage], behind_results: Collection[int]) -> list[tuple[int, int]]:
     """Returns the indexes of each call with its output."""
     waiting = WaitingCalls()
     found: list[tuple[int, int]] = []
     for index, item in enumerate(items):
+        if index in behind_results:
+            waiting.answered = True
         for part in item.message.parts[:1]:
             if isinstance(part, ToolCall):
                 waiting.add(index, part)
