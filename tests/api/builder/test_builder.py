@@ -321,7 +321,7 @@ async def test_a_reference_to_nothing_is_told(agent: Agent) -> None:
 async def test_blocks_that_can_not_be_read_are_missing_and_nothing_else(agent: Agent, fault: Any) -> None:
     """The request comes in time, with the reason."""
     source = faulty(Source(), fault)
-    request = await started(agent).with_base_instructions("Be kind.").with_blocks(source).with_deadline(3.0)
+    request = await started(agent).with_base_instructions("Be kind.").with_blocks(source).with_deadline(1.0)
     assert system_of(request) == "Be kind."
     assert [fault.split(":")[0] for fault in request.metadata.faults] == ["blocks"]
     assert request.as_kwargs()["messages"][1:] == TURNS

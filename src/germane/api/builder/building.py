@@ -7,6 +7,7 @@ what memory has left goes to the assembly, which adds what it finds within it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -206,20 +207,22 @@ class _Build:
         ).available
 
     async def _read(self) -> _Read:
-        """Blocks, the references of the running exchange, and the directive; without what can't be read in time."""
+        """Blocks, the references of the running exchange, and the directive; without what can't be read in time. Neither waits
+        for the other: a source of blocks that hangs mustn't cost the directive."""
         plan, request, engine = self._plan, self._request, self._parts.engine
         references = self._parts.batch_references.of(request.scope, request.messages, engine.nonce_key, plan.references)
-        source = self._stored_blocks() if plan.blocks is None else plan.blocks
-        blocks: Sequence[BlockText] = ()
-        if isinstance(source, tuple):
-            blocks = source
-        elif source is not None:
-            found = await self._guarded("blocks", lambda: source.blocks_for_prompt(references), (list, tuple))
-            blocks = found or ()
-            if any(not isinstance(block, BlockText) for block in blocks):
-                self._faults.append("blocks: TypeError")
-                blocks = ()
-        return _Read(blocks, references, await self._directive())
+        blocks, directive = await asyncio.gather(self._blocks(references), self._directive())
+        return _Read(blocks, references, directive)
+
+    async def _blocks(self, references: Sequence[str]) -> Sequence[BlockText]:
+        source = self._stored_blocks() if self._plan.blocks is None else self._plan.blocks
+        if source is None or isinstance(source, tuple):
+            return source or ()
+        found: Sequence[Any] = await self._guarded("blocks", lambda: source.blocks_for_prompt(references), (list, tuple)) or ()
+        if any(not isinstance(block, BlockText) for block in found):
+            self._faults.append("blocks: TypeError")
+            return ()
+        return found
 
     def _stored_blocks(self) -> StoredBlocks | None:
         """The agent's own source; None where the strategy shows no blocks, or the request nothing that is private."""
