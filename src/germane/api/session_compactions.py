@@ -106,10 +106,8 @@ class SessionCompactions:
     def forget(self, scope: Scope) -> None:
         """See `HistoryCompactor`."""
         whose = owner_of(scope)[: 2 if scope.user is None else 3]
-        for key in [key for key in self._followed if key.owner[: len(whose)] == whose]:
-            del self._followed[key]
-        for owner in [owner for owner in self._sources if owner[: len(whose)] == whose]:
-            del self._sources[owner]
+        self._followed.drop(lambda key: key.owner[: len(whose)] == whose)
+        self._sources.drop(lambda owner: owner[: len(whose)] == whose)
         if self._worker is not None:
             self._worker.forget(whose)
 

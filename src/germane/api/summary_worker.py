@@ -139,10 +139,8 @@ class SummaryWorker:
         """Drops what is held of this owner, and of all whose names begin with its, and gives up what is being written about
         them. On the worker's own loop."""
         with self._lock:
-            for conversation in [one for one in self._waiting if one[0][: len(owner)] == owner]:
-                del self._waiting[conversation]
-            for name in [one for one in self._asked if one[0][: len(owner)] == owner]:
-                del self._asked[name]
+            self._waiting.drop(lambda one: one[0][: len(owner)] == owner)
+            self._asked.drop(lambda one: one[0][: len(owner)] == owner)
         for (whose, _), task in self._tasks.items():
             if whose[: len(owner)] == owner:
                 task.cancel()

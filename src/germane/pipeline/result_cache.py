@@ -98,5 +98,4 @@ class ResultCache:
     def forget(self, scope: Scope) -> None:
         """Drops every result of this scope's agent, whichever user it was for."""
         mine = (scope.org, scope.agent)
-        for key in [key for key in self._results if isinstance(key, tuple) and (key[0].org, key[0].agent) == mine]:
-            del self._results[key]
+        self._results.drop(lambda key: isinstance(key, tuple) and (key[0].org, key[0].agent) == mine)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 __all__ = ["LruCache"]
@@ -27,6 +27,11 @@ class LruCache(OrderedDict[K, V]):
         self.move_to_end(key)
         while len(self) > self.max_entries:
             self.popitem(last=False)
+
+    def drop(self, gone: Callable[[K], bool]) -> None:
+        """Drops the entries whose keys are `gone`."""
+        for key in [key for key in self if gone(key)]:
+            del self[key]
 
     def use(self, key: K) -> V | None:
         """Returns the value and makes it the most recently used; None where there is none. `get` leaves the order as it is."""

@@ -62,10 +62,8 @@ class SummaryShelf:
     def forget(self, owner: Owner) -> None:
         """Drops what is held of this owner, and of all whose names begin with its."""
         with self._lock:
-            for written in [key for key in self._written if key[0][: len(owner)] == owner]:
-                del self._written[written]
-            for served in [key for key in self._served if key[0][: len(owner)] == owner]:
-                del self._served[served]
+            self._written.drop(lambda key: key[0][: len(owner)] == owner)
+            self._served.drop(lambda key: key[0][: len(owner)] == owner)
 
     def newest(self, owner: Owner, span: CoveredSpan) -> tuple[ShelvedSummary | None, tuple[CoveredExchange, ...]]:
         """Returns the newest summary of a part of the span, and the exchanges that it doesn't cover."""
