@@ -19,7 +19,6 @@ from germane.compaction.plan import CompactionPlan, CompactionTerms, MaskedOutpu
 from germane.compaction.render import render
 from germane.compaction.strategy import Truncate
 from germane.compaction.wording import HeldSummary, held_summary, summary_block
-from germane.dialects.openai_responses import OpenAIResponses
 from germane.types.message import Message, Raw
 
 __all__ = ["CompactionFold", "plan_compaction"]
@@ -218,7 +217,7 @@ class CompactionFold:
             artifacts=told.artifacts,
             reasons=told.reasons,
             complete=not told.lost,
-            late=boundaries.late(apart=terms.measure.provider == OpenAIResponses.name),
+            late=boundaries.late(apart=terms.measure.pairs_apart),
             span=told.span,
         )
 

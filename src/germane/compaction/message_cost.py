@@ -12,6 +12,7 @@ from germane.compaction.wording import MASK_LINE, masked_handle
 from germane.dialects.anthropic import Anthropic
 from germane.dialects.envelope import mapping
 from germane.dialects.opaque import prefix_bound
+from germane.dialects.openai_responses import OpenAIResponses
 from germane.dialects.registry import dialect, outgoing, parse
 from germane.dialects.shaping import shaping
 from germane.dialects.system_prompt import system_prompt
@@ -48,7 +49,7 @@ class Masking(NamedTuple):
 class Measure:
     """Counts for one model and one provider's dialect."""
 
-    __slots__ = ("_binds", "_line", "_speaks", "_tokenizer", "binds_thinking", "profile", "provider")
+    __slots__ = ("_line", "_speaks", "_tokenizer", "binds_thinking", "pairs_apart", "profile", "provider")
 
     _OWN = frozenset({"id", "name", "created_at"})
     """Keys that no provider takes from every message."""
@@ -57,9 +58,10 @@ class Measure:
         self.profile, self.provider = profile, provider
         self.binds_thinking = provider == Anthropic.name and (profile.preserved_thinking or not profile.known)
         """Whether thinking is refused where something before it has changed; so it is taken to be for unknown models."""
+        self.pairs_apart = provider == OpenAIResponses.name
+        """Whether a call is paired with its result over whatever stands between the two."""
         self._tokenizer = tokenizer
         self._speaks = dialect(provider).speaks
-        self._binds = provider == Anthropic.name
         self._line = self.count(MASK_LINE) + 4
 
     def count(self, text: str) -> int:
@@ -77,7 +79,7 @@ class Measure:
         outputs = 0
         for part in parts:
             outputs += isinstance(part, ToolResult)
-        return MessageCost(cost, outputs, self._thinking(message, raw, cost) if self._binds else 0)
+        return MessageCost(cost, outputs, self._thinking(message, raw, cost) if self.binds_thinking else 0)
 
     def masking(self, message: Message, raw: Raw) -> Masking:
         """Returns what masking the message's outputs brings. Reads them."""
@@ -95,7 +97,7 @@ class Measure:
 
     def _thinking(self, message: Message, raw: Raw, cost: int) -> int:
         """Tokens that are left out where `unbound` is sent in the place of the message."""
-        if not self.binds_thinking or not any(isinstance(part, Opaque) and prefix_bound(part) for part in message.parts):
+        if not any(isinstance(part, Opaque) and prefix_bound(part) for part in message.parts):
             return 0
         rest = unbound(raw)
         return cost if rest is None else max(0, cost - self.message(parse(rest, self.provider), rest).cost)

@@ -16,7 +16,6 @@ from germane.compaction.wording import mask_line, summary_block
 from germane.dialects.dialect import Dialect, OutgoingMessage
 from germane.dialects.masking import masked
 from germane.dialects.openai_chat import OpenAIChat
-from germane.dialects.openai_responses import OpenAIResponses
 from germane.dialects.orphans import orphans
 from germane.dialects.pairing import close_orphans
 from germane.dialects.registry import dialect, outgoing, parse
@@ -102,13 +101,13 @@ class _Turns:
             self._add(index, plan.raws[index], plan.messages[index])
         if plan.replaced and (plan.summary is not None or plan.held is not None or self._handle):
             self._summarise()
-        unbinds = plan.terms.measure.binds_thinking
+        measure = plan.terms.measure
         shown = list(plan.shown())
         unanswered = self._unanswered(shown) if plan.state.kept else frozenset[int]()
         before = plan.lead - 1
         for index in shown:
             given, gone, before = plan.raws[index], range(before + 1, index), index
-            changed = unbound(given) if unbinds and index < plan.state.at else given
+            changed = unbound(given) if measure.binds_thinking and index < plan.state.at else given
             if changed is None:
                 continue
             if index in lines:
@@ -116,9 +115,9 @@ class _Turns:
             self._add(index, changed, plan.messages[index] if changed is given else parse(changed, plan.provider))
             if index in unanswered:
                 self.turns[-1] = close_orphans(self.turns[-1])
-            if plan.provider == OpenAIResponses.name and any(plan.messages[each].tool_results for each in gone):
+            if measure.pairs_apart and any(plan.messages[each].tool_results for each in gone):
                 self.turns[-1] = replace(self.turns[-1], behind_results=True)
-        if plan.provider == OpenAIResponses.name and self._seems_continued():
+        if measure.pairs_apart and self._seems_continued():
             self.turns[:] = [close_orphans(turn) if turn.message.tool_results else turn for turn in self.turns]
 
     def _seems_continued(self) -> bool:
