@@ -23,30 +23,18 @@ _ID = re.compile(
 )
 _NO_ID = re.compile(r"(?:UTF|ISO|SHA|MD|RFC|GPT|MP|AES|RSA|TLS|USB|IPV|PEP|PY|H|A|F|V|COVID|STEP|TYPE|LEVEL)-", re.IGNORECASE)
 _NAMES = (
-    *("order", "invoice", "ticket", "case", "booking", "reservation", "confirmation", "tracking", "account", "customer"),
-    *("reference", "shipment", "parcel", "claim", "bestellung", "bestellnummer", "rechnung", "kunde", "kundennummer"),
-    *(
-        "buchung",
-        "vorgang",
-        "commande",
-        "facture",
-        "réservation",
-        "dossier",
-        "pedido",
-        "factura",
-        "reserva",
-        "cliente",
-        "ordine",
-    ),
-    *("fattura", "prenotazione", "pratica", "encomenda", "fatura", "заказ", "заказа", "счёт", "счет", "бронирование", "заявка"),
-    "номер",
+    "order|invoice|ticket|case|booking|reservation|confirmation|tracking|account|customer|reference|shipment|parcel|"
+    "claim|bestellung|bestellnummer|rechnung|kunde|kundennummer|buchung|vorgang|commande|facture|réservation|dossier|"
+    "pedido|factura|reserva|cliente|ordine|fattura|prenotazione|pratica|encomenda|fatura|заказ|заказа|счёт|счет|"
+    "бронирование|заявка|номер"
 )
 _BEHIND_A_NAME = re.compile(
-    rf"\b(?:{'|'.join(_NAMES)})"
+    rf"\b(?:{_NAMES})"
     r"(?:[ -](?:number|no\.?|nr\.?|num|id|code|numéro|número|numero|n°|nº|номер))?"
     r"[ :]{1,2}(?:№ ?|#)?([A-Z]{0,5}-?\d[\w-]{2,24})\b",
     re.IGNORECASE,
 )
+_NAMED = frozenset(_NAMES.split("|"))
 _JSON_ID = re.compile(
     r"\"([A-Za-z_-]{0,32}(?:id|Id|ID|uuid|number|Number|sha|hash|reference|Reference|ticket|tracking|commit|order))\"\s?:\s?"
     r"(?:\"([^\"\\\n\s]{2,64})\"|(\d{2,20})(?![\d.]))"
@@ -106,7 +94,7 @@ def ids_in(text: str) -> list[str]:
     if not _DIGIT.search(text):
         return []
     found = [match[0] for match in _ID.finditer(text) if not _NO_ID.match(match[0])]
-    if not letter_words(text).isdisjoint(_NAMES):
+    if not letter_words(text).isdisjoint(_NAMED):
         found += [match[1] for match in _BEHIND_A_NAME.finditer(text)]
     return list(dict.fromkeys(found))
 

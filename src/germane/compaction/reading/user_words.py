@@ -80,13 +80,8 @@ def _handed(line: str, rules: PhraseRules) -> int | None:
     line, start = in_lower_case(line), 0
     for colon in _COLON.finditer(line):
         end = colon.start()
-        ends = (
-            line.rfind(".", start, end),
-            line.rfind("!", start, end),
-            line.rfind("?", start, end),
-            line.rfind(":", start, end),
-        )
-        found = rules.handed.search(line, max(start, max(ends) + 1), end + 2)
+        clause = max(start, *(line.rfind(mark, start, end) + 1 for mark in ".!?:"))
+        found = rules.handed.search(line, clause, end + 2)
         if found is not None:
             return found.start()
         start = end + 1
