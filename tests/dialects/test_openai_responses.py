@@ -199,6 +199,16 @@ def test_an_id_used_twice_is_renamed_with_its_output() -> None:
     assert raw == before
 
 
+@pytest.mark.requirement("HIST-1")
+@pytest.mark.parametrize("between", [(), tuple(part | {"call_id": id} for id in "bc" for part in (CALL, OUTPUT))])
+def test_a_late_output_belongs_to_the_first_call_under_its_id_whatever_stands_between(between: tuple[Any, ...]) -> None:
+    """Of two calls that stand side by side under one id. So what a compaction takes away doesn't change who is answered."""
+    two = [CALL | {"arguments": '{"n": 1}'}, CALL | {"id": "fc_2", "arguments": '{"n": 2}'}]
+    _, first, second, *_ = sent([USER, *two, *between, USER, OUTPUT]).messages
+    assert first["arguments"] == '{"n": 1}'
+    assert second["role"] == "assistant"
+
+
 @pytest.mark.requirement("INJECT-1", "INJECT-7")
 def test_system_messages_at_the_start_join_the_instructions_and_others_stay_items() -> None:
     """A developer's message stays where it is, also in the middle."""

@@ -126,7 +126,8 @@ class CallLike(Protocol):
 
 class WaitingCalls:
     """Mutable. The calls without an output so far, by numbers of the caller's. Those of the run that is being answered come
-    first, in order; earlier ones are found by their ids only."""
+    first, in order; earlier ones are found by their ids only, the newest run first, and in each run in order too: what leaves
+    between a run and a result so doesn't change which of its calls the result answers."""
 
     __slots__ = ("answered", "older", "run", "taken")
 
@@ -141,7 +142,7 @@ class WaitingCalls:
         if self.answered:
             for (kind, name), indexes in self.run.items():
                 if kind == "id":
-                    self.older.setdefault(name, []).extend(indexes)
+                    self.older.setdefault(name, []).extend(reversed(indexes))
             self.run, self.answered = {}, False
         for key in (("id", call.id), ("name", call.name), ("any", "")):
             if (waiting := self.run.get(key)) is None:
