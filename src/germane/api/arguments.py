@@ -62,6 +62,7 @@ __all__ = [
 
 System = str | Sequence[str | Mapping[str, Any]] | Mapping[str, Any]
 """A system prompt beside the messages: a text, text blocks, or Gemini's system instruction (`dialects/system_prompt.py`)."""
+_NO_FILTERS = Filters()
 
 
 def build_request(
@@ -99,7 +100,7 @@ def build_request(
     schemas = _tools(tools)
     when = clock.now() if at is None else _moment("at", at, scope.zone)
     cap = None if max_tokens is None else number("max_tokens", max_tokens, maximum=COUNT.maximum)
-    chosen = normalise_filters(filters, scope.zone) or Filters()
+    chosen = normalise_filters(filters, scope.zone) or _NO_FILTERS
     if effort is not None:
         price(effort)
     named = entries("blocks", blocks, BLOCKS_NAMED, ID)

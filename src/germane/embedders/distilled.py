@@ -49,9 +49,9 @@ class Distilled(TableEmbedder["_Table"]):
             found = table.sum(grams)
             vector += found + _SHARED * np.linalg.norm(found) * table.shared
 
-    def _whole_words(self, table: _Table) -> tuple[Sequence[str], NDArray[np.float32]]:
+    def _whole_words(self, table: _Table) -> tuple[Sequence[str], NDArray[np.int8]]:
         words = {word: row for row, word in enumerate(table.pieces.vocabulary) if len(word) > 2 and word.isalpha()}
-        return list(words), table.values[list(words.values())].astype(np.float32)
+        return list(words), table.values[list(words.values())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

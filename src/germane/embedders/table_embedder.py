@@ -6,7 +6,7 @@ import asyncio
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,8 +46,8 @@ class TableEmbedder(ABC, Generic[T]):
         """Adds the vectors of the text's pieces to `vector`, which holds zeros."""
 
     @abstractmethod
-    def _whole_words(self, table: T) -> tuple[Sequence[str], NDArray[np.float32]]:
-        """Returns the whole words of the vocabulary, and the vector of each, one a row."""
+    def _whole_words(self, table: T) -> tuple[Sequence[str], NDArray[Any]]:
+        """Returns the whole words of the vocabulary, and the vector of each, one a row, of any length."""
 
     def warm(self) -> None:
         """Loads the table now. Idempotent. Raises `EmbedderError` when its files can't be read."""
@@ -76,8 +76,8 @@ class TableEmbedder(ABC, Generic[T]):
         np.divide(vectors, lengths, out=vectors, where=lengths > 0)  # the sum has the direction of the mean
         return vectors
 
-    def whole_words(self) -> tuple[Sequence[str], NDArray[np.float32]]:
-        """Returns the whole words of the vocabulary, and the vector of each."""
+    def whole_words(self) -> tuple[Sequence[str], NDArray[Any]]:
+        """Returns the whole words of the vocabulary, and the vector of each, of any length."""
         return self._whole_words(self._loaded())
 
     async def close(self) -> None:

@@ -71,7 +71,7 @@ def shown(value: str | bytes) -> str:
 
 def to_json(value: object) -> str:
     """Returns compact JSON in ASCII, which can hold any `str`, lone surrogates included."""
-    return json.dumps(value, default=_plain, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def from_json(text: str | None) -> Any:
@@ -107,3 +107,6 @@ def _plain(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     return str(value)
+
+
+_ENCODER = json.JSONEncoder(default=_plain, separators=(",", ":"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 
 import apsw
 
@@ -17,6 +18,7 @@ from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 from germane.stores.sqlite.where_clauses import for_events, for_memories
 from germane.tasks.shown import stored_task, task_hash
+from germane.types.candidate import Sensitivity
 from germane.types.query import Filters
 
 __all__ = ["allowed_now", "archived_now", "tasks_now"]
@@ -38,7 +40,7 @@ def allowed_now(
     version (`blocks/shown.py`), and may be shown while that is the current one."""
     if not ids or not visible or not filters.sensitivities:
         return {}
-    gate = Filters(sensitivities=filters.sensitivities, with_history=filters.with_history)
+    gate = _of_gate(filters.sensitivities, filters.with_history)
     memory, bound = for_memories(visible, gate, at)
     event, also = for_events(visible, gate)
     sql = f"SELECT id, content_hash FROM memories INDEXED BY memories_id WHERE {_AMONG} AND {memory}"
@@ -56,6 +58,12 @@ def allowed_now(
         found |= archived_now(connection, visible, user, rest)
         rest = [id for id in rest if id not in found]
     return found | graph_now(connection, visible, rest, at=at, filters=gate) if rest else found
+
+
+@lru_cache(maxsize=64)
+def _of_gate(sensitivities: tuple[Sensitivity, ...], with_history: bool) -> Filters:
+    """Returns filters with nothing else. They are checked when they are made, so the few that there are get kept."""
+    return Filters(sensitivities=sensitivities, with_history=with_history)
 
 
 def tasks_now(
