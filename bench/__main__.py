@@ -10,6 +10,7 @@ port           the service under attack by a client without an API key
 giant          delay for other callers by one stored text of a million characters
 neighbour      delay for one org while another org attacks, over gRPC
 ingest         recorded messages per second
+opening        time of a new process until a store is open, and of a store command
 outlining [DATA …]  processor time that the lines of outlines add to recording
 budget         the budget invariant over generated cases
 digest         the budgets of the memory digest over generated stores
@@ -92,6 +93,7 @@ from bench import (
     minilm,
     neighbour,
     observing,
+    opening,
     outlining,
     pack,
     packers,
@@ -182,6 +184,8 @@ def main() -> int:
             load.main(rest)
         case "observing":
             observing.main(rest)
+        case "opening":
+            opening.main(rest)
         case "outlining":
             outlining.main(rest)
         case "minilm":

@@ -24,8 +24,7 @@ Floats = NDArray[np.float32]
 _LOW_BITS = np.uint32(0xFFFF)
 _SHARED = -1
 _BLOCK = 512
-"""Vectors that are worked on at a time. They stay in the processor's cache, which takes a third of the time of working on all of
-them at once."""
+"""Vectors that are worked on at a time: within the cache of the processor that takes a third of the time."""
 
 
 class TokenTable(Protocol):
