@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from germane.search import bm25 as scoring
 from germane.search.bm25 import lexical_scores, weigh_terms
 from germane.search.partition import BLOCK, Partition
 from germane.search.snapshot import take_snapshot
@@ -18,6 +19,16 @@ from germane.types.query import Query, Term
 from support.plain_units import Text, asking, bm25, held, texts, unit
 
 ASKED = ("ash", "elm", "oak")
+
+
+@pytest.fixture(autouse=True, params=["all terms at once", "one term after another"], scope="module")
+def _either_way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test of the formula holds for few rows, which are scored as one array, and for many."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "one term after another":
+            patch.setattr(scoring, "_SMALL", -1)
+            patch.setattr(scoring, "_FREQUENT", 0)
+        yield
 
 
 def scores(partition: Partition, words: Sequence[str]) -> dict[int, tuple[float, float, float]]:

@@ -23,7 +23,7 @@ STEP = 2.2 / 255
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of few rows."""
-    monkeypatch.setattr(bm25, "_LARGE", 0)
+    monkeypatch.setattr(bm25, "_SMALL", -1)
 
 
 def found(partition: Partition, words: Sequence[str] = ("ash", "elm")) -> tuple[LexicalScores, Snapshot]:
@@ -44,12 +44,12 @@ def test_whenever_it_was_worked_out_it_is_the_same(corpus: list[Text], sizes: li
         partition.extend([unit(text) for text in rest[:size]])
         rest = rest[size:]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bm25, "_LARGE", 0)
+            patch.setattr(bm25, "_SMALL", -1)
             kept, _ = found(partition)
         alike(kept, found(partition)[0])
     partition.drop(data.draw(st.lists(st.sampled_from([text.key for text in corpus]), max_size=2)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bm25, "_LARGE", 0)
+        patch.setattr(bm25, "_SMALL", -1)
         kept, _ = found(partition)
     alike(kept, found(partition)[0])
 
@@ -62,9 +62,9 @@ def test_what_comes_in_order_is_carried_on(turns: list[tuple[int, int]]) -> None
         patch.setattr("germane.search.snapshot._LARGE", 1)
         for at, (session, times) in enumerate(turns):
             partition.extend([unit(Text(key=at, session=session, at=float(at), words=("ash",) * times + ("fir",)))])
-            patch.setattr(bm25, "_LARGE", 0)
+            patch.setattr(bm25, "_SMALL", -1)
             kept, _ = found(partition, ("ash", "fir"))
-            patch.setattr(bm25, "_LARGE", 1 << 20)
+            patch.setattr(bm25, "_SMALL", 1 << 20)
             alike(kept, found(partition, ("ash", "fir"))[0])
 
 

@@ -21,7 +21,8 @@ from germane.text.analyse import stem, term_hash
 __all__ = ["StaticWordVectors", "TokenTable"]
 
 Floats = NDArray[np.float32]
-_LOW_BITS = np.uint32(0xFFFF)
+_LOW_BITS = np.uint32((1 << 19) - 1)
+"""Bits of a hash that are its slot: so many that two of fourteen thousand stems seldom share one."""
 _SHARED = -1
 _BLOCK = 512
 """Vectors that are worked on at a time: within the cache of the processor that takes a third of the time."""
@@ -39,7 +40,7 @@ class TokenTable(Protocol):
 class _Stems(NamedTuple):
     """`hashes` are sorted; the vector of each is `values[i] * scales[i]`. `mean` is the direction that all words share.
 
-    `slots` holds the place of a hash at the hash's lowest bits, so that a hundred thousand hashes are found in a millisecond;
+    `slots` holds the place of a hash at the hash's lowest bits, so that four thousand hashes are found in 20 microseconds;
     where several hashes share these bits it holds `_SHARED`, and a binary search finds them."""
 
     hashes: NDArray[np.uint32]
@@ -58,10 +59,11 @@ class _Stems(NamedTuple):
 
     def places(self, stems: NDArray[np.uint32]) -> NDArray[np.int32]:
         """Returns the place of each stem's hash, −1 where it isn't there."""
-        places: NDArray[np.int32] = self.slots[stems & _LOW_BITS]
-        shared = np.flatnonzero(places == _SHARED)
-        places[shared] = np.minimum(np.searchsorted(self.hashes, stems[shared]), len(self.hashes) - 1)
-        places[self.hashes[places] != stems] = -1
+        places: NDArray[np.int32] = self.slots.take(stems & _LOW_BITS)
+        shared = (places == _SHARED).nonzero()[0]
+        if len(shared):
+            places[shared] = np.minimum(self.hashes.searchsorted(stems.take(shared)), len(self.hashes) - 1)
+        places[self.hashes.take(places) != stems] = -1
         return places
 
 
@@ -84,18 +86,21 @@ class StaticWordVectors:
         self._last = _Asked((), np.empty((0, 0), np.int8), np.empty(0, np.float32), [])
 
     def cosines(self, stems: NDArray[np.uint32], words: Sequence[str]) -> Floats:
+        """Each stem is compared once, however often it occurs."""
         known = self._known()
         places = known.places(stems)
         needed = np.zeros(len(known.hashes) + 1, np.bool_)
         needed[places] = True
-        rows = np.flatnonzero(needed[:-1])
+        distinct = needed[:-1].nonzero()[0]
         asked = self._asked(tuple(words), known)
-        found = np.zeros((len(rows) + 1, len(words)), np.float32)
-        found[:-1] = dot_matrix(known.values[rows], known.scales[rows], asked.values, asked.scales)
-        found[:, asked.unknown] = np.nan
-        index = np.full(len(needed), len(rows), np.int32)
-        index[rows] = np.arange(len(rows))
-        return found[index[places]]
+        found = np.zeros((len(distinct) + 1, len(words)), np.float32)
+        found[:-1] = dot_matrix(known.values.take(distinct, axis=0), known.scales.take(distinct), asked.values, asked.scales)
+        if any(asked.unknown):
+            found[:, asked.unknown] = np.nan
+        index = np.empty(len(needed), np.int32)
+        index[distinct] = np.arange(len(distinct))
+        index[-1] = len(distinct)  # of all stems without a vector
+        return found.take(index.take(places), axis=0)
 
     def _asked(self, words: tuple[str, ...], known: _Stems) -> _Asked:
         """The vectors of a question's words. A question is asked of messages and memories in turn, so that the last ones are

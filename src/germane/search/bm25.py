@@ -28,9 +28,10 @@ _MAX_TERMS = 10
 _SPARSE = 64
 """Sums over fewer than one in 64 indexes are made by sorting, others with an array of all indexes."""
 _FREQUENT = 16
-"""A term in more than one of 16 rows is frequent: its contribution is computed for all rows at once."""
-_LARGE = 16_384
-"""Rows from which the contribution of frequent terms is cached."""
+"""A term in more than one of 16 rows is frequent: its contribution to all rows is cached."""
+_SMALL = 65_536
+"""Terms times rows up to which all terms are scored in all rows at once: of so few numbers, each call of numpy costs more than
+the numbers."""
 
 Floats = NDArray[np.float32]
 
@@ -88,32 +89,49 @@ def lexical_scores(terms: Terms, snapshot: Snapshot, partition: int = 0) -> Lexi
     """Returns the scores of the snapshot's rows. `partition` is the index of the snapshot's partition among those that
     `weigh_terms` got."""
     rows = snapshot.rows
+    held = [(term, *_below(term.occurrences[partition], rows)) for term in terms if len(term.occurrences[partition][0])]
+    if rows * len(held) <= _SMALL:
+        return _all_at_once(held, snapshot)
     own, window = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
     score = np.zeros(len(snapshot.blocks), np.float32)
-    for term in terms:
-        where, counts = term.occurrences[partition]
-        if not len(where):
-            continue
-        if where[-1] >= rows:
-            where, counts = where[where < rows], counts[where < rows]
-        if len(where) * _FREQUENT > rows >= _LARGE:
-            held = FrequentTerms.of(snapshot).add(own, window, term.share * (K1 + 1), term.hashes, (where, counts), snapshot)
-            score += term.share * _saturate(held, snapshot.blocks)
-            continue
+    for term, where, counts in held:
         if len(where) * _FREQUENT > rows:
-            held = np.zeros(rows, np.float32)
-            held[where] = counts
-            own += term.share * _saturate(held, snapshot.own)
-            window += term.share * _saturate(held + snapshot.neighbour_sum(held), snapshot.window)
-        else:
-            own[where] += term.share * _saturate(counts, snapshot.own[where])
-            near = np.concatenate((where, snapshot.before[where], snapshot.after[where]))
-            there = near < rows
-            hit, held = _sums(near[there], np.tile(counts, 3)[there], rows)
-            window[hit] += term.share * _saturate(held, snapshot.window[hit])
-        hit, held = _sums(snapshot.block[where], counts, len(score))
-        score[hit] += term.share * _saturate(held, snapshot.blocks[hit])
-    return LexicalScores(own=own, window=window, block=np.take(score, snapshot.block, mode="clip") if rows else own)
+            blocks = FrequentTerms.of(snapshot).add(own, window, term.share * (K1 + 1), term.hashes, (where, counts), snapshot)
+            score += term.share * _saturate(blocks, snapshot.blocks)
+            continue
+        own[where] += term.share * _saturate(counts, snapshot.own[where])
+        near = np.concatenate((where, snapshot.before[where], snapshot.after[where]))
+        there = near < rows
+        hit, sums = _sums(near[there], np.tile(counts, 3)[there], rows)
+        window[hit] += term.share * _saturate(sums, snapshot.window[hit])
+        hit, sums = _sums(snapshot.block[where], counts, len(score))
+        score[hit] += term.share * _saturate(sums, snapshot.blocks[hit])
+    return LexicalScores(own=own, window=window, block=score.take(snapshot.block, mode="clip"))
+
+
+def _all_at_once(held: Sequence[tuple[WeightedTerm, NDArray[np.int32], Floats]], snapshot: Snapshot) -> LexicalScores:
+    """Returns the same scores as arrays with a row for each term."""
+    counts = np.zeros((len(held), snapshot.rows), np.float32)
+    blocks = np.zeros((len(held), len(snapshot.blocks)), np.float32)
+    for index, (_, where, found) in enumerate(held):
+        counts[index, where] = found
+        blocks[index] = np.bincount(snapshot.block.take(where), found, len(snapshot.blocks))
+    shares = np.array([term.share for term, *_ in held], np.float32)
+    own, window, score = (
+        np.einsum("t,tr->r", shares, _saturate(numbers, norms))
+        for numbers, norms in (
+            (counts, snapshot.own),
+            (counts + snapshot.neighbour_sum(counts), snapshot.window),
+            (blocks, snapshot.blocks),
+        )
+    )
+    return LexicalScores(own=own, window=window, block=score.take(snapshot.block, mode="clip") if len(score) else own)
+
+
+def _below(found: TermRows, rows: int) -> TermRows:
+    """Returns what was found in the first `rows` rows; rows are added while a search runs."""
+    where, counts = found
+    return (where, counts) if where[-1] < rows else (where[where < rows], counts[where < rows])
 
 
 def _sums(indexes: NDArray[np.int32], counts: Floats, size: int) -> tuple[NDArray[np.intp], Floats]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.search.partition import Partition
-from germane.search.quantised import dequantise, dots
+from germane.search.quantised import dots, row_dots
 from germane.search.snapshot import Snapshot
 from germane.types.query import Vector
 
@@ -44,15 +44,20 @@ def cosines(partition: Partition, vector: Vector, snapshot: Snapshot, stop: Call
 
 def windows(partition: Partition, near: Cosines, snapshot: Snapshot, rows: NDArray[np.intp]) -> Floats:
     """Returns the cosines of the windows of `rows`, shape (len(rows),). Window lengths are computed for these few rows only:
-    stored for all rows, each would have to be updated whenever a neighbour changes."""
-    window = _vectors(partition, rows)
-    for link in (snapshot.before[rows], snapshot.after[rows]):
-        linked = link < snapshot.rows
-        window[linked] += np.float32(0.5) * _vectors(partition, link[linked])
-    length = np.sqrt(np.einsum("ij,ij->i", window, window))
-    cosine: Floats = near.sums[rows] / np.maximum(length, np.float32(1e-6))
+    stored for all rows, each would have to be updated whenever a neighbour changes.
+
+    The length of u + v + w is the root of u·u + v·v + w·w + 2 (u·v + u·w + v·w): six products of 8-bit vectors, so that none of
+    them is written out in floating point.
+    """
+    vectors, scales = partition.columns["vector"], partition.columns["scale"]
+    window = []
+    for link, weight in ((rows, 1.0), (snapshot.before.take(rows), 0.5), (snapshot.after.take(rows), 0.5)):
+        scale = np.where(link < snapshot.rows, weight * scales.take(link, mode="clip"), 0.0)
+        window.append((vectors.take(link, axis=0, mode="clip"), scale))
+    squares = np.zeros(len(rows))
+    for index, (values, scale) in enumerate(window):
+        squares += scale**2 * row_dots(values, values)
+        for others, their_scale in window[:index]:
+            squares += 2 * scale * their_scale * row_dots(values, others)
+    cosine: Floats = (near.sums.take(rows) / np.sqrt(np.maximum(squares, 1e-12))).astype(np.float32)
     return cosine
-
-
-def _vectors(partition: Partition, rows: NDArray[np.integer]) -> Floats:
-    return dequantise(partition.columns["vector"][rows], partition.columns["scale"][rows])

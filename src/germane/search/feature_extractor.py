@@ -79,17 +79,16 @@ class FeatureExtractor(NamedTuple):
         columns, query = self.partition.columns, self.query
         table = np.zeros((len(best), len(FEATURES)))
         table[:, _UNKNOWN] = np.nan
-        flags, texts = columns["flags"][best], RowTerms.of(self.partition, best)
+        flags, texts = columns["flags"].take(best), RowTerms.of(self.partition, best)
         (before, earlier), after = walked[0, :2], walked[1, 0]
-        sessions, assisted = columns["session"][best].tolist(), self.partition.assistant_sessions
-        assistant = np.fromiter((session in assisted for session in sessions), np.bool_, len(sessions))
-        month, day = self._dated(columns["created_at"][best])
-        named = columns["speaker"][best] == self.named if self.named is not None else np.zeros(len(best))
-        length = np.log1p(columns["words"][best]) - 2.5
-        features: dict[str, NDArray[Any]] = {
-            "own": self.lexical.own[best],
-            "window": self.lexical.window[best],
-            "session": self.lexical.block[best],
+        sessions, assisted = columns["session"].take(best).tolist(), self.partition.assistant_sessions
+        assistant = np.fromiter(map(assisted.__contains__, sessions), np.bool_, len(sessions))
+        month, day = self._dated(columns["created_at"].take(best)) if query.days else (0.0, 0.0)
+        named = columns["speaker"].take(best) == self.named if self.named is not None else 0.0
+        features: dict[str, NDArray[Any] | float] = {
+            "own": self.lexical.own.take(best),
+            "window": self.lexical.window.take(best),
+            "session": self.lexical.block.take(best),
             "before": self._value_at(self.lexical.own, earlier),
             "after": self._value_at(self.lexical.own, after),
             "phrase": phrase(self.terms, texts),
@@ -98,20 +97,20 @@ class FeatureExtractor(NamedTuple):
             "day": day,
             "temporal": ((flags & TEMPORAL) > 0) * query.asks_when,
             "capitals": (flags >> CAPITALS & 3) / 3 * query.asks_name,
-            "opening": (earlier >= self.snapshot.rows) & (columns["kind"][best] == 0),
+            "opening": (earlier >= self.snapshot.rows) & (columns["kind"].take(best) == 0),
             "answers": (self._value_at(columns["flags"], before) & QUESTION) > 0,
             "question": (flags & QUESTION) > 0,
             "user": assistant & ((flags & USER) > 0),
             "assistant": assistant,
-            "length": length,
-            "crowd": np.full(len(best), log(max(self.units, _MIN_CROWD) / _USUAL_CROWD)),
-            "terms": np.full(len(best), self._detail()),
+            "length": np.log1p(columns["words"].take(best)) - 2.5,
+            "crowd": log(max(self.units, _MIN_CROWD) / _USUAL_CROWD),
+            "terms": self._detail(),
         }
         if self.words is not None:
             features["soft"] = soft(self.terms, texts, self.words)
         if self.near is not None:
-            no_vector = columns["scale"][best] == 0
-            features["cos_own"] = np.where(no_vector, np.nan, self.near.own[best])
+            no_vector = columns["scale"].take(best) == 0
+            features["cos_own"] = np.where(no_vector, np.nan, self.near.own.take(best))
             features["around"] = self._around(self.near.sums, walked)
             features["cos_window"] = np.where(no_vector, np.nan, windows(self.partition, self.near, self.snapshot, best))
         for name, values in features.items():

@@ -25,15 +25,15 @@ def neighbours(near: NDArray[np.intp], log_odds: Floats) -> Floats:
     """Returns the feature for n rows, shape (n,). `near`, shape (2, steps, n), has the indices of the units so many steps
     before and after each row, −1 where there is none. `log_odds` come from all other evidence."""
     likely = np.append(sigmoid(log_odds), 0.0)
-    around: Floats = np.tensordot(_DECAY, likely[near].sum(axis=0), axes=1)
+    around: Floats = np.einsum("s,dsn->n", _DECAY, likely.take(near))
     return np.log1p(around / _FAINT)
 
 
 def links(walked: NDArray[np.int32], rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """Returns the argument `near` for some rows of a partition, from what `Snapshot.walk` returns for them: units that aren't
     among `rows` are left out, so a unit that the caller may not see tells nothing."""
-    order = np.argsort(rows)
-    ordered = rows[order]
+    order = rows.argsort()
+    ordered = rows.take(order)
     near = walked[:, :NEIGHBOUR_STEPS].astype(np.intp)
-    where = np.minimum(np.searchsorted(ordered, near), len(rows) - 1)
-    return np.where(ordered[where] == near, order[where], -1)
+    where = ordered.searchsorted(near)
+    return np.where(ordered.take(where, mode="clip") == near, order.take(where, mode="clip"), -1)

@@ -48,10 +48,10 @@ class Postings:
 
     def find(self, term: int) -> tuple[Rows, NDArray[np.float32]]:
         """Returns the rows that hold the term (distinct, ascending) and the term's frequency in each."""
-        found = []
+        found, code = [], np.uint32(term)
         for segment in self._segments:
-            index = int(np.searchsorted(segment.terms, np.uint32(term)))
-            if index < len(segment.terms) and segment.terms[index] == term:
+            index = int(segment.terms.searchsorted(code))
+            if index < len(segment.terms) and segment.terms[index] == code:
                 span = slice(segment.starts[index], segment.starts[index + 1])
                 found.append((segment.rows[span], segment.frequencies[span]))
         if len(found) == 1:

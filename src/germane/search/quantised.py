@@ -21,7 +21,7 @@ try:
 except ImportError:  # no wheel for this platform
     _KERNELS = None
 
-__all__ = ["decode", "dequantise", "dot_matrix", "dots", "encode", "quantise"]
+__all__ = ["decode", "dequantise", "dot_matrix", "dots", "encode", "quantise", "row_dots"]
 
 _CHUNK = 4096
 
@@ -63,6 +63,16 @@ def dots(values: Values, scales: Scales, vector: NDArray[np.float32]) -> NDArray
     if not len(values) or not vector.any():
         return np.zeros(len(values), np.float32)
     return dot_matrix(values, scales, *quantise(vector[None])).ravel()
+
+
+def row_dots(values: Values, others: Values) -> NDArray[np.float64]:
+    """Returns the dot product of each row of `values` with the same row of `others`, before either is scaled: shape
+    (len(values),). Exact."""
+    if not len(values):
+        return np.zeros(0)
+    if _KERNELS is None:
+        return np.einsum("ij,ij->i", values, others, dtype=np.int32).astype(np.float64)
+    return np.asarray(_KERNELS.dot(values, others), np.float64).reshape(len(values))
 
 
 def dot_matrix(values: Values, scales: Scales, others: Values, their_scales: Scales) -> NDArray[np.float32]:

@@ -24,8 +24,8 @@ class RowTerms(NamedTuple):
 
     @classmethod
     def of(cls, partition: Partition, rows: NDArray[np.intp]) -> RowTerms:
-        lengths = np.minimum(partition.columns["length"][rows].astype(np.int64), _MAX_TERMS)
-        owner = np.repeat(np.arange(len(rows)), lengths)
-        before = np.cumsum(lengths) - lengths
-        places = np.arange(len(owner)) + np.repeat(partition.columns["offset"][rows] - before, lengths)
-        return cls(partition.terms["term"][places], owner, lengths)
+        lengths = np.minimum(partition.columns["length"].take(rows).astype(np.int64), _MAX_TERMS)
+        owner = np.arange(len(rows)).repeat(lengths)
+        before = lengths.cumsum() - lengths
+        places = np.arange(len(owner)) + (partition.columns["offset"].take(rows) - before).take(owner)
+        return cls(partition.terms["term"].take(places), owner, lengths)

@@ -58,14 +58,14 @@ class Snapshot(NamedTuple):
         return bool(len(self.distant[0]) or self.adjacent.any())
 
     def neighbour_sum(self, values: Floats) -> Floats:
-        """Returns for each row the sum of its two neighbours' values, shape (rows,). Most neighbours are adjacent rows, where
-        adding slices is ten times as fast as looking each neighbour up."""
-        total = np.zeros(self.rows, np.float32)
-        np.multiply(values[:-1], self.adjacent, out=total[1:])
-        total[:-1] += values[1:] * self.adjacent
+        """Returns for each row the sum of its two neighbours' values, of the shape of `values`, (…, rows). Most neighbours are
+        adjacent rows, where adding slices is ten times as fast as looking each neighbour up."""
+        total = np.zeros(values.shape, np.float32)
+        np.multiply(values[..., :-1], self.adjacent, out=total[..., 1:])
+        total[..., :-1] += values[..., 1:] * self.adjacent
         rows, neighbours = self.distant
         if len(rows):
-            np.add.at(total, rows, values[neighbours])
+            np.add.at(total, (..., rows), values[..., neighbours])
         return total
 
     def walk(self, rows: NDArray[np.intp], steps: int) -> NDArray[np.int32]:

@@ -25,16 +25,25 @@ def soft(terms: Terms, texts: RowTerms, vectors: WordVectors) -> NDArray[np.floa
     if not terms or not len(texts.hashes):
         return scores
     cosines = vectors.cosines(texts.hashes, [term.word for term in terms])
-    known = ~np.isnan(cosines[0])
-    if not known.any():
+    unknown = np.isnan(cosines[0])
+    if unknown.all():
         scores[:] = np.nan
         return scores
-    cosines[:, ~known] = 0.0
-    for column, term in enumerate(terms):
-        for code in term.hashes:
-            cosines[texts.hashes == np.uint32(code), column] = 1.0
-    rows = np.flatnonzero(texts.lengths)
-    starts = (np.cumsum(texts.lengths) - texts.lengths)[rows]
+    if unknown.any():
+        cosines[:, unknown] = 0.0
+    np.maximum(cosines, _equal(terms, texts.hashes), out=cosines)
+    rows = texts.lengths.nonzero()[0]
+    starts = (texts.lengths.cumsum() - texts.lengths)[rows]
     share = np.array([term.share for term in terms], np.float32)
-    scores[rows] = np.clip(np.maximum.reduceat(cosines, starts, axis=0), 0.0, 1.0) @ share
+    best = np.maximum.reduceat(cosines, starts, axis=0)
+    scores[rows] = np.minimum(np.maximum(best, 0.0, out=best), 1.0, out=best) @ share
     return scores
+
+
+def _equal(terms: Terms, hashes: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Returns whether each stem is one of each term's: shape (len(hashes), len(terms))."""
+    equal: NDArray[np.bool_] = hashes[:, None] == np.array([term.hashes[0] for term in terms], np.uint32)
+    for column, term in enumerate(terms):
+        for code in term.hashes[1:]:
+            equal[:, column] |= hashes == np.uint32(code)
+    return equal
