@@ -1,7 +1,7 @@
 """Find: the search itself, the units most relevant to a query with their evidence.
 
 The search has three steps. Every row gets the cheap evidence (BM25, cosines, speaker, dates) and a rough score made of it. The
-best rows, twice as many as the limit, get all other evidence, and the relevance model says how probable each is. From that
+best rows, half as many again as the limit, get all other evidence, and the relevance model says how probable each is. From that
 follows the last piece of evidence, how probable the rows around a row are, and with it the model ranks them. Measured, no
 relevant unit is lost by the first step.
 """
@@ -9,6 +9,7 @@ relevant unit is lost by the first step.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +33,8 @@ __all__ = ["FaintMatch", "Match", "Matches", "find"]
 
 Floats = NDArray[np.float32]
 _NEIGHBOURS = FEATURES.index("neighbours")
-_OVERSAMPLING = 2
-"""Rows that get the full evidence, as a multiple of the limit."""
+_OVERSAMPLING = 1.5
+"""Rows that get the full evidence, as a multiple of the limit. Measured, 1 to 3 find the same within 0.1 points."""
 _PARTS_KEPT = 3
 """Parts of one long text that get the full evidence."""
 _SAMPLE_STEP = 16
@@ -123,7 +124,7 @@ def find(
             rough[~visible] = -np.inf
         if partition.has_parts:
             _thin_out(rough, partition)
-        best = _top(rough, partition.columns["key"][:rows], _OVERSAMPLING * limit)
+        best = _top(rough, partition.columns["key"][:rows], ceil(_OVERSAMPLING * limit))
         if len(best) and not stop():
             walked = snapshot.walk(best, STEPS)
             table = extractor.table(best, walked)
