@@ -59,8 +59,8 @@ _OUTDATED = (
 )
 BRIEF = (
     EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG} THEN e.text END,")
-    .replace("e.raw,", "octet_length(e.text),")
-    .replace(" FROM", f", {_OUTDATED} FROM", 1)
+    .replace("e.raw,", "NULL,")
+    .replace(" FROM", f", octet_length(e.text), {_OUTDATED} FROM", 1)
 )
 """The rows that `brief_of` takes: without long texts and the callers' dicts, with what was replaced since."""
 _HEAD = "SELECT position, role, content_hash, message_id, created_at, recorded_at, provenance FROM events WHERE session = ?"
@@ -69,7 +69,7 @@ _NOWHERE = 1 << 62
 
 
 def event_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Event:
-    """Returns the event in a row of `EVENT`; `users` maps partition ids to users."""
+    """Returns the event in a row that begins as one of `EVENT`; `users` maps partition ids to users."""
     session, message_id = shown(row[4]), None if row[11] is None else shown(row[11])
     return Event(
         id=row[2],
@@ -101,14 +101,13 @@ def brief_of(
     place: tuple[int, int] | None = None,
 ) -> Event:
     """Returns the event in a row of `BRIEF`, of a long text the part at `place` (bytes), by default its first part."""
-    key, size = row[0], row[16]
+    key, size, replaced = row[0], row[20], row[21]
     if row[6] is not None:
-        event = event_of((*row[:16], None, *row[17:20]), users)
+        event = event_of(row, users)
     else:
         found = passage(connection, key, size, place)
-        event = event_of((*row[:6], "", *row[7:16], None, *row[17:20]), users)
-        event = replace(event, text=found.text, passage=found.passage)
-    return event if row[20] == "[]" else replace(event, outdated=_outdated(row[20]))
+        event = replace(event_of((*row[:6], "", *row[7:]), users), text=found.text, passage=found.passage)
+    return event if replaced == "[]" else replace(event, outdated=_outdated(replaced))
 
 
 def _outdated(text: str) -> tuple[Outdated, ...]:
