@@ -75,16 +75,13 @@ class FeatureExtractor(NamedTuple):
 
     def table(self, best: NDArray[np.intp], walked: NDArray[np.int32]) -> NDArray[np.float64]:
         """Returns all features of the rows `best`, in their order: shape (len(best), len(FEATURES)). `walked` is what
-        `Snapshot.walk` returns for them and for `STEPS`. A missing cosine is NaN, and so is `soft` without word vectors."""
+        `Snapshot.walk` returns for them and for `STEPS`. A missing cosine is NaN, and so is `soft` without word vectors. What
+        the query doesn't ask for stays 0."""
         columns, query = self.partition.columns, self.query
         table = np.zeros((len(best), len(FEATURES)))
         table[:, _UNKNOWN] = np.nan
         flags, texts = columns["flags"].take(best), RowTerms.of(self.partition, best)
         (before, earlier), after = walked[0, :2], walked[1, 0]
-        sessions, assisted = columns["session"].take(best).tolist(), self.partition.assistant_sessions
-        assistant = np.fromiter(map(assisted.__contains__, sessions), np.bool_, len(sessions))
-        month, day = self._dated(columns["created_at"].take(best)) if query.days else (0.0, 0.0)
-        named = columns["speaker"].take(best) == self.named if self.named is not None else 0.0
         features: dict[str, NDArray[Any] | float] = {
             "own": self.lexical.own.take(best),
             "window": self.lexical.window.take(best),
@@ -92,20 +89,25 @@ class FeatureExtractor(NamedTuple):
             "before": self._value_at(self.lexical.own, earlier),
             "after": self._value_at(self.lexical.own, after),
             "phrase": phrase(self.terms, texts),
-            "speaker": named,
-            "month": month,
-            "day": day,
-            "temporal": ((flags & TEMPORAL) > 0) * query.asks_when,
-            "capitals": (flags >> CAPITALS & 3) / 3 * query.asks_name,
             "opening": (earlier >= self.snapshot.rows) & (columns["kind"].take(best) == 0),
             "answers": (self._value_at(columns["flags"], before) & QUESTION) > 0,
             "question": (flags & QUESTION) > 0,
-            "user": assistant & ((flags & USER) > 0),
-            "assistant": assistant,
             "length": np.log1p(columns["words"].take(best)) - 2.5,
             "crowd": log(max(self.units, _MIN_CROWD) / _USUAL_CROWD),
             "terms": self._detail(),
         }
+        if query.days:
+            features["month"], features["day"] = self._dated(columns["created_at"].take(best))
+        if query.asks_when:
+            features["temporal"] = (flags & TEMPORAL) > 0
+        if query.asks_name:
+            features["capitals"] = (flags >> CAPITALS & 3) / 3
+        if self.named is not None:
+            features["speaker"] = columns["speaker"].take(best) == self.named
+        if assisted := self.partition.assistant_sessions:
+            sessions = columns["session"].take(best).tolist()
+            features["assistant"] = assistant = np.fromiter(map(assisted.__contains__, sessions), np.bool_, len(sessions))
+            features["user"] = assistant & ((flags & USER) > 0)
         if self.words is not None:
             features["soft"] = soft(self.terms, texts, self.words)
         if self.near is not None:
