@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from germane.search import quantised
-from germane.search.quantised import decode, dequantise, dot_matrix, dots, encode, quantise
+from germane.search.quantised import decode, dequantise, dot_matrix, dots, encode, quantise, row_dots
 
 
 def unit_rows(seed: int, count: int = 20, dimension: int = 256) -> NDArray[np.float32]:
@@ -43,6 +43,21 @@ def test_without_kernels_numpy_gives_the_same(dimension: int, count: int, monkey
     quick = dots(values, scales, rows[0])
     monkeypatch.setattr(quantised, "_KERNELS", None)
     assert dots(values, scales, rows[0]) == pytest.approx(quick, abs=1e-6)
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 63, 100, 256, 384, 1536])
+@pytest.mark.parametrize("count", [0, 1, 17, 1000])
+def test_products_of_rows_are_exact_with_and_without_kernels(
+    dimension: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Integers, so that no rounding and no overflow may show; also of the largest values."""
+    generator = np.random.default_rng(dimension)
+    values, others = generator.integers(-127, 128, (2, count, dimension), np.int8)
+    values[:1], others[:1] = 127, -127
+    wanted = (values.astype(np.int64) * others).sum(axis=1).tolist()
+    assert row_dots(values, others).tolist() == wanted
+    monkeypatch.setattr(quantised, "_KERNELS", None)
+    assert row_dots(values, others).tolist() == wanted
 
 
 def test_what_is_no_vector_of_this_dimension_has_no_scale() -> None:

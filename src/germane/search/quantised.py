@@ -70,9 +70,12 @@ def row_dots(values: Values, others: Values) -> NDArray[np.float64]:
     (len(values),). Exact."""
     if not len(values):
         return np.zeros(0)
+    products: NDArray[Any]
     if _KERNELS is None:
-        return np.einsum("ij,ij->i", values, others, dtype=np.int32).astype(np.float64)
-    return np.asarray(_KERNELS.dot(values, others), np.float64).reshape(len(values))
+        products = np.einsum("ij,ij->i", values, others, dtype=np.int32)
+    else:
+        products = np.asarray(_KERNELS.dot(values, others))
+    return products.astype(np.float64).reshape(len(values))
 
 
 def dot_matrix(values: Values, scales: Scales, others: Values, their_scales: Scales) -> NDArray[np.float32]:

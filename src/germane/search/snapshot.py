@@ -65,7 +65,7 @@ class Snapshot(NamedTuple):
         total[..., :-1] += values[..., 1:] * self.adjacent
         rows, neighbours = self.distant
         if len(rows):
-            np.add.at(total, (..., rows), values[..., neighbours])
+            np.add.at(total.T, rows, values[..., neighbours].T)
         return total
 
     def walk(self, rows: NDArray[np.intp], steps: int) -> NDArray[np.int32]:
