@@ -11,25 +11,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from germane.api.llm_budget import LLMBudget
 from germane.api.session_summaries import SessionSummaries, owner_of
-from germane.api.stored_compaction import StoredCompaction
-from germane.api.summary_worker import SummaryWorker
 from germane.catalog.prices import Prices
 from germane.catalog.profile import Profile
-from germane.compaction.compaction import Compaction
-from germane.compaction.followed import FollowedConversation
 from germane.compaction.llm_summary.summary_shelf import Owner
 from germane.compaction.plan import CompactionPlan, CompactionTerms
-from germane.compaction.render import render
 from germane.compaction.strategy import CompactionStrategy
 from germane.store import ScopedStore
 from germane.text.secrets.screen import SecretPolicy
 from germane.types.lru_cache import LruCache
 from germane.types.message import Message, Raw
 from germane.types.scope import Scope
+
+if TYPE_CHECKING:
+    from germane.api.summary_worker import SummaryWorker
+    from germane.compaction.compaction import Compaction
+    from germane.compaction.followed import FollowedConversation
 
 __all__ = ["SessionCompactions"]
 
@@ -84,6 +84,9 @@ class SessionCompactions:
         patience: float | None,
     ) -> Compaction:
         """See `HistoryCompactor`."""
+        from germane.api.stored_compaction import StoredCompaction
+        from germane.compaction.render import render
+
         loop = asyncio.get_running_loop()
         until = None if patience is None else loop.time() + patience
         session = store.scope.session
@@ -139,6 +142,8 @@ class SessionCompactions:
     def _known(self, scope: Scope, terms: CompactionTerms, count: int) -> FollowedConversation:
         """The work on the conversation, which is kept before it is done: a call that can't wait for it leaves it to the
         next."""
+        from germane.compaction.followed import FollowedConversation
+
         key = _Key(
             owner=owner_of(scope),
             profile=terms.measure.profile,

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from germane.api.llm_budget import LLMBudget
 from germane.api.stored_compaction import fingerprint_of, to_keep
-from germane.api.summary_worker import SummaryWorker
 from germane.compaction.kept_history import KeptSummary, told_fingerprint, told_span
 from germane.compaction.llm_summary.covered_span import CoveredSpan
 from germane.compaction.llm_summary.summary_shelf import Owner, ShelvedSummary
@@ -26,6 +26,9 @@ from germane.store import ScopedStore
 from germane.text.secrets.screen import SecretPolicy
 from germane.types.plan import Decision, Plan, read
 from germane.types.scope import Scope
+
+if TYPE_CHECKING:
+    from germane.api.summary_worker import SummaryWorker
 
 __all__ = ["SessionSummaries", "owner_of"]
 
