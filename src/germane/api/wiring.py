@@ -141,7 +141,11 @@ async def wire(
     words = (vectors if isinstance(vectors, HasWordVectors) else Distilled()).word_vectors()
     asked = settings.llm if llm is None else llm
     model = None if asked is None else opened_llm(asked, settings.llm_access)
-    loading: list[Awaitable[object]] = [prepare(vectors) if watched is None else watched.prepare(_PREPARING_SECONDS)]
+    loading: list[Awaitable[object]] = []
+    if watched is not None:
+        loading.append(watched.prepare(_PREPARING_SECONDS))
+    elif warm or not isinstance(vectors, Distilled):  # whose table is part of this package: nothing can be missing
+        loading.append(prepare(vectors))
     if warm:
         loading += [
             asyncio.to_thread(counter(_COMMONEST).count, " "),
