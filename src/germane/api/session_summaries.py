@@ -25,12 +25,11 @@ from germane.errors import StoreError
 from germane.store import ScopedStore
 from germane.text.secrets.screen import SecretPolicy
 from germane.types.plan import Decision, Plan, read
-from germane.types.scope import Scope
 
 if TYPE_CHECKING:
     from germane.api.summary_worker import SummaryWorker
 
-__all__ = ["SessionSummaries", "owner_of"]
+__all__ = ["SessionSummaries"]
 
 _READ = 64
 """Stored summaries that are read, the newest: what a language model wrote about the newest move is among them."""
@@ -45,11 +44,12 @@ class SessionSummaries:
         budget: LLMBudget,
         store: ScopedStore,
         *,
+        owner: Owner,
         secrets: SecretPolicy,
         now: Callable[[], datetime],
     ) -> None:
         self._worker, self._budget, self._store, self._secrets, self._now = worker, budget, store, secrets, now
-        self._owner, self._session = owner_of(store.scope), store.scope.session or ""
+        self._owner, self._session = owner, store.scope.session or ""
         self._filled = False
         self._stored = ""
         """The fingerprint of the newest summary that the store had."""
@@ -125,11 +125,6 @@ class _Recipient:
 
     async def keep(self, span: CoveredSpan, lines: tuple[str, ...]) -> None:
         await self.session.keep(span, lines, self.fingerprint)
-
-
-def owner_of(scope: Scope) -> Owner:
-    """Returns whose a session is. Without its last part, that is everything of one user, or of the agent without any."""
-    return scope.org, scope.agent, scope.user, scope.session
 
 
 def _beside(kept: KeptSummary, fingerprint: str) -> Plan[None]:
