@@ -10,6 +10,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ def shape(verb: Any) -> tuple[object, ...]:
     """What a caller sees of it, `async` aside."""
     if isinstance(verb, property):
         return ("property", *shape(verb.fget))
+    if isinstance(verb, cached_property):
+        return ("property", *shape(verb.func))
     signature = inspect.signature(getattr(verb, "__func__", verb))
     answer = str(signature.return_annotation).replace("AsyncIterator", "Iterator")
     return (type(verb) is classmethod, list(signature.parameters.values()), answer)

@@ -10,25 +10,26 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from germane.access.key_store import KeyStore
-from germane.blocks.reader import BlockReader
-from germane.compaction.history_reader import HistoryReader
-from germane.documents.reader import DocumentReader
-from germane.events.reader import EventReader
-from germane.graph.reader import GraphReader
-from germane.injections.injection import KeptInjections
-from germane.memories.directive import Directive
-from germane.memories.llm_extraction.queue import ExtractionQueue
-from germane.memories.reader import MemoryReader
-from germane.ports.inventory import Inventory
-from germane.ports.journal import Journal
-from germane.tasks.reader import TaskReader
-from germane.transfer.stored import Contents, Owned, Reach
-from germane.types.inventory import AgentPage
-from germane.types.query import Filters
-from germane.types.scope import Scope
+if TYPE_CHECKING:
+    from germane.access.key_store import KeyStore
+    from germane.blocks.reader import BlockReader
+    from germane.compaction.history_reader import HistoryReader
+    from germane.documents.reader import DocumentReader
+    from germane.events.reader import EventReader
+    from germane.graph.reader import GraphReader
+    from germane.injections.injection import KeptInjections
+    from germane.memories.directive import Directive
+    from germane.memories.llm_extraction.queue import ExtractionQueue
+    from germane.memories.reader import MemoryReader
+    from germane.ports.inventory import Inventory
+    from germane.ports.journal import Journal
+    from germane.tasks.reader import TaskReader
+    from germane.transfer.stored import Contents, Owned, Reach
+    from germane.types.inventory import AgentPage
+    from germane.types.query import Filters
+    from germane.types.scope import Scope
 
 __all__ = ["Checkup", "EmbedsQueries", "ScopedStore", "Store", "Warming"]
 

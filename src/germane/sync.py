@@ -14,37 +14,40 @@ would block, nor from a source or a progress callback of its own, which would wa
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 from germane.api import germane as front
 from germane.api.blocking_agent import Agent, Recollections
-from germane.api.blocking_blocks import MemoryBlocks
-from germane.api.blocking_documents import Documents
-from germane.api.blocking_history import AgentHistory
 from germane.api.blocking_keyring import Keyring
-from germane.api.blocking_tasks import Delegation, Delegations, TaskStack
-from germane.api.embedder_argument import EmbedderArgument
-from germane.api.export import Exported
-from germane.api.llm_argument import LLMArgument
 from germane.api.loop_thread import Loop
-from germane.api.restore import Line, Restored
-from germane.api.strategies import Strategies
-from germane.archetypes.archetype import Archetype
-from germane.archetypes.archetypes import Archetypes
-from germane.catalog.prices import Prices
-from germane.clock import Clock
 from germane.errors import StoreUnavailable
-from germane.memories.receipt import Receipt
-from germane.pipeline.gather.source import SourceFactory
-from germane.pipeline.status import State
-from germane.search.relevance import Relevance
-from germane.settings.settings import Settings
-from germane.store import Checkup
-from germane.text.secrets.screen import SecretPolicy
-from germane.types.inventory import AgentPage
-from germane.types.scope import Scope
+
+if TYPE_CHECKING:
+    from germane.api.blocking_blocks import MemoryBlocks
+    from germane.api.blocking_documents import Documents
+    from germane.api.blocking_history import AgentHistory
+    from germane.api.blocking_tasks import Delegation, Delegations, TaskStack
+    from germane.api.embedder_argument import EmbedderArgument
+    from germane.api.export import Exported
+    from germane.api.llm_argument import LLMArgument
+    from germane.api.restore import Line, Restored
+    from germane.api.strategies import Strategies
+    from germane.archetypes.archetype import Archetype
+    from germane.archetypes.archetypes import Archetypes
+    from germane.catalog.prices import Prices
+    from germane.clock import Clock
+    from germane.memories.receipt import Receipt
+    from germane.pipeline.gather.source import SourceFactory
+    from germane.pipeline.status import State
+    from germane.search.relevance import Relevance
+    from germane.settings.settings import Settings
+    from germane.store import Checkup
+    from germane.text.secrets.screen import SecretPolicy
+    from germane.types.inventory import AgentPage
+    from germane.types.scope import Scope
 
 __all__ = [
     "Agent",
@@ -58,6 +61,21 @@ __all__ = [
     "Recollections",
     "TaskStack",
 ]
+
+_HOMES = {
+    "blocking_blocks": ("MemoryBlocks",),
+    "blocking_documents": ("Documents",),
+    "blocking_history": ("AgentHistory",),
+    "blocking_tasks": ("Delegation", "Delegations", "TaskStack"),
+}
+"""Where the rooms of an agent are: each is imported when it is first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"germane.api.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Germane:

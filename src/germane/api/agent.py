@@ -5,27 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
-from typing import Any, overload
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, overload
 
-from germane.api.agent_blocks import MemoryBlocks
 from germane.api.agent_contexts import AgentContexts
-from germane.api.agent_delegations import Delegations
-from germane.api.agent_documents import Documents
-from germane.api.agent_events import EventLog
-from germane.api.agent_graph import KnownGraph
-from germane.api.agent_history import AgentHistory
-from germane.api.agent_memories import Recollections
-from germane.api.agent_tasks import TaskStack
 from germane.api.archive_search import index_all
 from germane.api.arguments import System, build_request, flags, history_terms, identifiers, number
-from germane.api.builder.builder import Builder
-from germane.api.builder.building import Building
 from germane.api.check_messages import listed
-from germane.api.delegation import Delegation
 from germane.api.digest import MemoryDigest, digest_of, without_directive
-from germane.api.extract import extract
-from germane.api.extraction_worker import ExtractionRun
 from germane.api.forget_matching import forget_matching
 from germane.api.recording import Recording, origin_of
 from germane.api.strategies import allowed_filters
@@ -50,6 +37,11 @@ from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
 
+if TYPE_CHECKING:
+    from germane.api.agent_delegations import Delegations
+    from germane.api.delegation import Delegation
+    from germane.api.extraction_worker import ExtractionRun
+
 __all__ = ["Agent"]
 
 
@@ -57,17 +49,15 @@ class Agent(AgentContexts):
     """The handle on one scope of one store. It is cheap to make and holds no state of its own."""
 
     def __init__(self, parts: Parts, scope: Scope, *, archetype: Archetype | None = None) -> None:
-        super().__init__(parts, scope)
-        self._archetype = parts.archetype if archetype is None else archetype
+        super().__init__(parts, scope, parts.archetype if archetype is None else archetype)
         self._request = partial(build_request, catalog=parts.catalog, clock=parts.clock)
-        self.memories = Recollections(parts.store.within(scope), scope, parts.clock, parts.secrets)
-        self.blocks = MemoryBlocks(parts, scope)
-        self.documents = Documents(parts, scope)
-        self.events = EventLog(parts, scope, self._archetype)
-        self.graph = KnownGraph(parts, scope)
-        self.tasks = TaskStack(parts, scope)
-        self.history = AgentHistory(parts, scope)
-        self.delegations = Delegations(parts, scope, lambda child: Agent(parts, child).assemble)
+
+    @cached_property
+    def delegations(self) -> Delegations:
+        """The tasks that were given to other agents."""
+        from germane.api.agent_delegations import Delegations
+
+        return Delegations(self._parts, self.scope, lambda child: Agent(self._parts, child).assemble)
 
     async def assemble(
         self,
@@ -159,10 +149,6 @@ class Agent(AgentContexts):
         `NotPermitted` where the other agent would see more than the parent."""
         begin = partial(self.delegations.begin, task, mode=mode, model=model, session=session, messages=messages)
         return await begin(max_tokens=max_tokens, provider=provider, filters=filters, scope=scope, deadline=deadline)
-
-    def builder(self) -> Builder:
-        """Returns a builder of whole requests: instructions, blocks, tools and their rules, history, what is remembered."""
-        return Builder(Building(self._parts, self.scope).build, zone=self.scope.zone)
 
     async def fallback(
         self,
@@ -287,6 +273,8 @@ class Agent(AgentContexts):
         configured, and those that were parked. Without a user in the scope that means all users of the agent. `session` reads
         one session, `everything` also what was recorded before. With `dry_run` only counts. `progress(done, total)` gets
         numbers of messages. Raises `InvalidInput` where no model is configured."""
+        from germane.api.extract import extract
+
         flags(everything=everything, dry_run=dry_run)
         return await extract(self._parts, self.scope.within(session), everything=everything, dry_run=dry_run, progress=progress)
 

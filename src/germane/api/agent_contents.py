@@ -5,40 +5,39 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from germane.api.about import AboutEntity, about
+from germane.api.agent_rooms import AgentRooms
 from germane.api.arguments import flags, identifiers, number, optional
-from germane.api.auditing import audit
-from germane.api.consolidating import Consolidated, Consolidating, storage_budget
 from germane.api.contents import list_messages, list_sessions, list_users, statistics
-from germane.api.export import Exported, exported
 from germane.api.identify import find_thing
-from germane.api.restore import Line, Restored, restored
-from germane.api.why import explain_one
-from germane.api.wiring import Parts
 from germane.errors import InvalidInput
 from germane.events.event import Event
 from germane.events.reader import MessagePage, SessionPage
-from germane.memories.audit import Audit
 from germane.memories.memory import Memory
 from germane.store import ScopedStore
-from germane.transfer.stored import Reach
 from germane.types.context import Context
 from germane.types.inventory import Stats, UserPage
 from germane.types.limits import COUNT, ID, LABEL, PAGE, REMARK
 from germane.types.limits import text as string
 from germane.types.query import Filters
 from germane.types.scope import Scope
-from germane.types.why import Why
+
+if TYPE_CHECKING:
+    from germane.api.about import AboutEntity
+    from germane.api.consolidating import Consolidated
+    from germane.api.export import Exported
+    from germane.api.restore import Line, Restored
+    from germane.memories.audit import Audit
+    from germane.transfer.stored import Reach
+    from germane.types.why import Why
 
 __all__ = ["AgentContents"]
 
 
-class AgentContents:
-    """The part of `Agent` that looks through, tidies and moves what is stored."""
-
-    def __init__(self, parts: Parts, scope: Scope) -> None:
-        self._parts, self.scope = parts, scope
+class AgentContents(AgentRooms):
+    """The part of `Agent` that looks through, tidies and moves what is stored. Verbs that few programs call import their work
+    when they are called."""
 
     async def find(self, id: str) -> Memory | Event:
         """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
@@ -57,6 +56,8 @@ class AgentContents:
         """Returns everything that is known about a person or a thing by its `name`: what holds now, what no longer holds with
         its dates, and the messages that name it, within `max_tokens` (1 to 1,000,000) of `model`. `at` is the time asked about
         (default: now): what was said or began later isn't known then. Nothing has to be configured. Raises `InvalidInput`."""
+        from germane.api.about import about
+
         if not string("name", name, LABEL).strip():
             raise InvalidInput("name must be the name of a person or a thing, not blank")
         number("max_tokens", max_tokens, minimum=1, maximum=COUNT.maximum)
@@ -66,6 +67,8 @@ class AgentContents:
         """Returns what the assembly that made `context` did with one stored thing, and the reason: it went in, was left out,
         was filtered, isn't valid, stands in the request, was forgotten, or the search didn't reach it (then with its rank and
         its P(relevant)). `id` is as in `find`; `session` that of the assembly. Raises `InvalidInput`."""
+        from germane.api.why import explain_one
+
         optional("session", session, ID)
         store, engine = self._scoped(self.scope), self._parts.engine
         return await explain_one(string("id", id, ID), context, session, store, engine.relevance, self._parts.embedder)
@@ -84,6 +87,8 @@ class AgentContents:
         needed. Pinned memories, preferences, behaviors and messages stay. What goes is forgotten, with a tombstone. `dry_run`
         changes nothing and returns what would be done. A call that is interrupted loses nothing, and the next one goes on.
         Raises `InvalidInput`, also without a limit."""
+        from germane.api.consolidating import Consolidating, storage_budget
+
         flags(dry_run=dry_run)
         optional("by", by, REMARK)
         budget = storage_budget(max_memories, max_bytes)
@@ -99,6 +104,8 @@ class AgentContents:
         (with `messages` in its messages too), what is stale or expired, and what was never retrieved although it is
         `unused_days` old. At most `limit` (1 to 1,000) findings of each kind, with ids and without content; all are counted.
         Raises `InvalidInput`."""
+        from germane.api.auditing import audit
+
         number("unused_days", unused_days, maximum=100_000)
         number("limit", limit, minimum=1, maximum=PAGE.maximum)
         flags(messages=messages)
@@ -148,6 +155,8 @@ class AgentContents:
         """Yields all that this scope can see, one dict at a time, as it was at the first step: a header, the directives,
         memories, contradictions, sessions with their messages, and tombstones. `docs/use/export.md` describes them. API keys
         and vectors aren't part of it."""
+        from germane.api.export import exported
+
         return exported(self._parts.store, self._reach)
 
     async def restore(
@@ -158,11 +167,15 @@ class AgentContents:
         scope. Idempotent; an interrupted call is completed by the next one. What was forgotten here isn't stored again. Raises
         `InvalidInput`, and `Conflict` where something else is stored in a line's place, unless `skip_conflicts`; what stands
         before the line that it names may be stored then."""
+        from germane.api.restore import restored
+
         flags(into=into, skip_conflicts=skip_conflicts)
         return await restored(self._parts, lines, target=self._reach, into=into, skip_conflicts=skip_conflicts)
 
     @property
     def _reach(self) -> Reach:
+        from germane.transfer.stored import Reach
+
         return Reach(org=self.scope.org, agent=self.scope.agent, user=self.scope.user)
 
     def _scoped(self, scope: Scope) -> ScopedStore:

@@ -5,31 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from germane.api.agent_contents import AgentContents
 from germane.api.arguments import flags, named_model, number, optional
-from germane.api.compressing import compressed, token_count
-from germane.api.context_build import build_context
-from germane.api.context_update import update_context
-from germane.api.expand import expanded
 from germane.errors import InvalidInput
 from germane.events.event import Event
 from germane.ports.tokenizer import Tokenizer
 from germane.text.analyse import query_terms
-from germane.types.built_context import BuiltContext
-from germane.types.compressed_text import CompressedText, TokenCount
 from germane.types.context import Context
 from germane.types.limits import CHARACTERS, COUNT, ID, QUERY, shown
 from germane.types.limits import text as string
 from germane.types.query import Filters
 from germane.types.strategy import Strategy
 
+if TYPE_CHECKING:
+    from germane.types.built_context import BuiltContext
+    from germane.types.compressed_text import CompressedText, TokenCount
+
 __all__ = ["AgentContexts"]
 
 
 class AgentContexts(AgentContents):
-    """The part of `Agent` that gives a context as one text, and makes texts shorter."""
+    """The part of `Agent` that gives a context as one text, and makes texts shorter. Each verb imports its work when it is
+    called."""
 
     async def build(
         self,
@@ -54,6 +53,8 @@ class AgentContexts(AgentContents):
         Raises `InvalidInput` for arguments that can't be used, and nothing else: a fault gives less context, and
         `metadata.fallback_reason` says why.
         """
+        from germane.api.context_build import build_context
+
         return await build_context(
             self._parts,
             self.scope.within(session),
@@ -74,6 +75,9 @@ class AgentContexts(AgentContents):
         `note` says so. What may not be shown any more is left out. The same update again changes nothing.
 
         Raises `NotFound` for an event that isn't stored here, and `InvalidInput`, also for a context of another scope."""
+        from germane.api.context_update import update_context
+        from germane.types.built_context import BuiltContext
+
         if not isinstance(built, BuiltContext):
             raise InvalidInput(f"update_context takes what build returned, not {shown(built)}")
         if replace(built.scope, session=None) != replace(self.scope, session=None):
@@ -85,11 +89,15 @@ class AgentContexts(AgentContents):
         """Returns the whole text of something that was shown in part or as a breadcrumb. `name` is its handle in `context`,
         that of an artifact that a task's line names (`m3.1`), or an id as in `find`. What has been forgotten since, or may not
         be shown, isn't there. Raises `NotFound`, `InvalidInput`."""
+        from germane.api.expand import expanded
+
         return (await expanded(self._parts, self.scope, string("name", name, ID), context)).text
 
     async def estimate_tokens(self, content: str, *, model: str = "gpt-4o") -> TokenCount:
         """Returns the tokens of `content` for `model`: exact where the model's vocabulary is installed, else an upper estimate.
         Raises `InvalidInput`."""
+        from germane.api.compressing import token_count
+
         return await token_count(string("content", content, CHARACTERS, valid=False), self._tokenizer(model))
 
     async def compress(
@@ -105,6 +113,8 @@ class AgentContexts(AgentContents):
         shortened by the language model of this `Germane` (default: where one is configured), else the sentences that say most,
         those about `query` first, with `…` where something was left out. Where the language model fails or writes too much, its
         answer isn't used, and `note` says so. Raises `InvalidInput`, also for `use_llm=True` without a language model."""
+        from germane.api.compressing import compressed
+
         string("content", content, CHARACTERS)
         number("max_tokens", max_tokens, maximum=COUNT.maximum)
         optional("query", query, QUERY)

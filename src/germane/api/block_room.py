@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from germane.api.block_feed import BlockFeed
 from germane.blocks.cache import DocumentCache
 from germane.blocks.consent_request import ConsentRequest
-from germane.blocks.consolidate import consolidate_block
-from germane.blocks.revise import Edited
 from germane.errors import ConsentNeeded, GermaneError, StoreCorrupt
 from germane.pipeline.background import Background
 from germane.ports.batch_writer import BatchWriter
 from germane.store import Store
 from germane.types.plan import Plan
 from germane.types.scope import Scope
+
+if TYPE_CHECKING:
+    from germane.blocks.revise import Edited
 
 __all__ = ["BlockRoom", "agreed"]
 
@@ -70,6 +71,8 @@ class BlockRoom:
         await self._consolidation.close()
 
     async def _consolidate(self, batch: list[tuple[Scope, str]]) -> None:
+        from germane.blocks.consolidate import consolidate_block
+
         for scope, id in dict.fromkeys(batch):
             try:
                 async with self._background.step():

@@ -4,44 +4,42 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, overload
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
 
-from germane.api import agent as agents
-from germane.api import agent_memories
-from germane.api.about import AboutEntity
-from germane.api.arguments import System
-from germane.api.blocking_blocks import MemoryBlocks
 from germane.api.blocking_contexts import BlockingContexts
-from germane.api.blocking_documents import Documents
-from germane.api.blocking_events import EventLog
-from germane.api.blocking_graph import KnownGraph
-from germane.api.blocking_history import AgentHistory
-from germane.api.blocking_tasks import Delegation, Delegations, TaskStack
-from germane.api.builder.built_request import BuiltRequest
 from germane.api.builder.steps import BuilderSteps
-from germane.api.consolidating import Consolidated
-from germane.api.digest import MemoryDigest
-from germane.api.export import Exported
-from germane.api.extraction_worker import ExtractionRun
-from germane.api.loop_thread import Loop
-from germane.api.restore import Line, Restored
-from germane.compaction.strategy import CompactionStrategy
-from germane.events.event import Event, Recorded
-from germane.events.reader import MessagePage, SessionPage
-from germane.memories.audit import Audit
-from germane.memories.link import Contradiction
-from germane.memories.memory import Memory
-from germane.memories.reader import Page
-from germane.memories.receipt import Receipt
-from germane.types.candidate import Provenance, Scored
-from germane.types.context import Context
-from germane.types.effort import Effort
-from germane.types.inventory import Stats, UserPage
-from germane.types.message import Raw
-from germane.types.query import Filters
-from germane.types.scope import Scope
-from germane.types.strategy import Strategy
-from germane.types.why import Why
+
+if TYPE_CHECKING:
+    from germane.api import agent as agents
+    from germane.api import agent_memories
+    from germane.api.about import AboutEntity
+    from germane.api.arguments import System
+    from germane.api.blocking_tasks import Delegation
+    from germane.api.builder.built_request import BuiltRequest
+    from germane.api.consolidating import Consolidated
+    from germane.api.digest import MemoryDigest
+    from germane.api.export import Exported
+    from germane.api.extraction_worker import ExtractionRun
+    from germane.api.loop_thread import Loop
+    from germane.api.restore import Line, Restored
+    from germane.compaction.strategy import CompactionStrategy
+    from germane.events.event import Event, Recorded
+    from germane.events.reader import MessagePage, SessionPage
+    from germane.memories.audit import Audit
+    from germane.memories.link import Contradiction
+    from germane.memories.memory import Memory
+    from germane.memories.reader import Page
+    from germane.memories.receipt import Receipt
+    from germane.types.candidate import Provenance, Scored
+    from germane.types.context import Context
+    from germane.types.effort import Effort
+    from germane.types.inventory import Stats, UserPage
+    from germane.types.message import Raw
+    from germane.types.query import Filters
+    from germane.types.scope import Scope
+    from germane.types.strategy import Strategy
+    from germane.types.why import Why
 
 __all__ = ["Agent", "Builder", "Recollections"]
 
@@ -61,16 +59,12 @@ class Agent(BlockingContexts):
 
     def __init__(self, awaited: agents.Agent, loop: Loop) -> None:
         super().__init__(awaited, loop)
-        self._awaited, self._call = awaited, loop.call
+        self._call = loop.call
         self.scope: Scope = awaited.scope
-        self.memories = Recollections(awaited.memories, loop)
-        self.blocks = MemoryBlocks(awaited.blocks, loop)
-        self.documents = Documents(awaited.documents, loop)
-        self.events = EventLog(awaited.events, loop)
-        self.graph = KnownGraph(awaited.graph, loop)
-        self.tasks = TaskStack(awaited.tasks, loop)
-        self.history = AgentHistory(awaited.history, loop)
-        self.delegations = Delegations(awaited.delegations, loop)
+
+    @cached_property
+    def memories(self) -> Recollections:
+        return Recollections(self._awaited.memories, self._loop)
 
     def __repr__(self) -> str:
         return repr(self._awaited)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from germane.api import agent_blocks
-from germane.api.block_feed import BlockListener
-from germane.api.loop_thread import Loop
 from germane.blocks.block import DEFAULT_LIMIT, Block
-from germane.blocks.consent_request import ConsentRequest
-from germane.blocks.entry import ArchivalEntry, FoundBlock, FoundEntry
-from germane.blocks.mutation import Mutation
-from germane.blocks.schema import Schema
-from germane.blocks.share import Share
-from germane.blocks.version import Version
-from germane.memories.receipt import Receipt
+
+if TYPE_CHECKING:
+    from germane.api import agent_blocks
+    from germane.api.block_feed import BlockListener
+    from germane.api.loop_thread import Loop
+    from germane.blocks.consent_request import ConsentRequest
+    from germane.blocks.entry import ArchivalEntry, FoundBlock, FoundEntry
+    from germane.blocks.mutation import Mutation
+    from germane.blocks.schema import Schema
+    from germane.blocks.share import Share
+    from germane.blocks.version import Version
+    from germane.memories.receipt import Receipt
 
 __all__ = ["MemoryBlocks"]
 

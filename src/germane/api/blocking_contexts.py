@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from germane.api import agent_contexts
-from germane.api.loop_thread import Loop
-from germane.events.event import Event
-from germane.types.built_context import BuiltContext
-from germane.types.compressed_text import CompressedText, TokenCount
-from germane.types.context import Context
-from germane.types.query import Filters
-from germane.types.strategy import Strategy
+from germane.api.blocking_rooms import BlockingRooms
+
+if TYPE_CHECKING:
+    from germane.events.event import Event
+    from germane.types.built_context import BuiltContext
+    from germane.types.compressed_text import CompressedText, TokenCount
+    from germane.types.context import Context
+    from germane.types.query import Filters
+    from germane.types.strategy import Strategy
 
 __all__ = ["BlockingContexts"]
 
 
-class BlockingContexts:
+class BlockingContexts(BlockingRooms):
     """As `germane.api.agent_contexts.AgentContexts`."""
-
-    def __init__(self, awaited: agent_contexts.AgentContexts, loop: Loop) -> None:
-        self._contexts, self._loop = awaited, loop
 
     def build(
         self,
@@ -38,7 +36,7 @@ class BlockingContexts:
         deadline: float | None = 0.25,
     ) -> BuiltContext:
         return self._loop.call(
-            self._contexts.build,
+            self._awaited.build,
             query,
             session=session,
             max_tokens=max_tokens,
@@ -51,13 +49,13 @@ class BlockingContexts:
         )
 
     def update_context(self, built: BuiltContext, event: Event | str) -> BuiltContext:
-        return self._loop.call(self._contexts.update_context, built, event)
+        return self._loop.call(self._awaited.update_context, built, event)
 
     def expand(self, name: str, context: Context | BuiltContext | None = None) -> str:
-        return self._loop.call(self._contexts.expand, name, context)
+        return self._loop.call(self._awaited.expand, name, context)
 
     def estimate_tokens(self, content: str, *, model: str = "gpt-4o") -> TokenCount:
-        return self._loop.call(self._contexts.estimate_tokens, content, model=model)
+        return self._loop.call(self._awaited.estimate_tokens, content, model=model)
 
     def compress(
         self,
@@ -68,4 +66,4 @@ class BlockingContexts:
         query: str | None = None,
         use_llm: bool | None = None,
     ) -> CompressedText:
-        return self._loop.call(self._contexts.compress, content, max_tokens, model=model, query=query, use_llm=use_llm)
+        return self._loop.call(self._awaited.compress, content, max_tokens, model=model, query=query, use_llm=use_llm)

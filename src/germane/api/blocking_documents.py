@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from germane.api import agent_documents
-from germane.api.agent_documents import FolderIngested
-from germane.api.loop_thread import Loop
-from germane.documents.document import DocumentPage, Ingested, KeptDocument
-from germane.memories.receipt import Receipt
-from germane.types.candidate import Sensitivity
+if TYPE_CHECKING:
+    from germane.api import agent_documents
+    from germane.api.agent_documents import FolderIngested
+    from germane.api.loop_thread import Loop
+    from germane.documents.document import DocumentPage, Ingested, KeptDocument
+    from germane.memories.receipt import Receipt
+    from germane.types.candidate import Sensitivity
 
 __all__ = ["Documents"]
 

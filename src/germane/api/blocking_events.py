@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from germane.api import agent_events
-from germane.api.loop_thread import Loop
-from germane.archetypes.archetype import Archetype
-from germane.archetypes.recorded_event import RecordedEvent
-from germane.events.event import Event, EventPage
-from germane.events.new_event import NewEvent
-from germane.types.candidate import Sensitivity
+if TYPE_CHECKING:
+    from germane.api import agent_events
+    from germane.api.loop_thread import Loop
+    from germane.archetypes.archetype import Archetype
+    from germane.archetypes.recorded_event import RecordedEvent
+    from germane.events.event import Event, EventPage
+    from germane.events.new_event import NewEvent
+    from germane.types.candidate import Sensitivity
 
 __all__ = ["EventLog"]
 

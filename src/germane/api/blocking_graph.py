@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from germane.api import agent_graph
-from germane.api.loop_thread import Loop
-from germane.graph.entity import Entity, EntityPage
-from germane.graph.pattern import Pattern
-from germane.graph.relation import Neighbourhood, Relation, Step
-from germane.memories.receipt import Receipt
-from germane.types.candidate import Sensitivity
-from germane.types.query import Filters
+if TYPE_CHECKING:
+    from germane.api import agent_graph
+    from germane.api.loop_thread import Loop
+    from germane.graph.entity import Entity, EntityPage
+    from germane.graph.pattern import Pattern
+    from germane.graph.relation import Neighbourhood, Relation, Step
+    from germane.memories.receipt import Receipt
+    from germane.types.candidate import Sensitivity
+    from germane.types.query import Filters
 
 __all__ = ["KnownGraph", "Patterns"]
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from germane.api import agent_history
 from germane.api.agent_history import SUMMARISE, EarlierMessages
-from germane.api.loop_thread import Loop
-from germane.compaction.compaction import Compaction
-from germane.compaction.kept_history import KeptSummary
-from germane.compaction.outline import OutlinePage
-from germane.compaction.strategy import CompactionStrategy
-from germane.types.message import Raw
+
+if TYPE_CHECKING:
+    from germane.api import agent_history
+    from germane.api.loop_thread import Loop
+    from germane.compaction.compaction import Compaction
+    from germane.compaction.kept_history import KeptSummary
+    from germane.compaction.outline import OutlinePage
+    from germane.compaction.strategy import CompactionStrategy
+    from germane.types.message import Raw
 
 __all__ = ["AgentHistory"]
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-from germane.access import keyring
-from germane.access.grant import Grant
-from germane.access.key import Key, NewKey, Right
-from germane.api.loop_thread import Loop
+if TYPE_CHECKING:
+    from germane.access import keyring
+    from germane.access.grant import Grant
+    from germane.access.key import Key, NewKey, Right
+    from germane.api.loop_thread import Loop
 
 __all__ = ["Keyring"]
 

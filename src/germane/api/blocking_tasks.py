@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from germane.api import agent_delegations, agent_tasks, delegation
-from germane.api.agent_tasks import Artifacts
-from germane.api.expand import Expanded
-from germane.api.loop_thread import Loop
-from germane.tasks.branching import TaskBranch, TaskCheckpoint
-from germane.tasks.frame import Mode, TaskFrame
-from germane.types.built_context import BuiltContext
-from germane.types.candidate import Provenance
-from germane.types.context import Context
-from germane.types.message import Message
-from germane.types.query import Filters
-from germane.types.scope import Scope
+if TYPE_CHECKING:
+    from germane.api import agent_delegations, agent_tasks, delegation
+    from germane.api.agent_tasks import Artifacts
+    from germane.api.expand import Expanded
+    from germane.api.loop_thread import Loop
+    from germane.tasks.branching import TaskBranch, TaskCheckpoint
+    from germane.tasks.frame import Mode, TaskFrame
+    from germane.types.built_context import BuiltContext
+    from germane.types.candidate import Provenance
+    from germane.types.context import Context
+    from germane.types.message import Message
+    from germane.types.query import Filters
+    from germane.types.scope import Scope
 
 __all__ = ["Delegation", "Delegations", "TaskStack"]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from germane.api.extraction_worker import ExtractionWorker
 from germane.memories.llm_extraction.queue import QueueReport
+
+if TYPE_CHECKING:
+    from germane.api.extraction_worker import ExtractionWorker
 
 __all__ = ["extraction_findings", "extraction_state"]
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from germane.access.keyring import Keyring
 from germane.access.pseudonym import pseudonym
@@ -17,12 +17,9 @@ from germane.api.agent import Agent
 from germane.api.arguments import flags, named_model
 from germane.api.contents import page_arguments
 from germane.api.embedder_argument import EmbedderArgument, check_embedder
-from germane.api.export import Exported, exported
 from germane.api.extraction_figures import extraction_findings, extraction_state
-from germane.api.forgetting import forget_org
 from germane.api.llm_argument import LLMArgument, check_llm
 from germane.api.llm_budget import today
-from germane.api.restore import Line, Restored, restored
 from germane.api.strategies import Strategies
 from germane.api.warm_up import freeze
 from germane.api.wiring import Parts, wire
@@ -38,10 +35,13 @@ from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.store import Checkup
 from germane.text.secrets.screen import SecretPolicy, secret_policy
-from germane.transfer.stored import Reach
 from germane.types import limits
 from germane.types.inventory import AgentPage
 from germane.types.scope import Scope
+
+if TYPE_CHECKING:
+    from germane.api.export import Exported
+    from germane.api.restore import Line, Restored
 
 __all__ = ["Germane"]
 
@@ -237,6 +237,8 @@ class Germane:
         """Forgets all that an org, or one `agent` of it, has stored: memories, messages, directives, sessions and names of all
         users, and what is agent-wide. API keys stay: revoke them with `keys`. Each user is forgotten by itself; a call that was
         interrupted is completed by the next one. `dry_run` and the receipt are as in `Agent.forget`. Raises `InvalidInput`."""
+        from germane.api.forgetting import forget_org
+
         flags(dry_run=dry_run)
         limits.text("by", by, limits.REMARK)
         limits.text("reason", reason, limits.REMARK)
@@ -294,10 +296,15 @@ class Germane:
     def export(self, org: str | None = None, agent: str | None = None) -> AsyncIterator[Exported]:
         """Yields all that is stored, or with `org` all of that org, or with `org` and `agent` all of that agent and its users,
         as `Agent.export` does for one scope. Raises `InvalidInput`."""
+        from germane.api.export import exported
+        from germane.transfer.stored import Reach
+
         return exported(self._open.store, Reach(org=org, agent=agent, all_users=True))
 
     async def restore(self, lines: Iterable[Line] | AsyncIterable[Line], *, skip_conflicts: bool = False) -> Restored:
         """Stores what an export holds as it was, each line in the scope that it came from. Otherwise as `Agent.restore`."""
+        from germane.api.restore import restored
+
         flags(skip_conflicts=skip_conflicts)
         return await restored(self._open, lines, skip_conflicts=skip_conflicts)
 

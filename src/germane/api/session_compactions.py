@@ -11,25 +11,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from germane.api.llm_budget import LLMBudget
-from germane.api.session_summaries import SessionSummaries, owner_of
-from germane.api.stored_compaction import StoredCompaction
-from germane.api.summary_worker import SummaryWorker
-from germane.catalog.prices import Prices
-from germane.catalog.profile import Profile
-from germane.compaction.compaction import Compaction
-from germane.compaction.followed import FollowedConversation
-from germane.compaction.llm_summary.summary_shelf import Owner
-from germane.compaction.plan import CompactionPlan, CompactionTerms
-from germane.compaction.render import render
-from germane.compaction.strategy import CompactionStrategy
-from germane.store import ScopedStore
-from germane.text.secrets.screen import SecretPolicy
 from germane.types.lru_cache import LruCache
-from germane.types.message import Message, Raw
-from germane.types.scope import Scope
+
+if TYPE_CHECKING:
+    from germane.api.llm_budget import LLMBudget
+    from germane.api.session_summaries import SessionSummaries
+    from germane.api.summary_worker import SummaryWorker
+    from germane.catalog.prices import Prices
+    from germane.catalog.profile import Profile
+    from germane.compaction.compaction import Compaction
+    from germane.compaction.followed import FollowedConversation
+    from germane.compaction.llm_summary.summary_shelf import Owner
+    from germane.compaction.plan import CompactionPlan, CompactionTerms
+    from germane.compaction.strategy import CompactionStrategy
+    from germane.store import ScopedStore
+    from germane.text.secrets.screen import SecretPolicy
+    from germane.types.message import Message, Raw
+    from germane.types.scope import Scope
 
 __all__ = ["SessionCompactions"]
 
@@ -84,6 +84,9 @@ class SessionCompactions:
         patience: float | None,
     ) -> Compaction:
         """See `HistoryCompactor`."""
+        from germane.api.stored_compaction import StoredCompaction
+        from germane.compaction.render import render
+
         loop = asyncio.get_running_loop()
         until = None if patience is None else loop.time() + patience
         session = store.scope.session
@@ -105,7 +108,7 @@ class SessionCompactions:
 
     def forget(self, scope: Scope) -> None:
         """See `HistoryCompactor`."""
-        whose = owner_of(scope)[: 2 if scope.user is None else 3]
+        whose = _owner_of(scope)[: 2 if scope.user is None else 3]
         self._followed.drop(lambda key: key.owner[: len(whose)] == whose)
         self._sources.drop(lambda owner: owner[: len(whose)] == whose)
         if self._worker is not None:
@@ -129,18 +132,22 @@ class SessionCompactions:
     def _source(self, store: ScopedStore) -> SessionSummaries | None:
         if self._worker is None or self._budget is None or store.scope.session is None:
             return None
-        owner = owner_of(store.scope)
+        owner = _owner_of(store.scope)
         source = self._sources.use(owner)
         if source is None:
-            source = SessionSummaries(self._worker, self._budget, store, secrets=self._secrets, now=self._now)
+            from germane.api.session_summaries import SessionSummaries
+
+            source = SessionSummaries(self._worker, self._budget, store, owner=owner, secrets=self._secrets, now=self._now)
             self._sources.put(owner, source)
         return source
 
     def _known(self, scope: Scope, terms: CompactionTerms, count: int) -> FollowedConversation:
         """The work on the conversation, which is kept before it is done: a call that can't wait for it leaves it to the
         next."""
+        from germane.compaction.followed import FollowedConversation
+
         key = _Key(
-            owner=owner_of(scope),
+            owner=_owner_of(scope),
             profile=terms.measure.profile,
             provider=terms.measure.provider,
             strategy=terms.strategy,
@@ -164,3 +171,8 @@ class SessionCompactions:
             _, gone = self._followed.popitem(last=False)
             messages -= len(gone)
             characters -= gone.characters
+
+
+def _owner_of(scope: Scope) -> Owner:
+    """Returns whose a session is. Without its last part, that is everything of one user, or of the agent without any."""
+    return scope.org, scope.agent, scope.user, scope.session

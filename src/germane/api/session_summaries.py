@@ -11,10 +11,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from germane.api.llm_budget import LLMBudget
 from germane.api.stored_compaction import fingerprint_of, to_keep
-from germane.api.summary_worker import SummaryWorker
 from germane.compaction.kept_history import KeptSummary, told_fingerprint, told_span
 from germane.compaction.llm_summary.covered_span import CoveredSpan
 from germane.compaction.llm_summary.summary_shelf import Owner, ShelvedSummary
@@ -25,9 +25,11 @@ from germane.errors import StoreError
 from germane.store import ScopedStore
 from germane.text.secrets.screen import SecretPolicy
 from germane.types.plan import Decision, Plan, read
-from germane.types.scope import Scope
 
-__all__ = ["SessionSummaries", "owner_of"]
+if TYPE_CHECKING:
+    from germane.api.summary_worker import SummaryWorker
+
+__all__ = ["SessionSummaries"]
 
 _READ = 64
 """Stored summaries that are read, the newest: what a language model wrote about the newest move is among them."""
@@ -42,11 +44,12 @@ class SessionSummaries:
         budget: LLMBudget,
         store: ScopedStore,
         *,
+        owner: Owner,
         secrets: SecretPolicy,
         now: Callable[[], datetime],
     ) -> None:
         self._worker, self._budget, self._store, self._secrets, self._now = worker, budget, store, secrets, now
-        self._owner, self._session = owner_of(store.scope), store.scope.session or ""
+        self._owner, self._session = owner, store.scope.session or ""
         self._filled = False
         self._stored = ""
         """The fingerprint of the newest summary that the store had."""
@@ -122,11 +125,6 @@ class _Recipient:
 
     async def keep(self, span: CoveredSpan, lines: tuple[str, ...]) -> None:
         await self.session.keep(span, lines, self.fingerprint)
-
-
-def owner_of(scope: Scope) -> Owner:
-    """Returns whose a session is. Without its last part, that is everything of one user, or of the agent without any."""
-    return scope.org, scope.agent, scope.user, scope.session
 
 
 def _beside(kept: KeptSummary, fingerprint: str) -> Plan[None]:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,14 +18,12 @@ from germane.api.builder.batch_references import BatchReferences
 from germane.api.catch_up import CatchUp
 from germane.api.digest_settings import digest_strategy
 from germane.api.embedder_argument import EmbedderArgument, is_function
-from germane.api.extraction_worker import ExtractionWorker
 from germane.api.injection_writer import InjectionWriter
 from germane.api.llm_argument import LLMArgument, is_llm
 from germane.api.llm_budget import LLMBudget
 from germane.api.retrieval_counter import RetrievalCounter
 from germane.api.session_compactions import SessionCompactions
 from germane.api.strategies import Strategies, archetype_strategy
-from germane.api.summary_worker import SummaryWorker
 from germane.api.warm_up import warm_up
 from germane.archetypes.archetype import Archetype
 from germane.archetypes.archetypes import Archetypes
@@ -54,6 +52,10 @@ from germane.stores.sqlite.store import SqliteStore
 from germane.tasks.limits import DelegationLimits
 from germane.text.secrets.screen import SecretPolicy
 from germane.tokenizers.named import open_tokenizer
+
+if TYPE_CHECKING:
+    from germane.api.extraction_worker import ExtractionWorker
+    from germane.api.summary_worker import SummaryWorker
 
 __all__ = ["Parts", "opened_llm", "wire"]
 
@@ -139,7 +141,11 @@ async def wire(
     words = (vectors if isinstance(vectors, HasWordVectors) else Distilled()).word_vectors()
     asked = settings.llm if llm is None else llm
     model = None if asked is None else opened_llm(asked, settings.llm_access)
-    loading: list[Awaitable[object]] = [prepare(vectors) if watched is None else watched.prepare(_PREPARING_SECONDS)]
+    loading: list[Awaitable[object]] = []
+    if watched is not None:
+        loading.append(watched.prepare(_PREPARING_SECONDS))
+    elif warm or not isinstance(vectors, Distilled):  # whose table is part of this package: nothing can be missing
+        loading.append(prepare(vectors))
     if warm:
         loading += [
             asyncio.to_thread(counter(_COMMONEST).count, " "),
@@ -167,7 +173,11 @@ async def wire(
         await store.close()
         raise
     budget = LLMBudget(store.extraction, clock, settings.llm_tokens_per_day)
-    summaries = None if model is None or store.read_only else SummaryWorker(model)
+    summaries = None
+    if model is not None and not store.read_only:
+        from germane.api.summary_worker import SummaryWorker
+
+        summaries = SummaryWorker(model)
     compactions = SessionCompactions(secrets or settings.secrets, clock.now, prices, summaries, budget)
     engine = Engine(
         clock=clock,
@@ -188,6 +198,8 @@ async def wire(
     catch_up.start()
     worker = None
     if model is not None:
+        from germane.api.extraction_worker import ExtractionWorker
+
         worker = ExtractionWorker(
             store,
             model,

@@ -9,9 +9,6 @@ from datetime import UTC, datetime
 from germane.archetypes.findings import Findings
 from germane.archetypes.reading import text_of
 from germane.events.event import Event
-from germane.graph.extraction.days import date_key
-from germane.graph.extraction.extract import extract_entities
-from germane.graph.extraction.relations import extract_relations
 from germane.graph.findings import EntityFinding, EntityName, RelationFinding
 
 __all__ = ["names"]
@@ -27,6 +24,9 @@ def names(event: Event, before: Sequence[Event]) -> Findings:
     """What the text mentions, with the speaker of a message, and the relations that a user's own sentences state, from when and
     until when they say. A time is its first day, UTC. Relations whose end can't be read are left out; a beginning that can't,
     or that is still to come, counts as the time of the text. Reads the first 8,192 characters."""
+    from germane.graph.extraction.extract import extract_entities
+    from germane.graph.extraction.relations import extract_relations
+
     text = text_of(event)[:_MAX_READ]
     found = extract_entities(text, speaker=event.name, role=event.role or "tool")
     stated = extract_relations(text, found, speaker=event.name) if event.role == "user" else ()
@@ -58,6 +58,8 @@ def _begins(words: str, said_at: datetime) -> datetime | None:
 
 def _day(words: str) -> datetime | None:
     """The first day of a year, a month or a date with its year; None for other words."""
+    from germane.graph.extraction.days import date_key
+
     read = words if _YEAR.fullmatch(words) else date_key(words)
     try:
         year, month, day = (*map(int, (read or "").split("-")), 1, 1)[:3]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from germane.blocks.document import BlockDocument
+if TYPE_CHECKING:
+    from germane.blocks.document import BlockDocument
 
 __all__ = ["CachedDocument", "DocumentCache"]
 

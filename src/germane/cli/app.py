@@ -1,4 +1,4 @@
-"""App: registers the commands and defines the global options; a command imports its heavy parts when it runs."""
+"""App: the command `germane` with its global options. A command's module is imported when the command runs."""
 
 from __future__ import annotations
 
@@ -14,50 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from germane.cli.commands import (
-    about,
-    assemble,
-    audit,
-    backup,
-    block,
-    build,
-    compact,
-    consolidate,
-    demo,
-    digest,
-    directive,
-    doctor,
-    documents,
-    entity,
-    eval_fit,
-    eval_label,
-    event,
-    explain,
-    export,
-    extract,
-    feedback,
-    forget,
-    history,
-    import_files,
-    ingest,
-    keys,
-    list_memories,
-    messages,
-    outline,
-    pseudonym,
-    record,
-    reembed,
-    remember,
-    review,
-    search,
-    serve,
-    show,
-    stats,
-    task,
-    update,
-    users,
-)
-from germane.cli.commands import eval as eval_group
+from germane.cli.command_table import CommandTable, print_commands
 from germane.cli.exits import Exit, describe_exit
 from germane.cli.global_options import GlobalOptions
 from germane.cli.help_texts import with_readable_values
@@ -86,7 +43,7 @@ def hoist(arguments: Sequence[str]) -> list[str]:
         name, equals, _ = argument.partition("=")
         if argument == "--":
             rest += [argument, *remaining]
-        elif name in _GLOBAL and not (eval_group.owns_option(rest, name) or keys.owns_option(rest, name)):
+        elif name in _GLOBAL and not _owned(rest, name):
             front.append(argument)
             if name in _WITH_VALUE and not equals and (value := next(remaining, None)) is not None:
                 front.append(value)
@@ -95,8 +52,27 @@ def hoist(arguments: Sequence[str]) -> list[str]:
     return front + rest
 
 
+def _owned(arguments: list[str], option: str) -> bool:
+    """Whether the command that `arguments` begin with has an option of its own of the same name."""
+    if arguments[:1] == ["eval"]:
+        from germane.cli.commands import eval as eval_group
+
+        return eval_group.owns_option(arguments, option)
+    if arguments[:1] == ["keys"]:
+        from germane.cli.commands import keys
+
+        return keys.owns_option(arguments, option)
+    return False
+
+
 class _Commands(TyperGroup):
     """The top-level group: accepts global options anywhere and turns a broken pipe into its exit code."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        print_commands(formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, hoist(args))
@@ -181,63 +157,6 @@ def global_options(
         print_start(db)
 
 
-app.command("demo", short_help="Show how germane works, on a sample or your own conversation.")(demo.demo)
-app.command("remember", short_help="Store one memory: a note, a fact, a preference and so on.")(remember.remember)
-app.command("record", short_help="Store the messages of a conversation.")(record.record)
-app.command("search", short_help="Search memories and messages.")(search.search)
-app.command("assemble", short_help="Print a request's messages with the context for the model.")(assemble.assemble)
-app.command("about", short_help="Print all that is known about a name, what holds now first.")(about.about)
-app.command("build", short_help="Print a whole request: prompt, blocks, tools, history.")(build.build)
-app.command("compact", short_help="Make a long conversation fit a model's window.")(compact.compact)
-app.command("digest", short_help="Print the memories that matter for a question, as a list.")(digest.digest)
-app.command("explain", short_help="Assemble, and print why each candidate went in or was left out.")(explain.explain)
-app.command("list", short_help="List the memories.")(list_memories.list_memories)
-app.command("show", short_help="Print everything of one memory, message or handle.")(show.show)
-app.command("update", short_help="Correct a memory.")(update.update)
-app.command("history", short_help="Print what a memory superseded, and what superseded it.")(history.history)
-app.command("messages", short_help="Print the recorded messages.")(messages.messages)
-app.command("sessions", short_help="List the conversations.")(messages.sessions)
-app.command("outline", short_help="Print what a conversation was about, line by line.")(outline.outline)
-app.command("users", short_help="List the users of the agent.")(users.users)
-app.command("agents", short_help="List the agents of the organisation.")(users.agents)
-app.command("stats", short_help="Count what is stored.")(stats.stats)
-app.command("feedback", short_help="Mark memories as helpful or harmful.")(feedback.feedback)
-app.command("review", short_help="List memories that contradict each other, and decide.")(review.review)
-app.command("forget", short_help="Erase memories and messages for good.")(forget.forget)
-app.command("audit", short_help="List duplicates, contradictions, secrets, what is unused.")(audit.audit)
-app.command("consolidate", short_help="Bring the memories within a storage budget.")(consolidate.consolidate)
-app.add_typer(block.app, name="block", short_help="Make, read, edit and share memory blocks.")
-app.add_typer(event.app, name="event", short_help="Record and list what an agent did.")
-app.add_typer(entity.app, name="entity", short_help="Keep people, places, things, and how they relate.")
-app.add_typer(task.app, name="task", short_help="Keep what an agent is doing as a stack of tasks.")
-app.command("directive", short_help="Set or print an agent's standing instructions.")(directive.directive)
-app.command("ingest", short_help="Store files and folders as documents.")(ingest.ingest)
-app.command("documents", short_help="List the documents, or print one.")(documents.documents)
-app.command("import", short_help="Import an export, conversations, or another product's memories.")(import_files.import_files)
-eval_group.app.command("fit", short_help="Fit the relevance model to labelled conversations or feedback.")(eval_fit.fit)
-eval_group.app.command("label", short_help="Mark which items of an assembly helped, for eval fit --feedback.")(eval_label.label)
-app.add_typer(eval_group.app, name="eval", short_help="Measure recall and latency on labelled conversations.")
-app.command("serve", short_help="Run the service: gRPC, with health and metrics over HTTP.")(serve.serve)
-app.command("export", short_help="Write all data of an agent, an org or the store as JSON Lines.")(export.export)
-app.command("backup", short_help="Copy the store while it is in use.")(backup.backup)
-app.command("extract", short_help="Have a language model read the conversations that wait.")(extract.extract)
-app.command("doctor", short_help="Check the health of the store.")(doctor.doctor)
-app.add_typer(keys.app, name="keys", short_help="Create, list and revoke the API keys of a served store.")
-app.command("pseudonym", short_help="Print the pseudonym of an id in the service's log.")(pseudonym.pseudonym)
-app.command("reembed", short_help="Compute the missing vectors after a change of embedder.")(reembed.reembed)
-
-for _command in (
-    *app.registered_commands,
-    *eval_group.app.registered_commands,
-    *keys.app.registered_commands,
-    *block.app.registered_commands,
-    *event.app.registered_commands,
-    *entity.app.registered_commands,
-    *task.app.registered_commands,
-):
-    _command.epilog = "The options of all commands, such as --db, --user and --json: germane --help"
-
-
 def run(argv: Sequence[str] | None = None) -> int:
     """Run the command. Returns the exit code and prints at most one line of error to stderr."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -253,6 +172,7 @@ def run(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> tuple[int, str]:
     try:
         command = with_readable_values(typer.main.get_command(app))
+        command.commands = CommandTable()
         narrow = {"terminal_width": width} if (width := get_terminal_size((100, 24)).columns) < _HELP_WIDTH else {}
         result = command(arguments, prog_name="germane", standalone_mode=False, **narrow)
     except typer.Abort:

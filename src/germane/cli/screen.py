@@ -9,12 +9,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from shutil import get_terminal_size
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 __all__ = ["console", "plain", "print_json", "printable_json", "progress", "table", "told_progress"]
 
@@ -93,6 +95,8 @@ def secrets_line(found: Mapping[str, int]) -> str:
 
 def progress(quiet: bool) -> Progress:
     """A progress bar on stderr that is removed at the end; disabled when `quiet`, or when stderr is no terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     where = console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=where, transient=True, disable=quiet or not where.is_terminal)
@@ -102,14 +106,17 @@ def progress(quiet: bool) -> Progress:
 def told_progress(what: str, quiet: bool, steady: Callable[[], float] = time.monotonic) -> Iterator[Callable[[int, int], None]]:
     """Yields a function of done and total that shows a progress bar on stderr from its first call on; where stderr is no
     terminal it prints a line for the first step, for the last, and every five seconds. Shows nothing when `quiet`."""
-    bar, where = progress(quiet), console(stderr=True)
-    task, printed = bar.add_task(what, total=None), -_PAUSE
+    where, printed = console(stderr=True), -_PAUSE
+    bar: Progress | None = None
 
     def told(done: int, total: int) -> None:
-        nonlocal printed
+        nonlocal bar, printed
         if where.is_terminal:
-            bar.start()
-            bar.update(task, completed=done, total=total)
+            if bar is None:
+                bar = progress(quiet)
+                bar.add_task(what, total=None)
+                bar.start()
+            bar.update(bar.task_ids[0], completed=done, total=total)
         elif not quiet and (done in (0, total) or steady() - printed >= _PAUSE):
             printed = steady()
             where.print(f"{what}: {done} of {total}")
@@ -117,4 +124,5 @@ def told_progress(what: str, quiet: bool, steady: Callable[[], float] = time.mon
     try:
         yield told
     finally:
-        bar.stop()
+        if bar is not None:
+            bar.stop()

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from germane.compaction.reading.read_line import read_line, read_talk
 from germane.dialects.registry import parse
 from germane.errors import InvalidInput
 from germane.types.candidate import Sensitivity
@@ -80,6 +79,8 @@ def split_exchanges(said: Iterable[SaidMessage]) -> Iterator[list[SaidMessage]]:
 def line_of_exchange(exchange: Sequence[SaidMessage]) -> str:
     """Returns the line of one exchange: a text without line breaks, of at most 400 characters. Raises nothing: a message that
     can't be read goes by its text."""
+    from germane.compaction.reading.read_line import read_line, read_talk
+
     share = _CHARACTERS // max(1, len(exchange))
     beginning, line = exchange[0].text, ""
     try:

@@ -1,11 +1,8 @@
-"""open_embedder: opens an embedder by the name that settings and the command line use."""
+"""open_embedder: opens an embedder by the name that settings and the command line use, and imports no other."""
 
 from __future__ import annotations
 
 from germane.embedders.distilled import Distilled
-from germane.embedders.minilm import MiniLM
-from germane.embedders.openai import OpenAICompatible
-from germane.embedders.static import Static
 from germane.errors import InvalidInput, UnknownName
 from germane.ports.embedder import Embedder
 
@@ -32,8 +29,12 @@ def open_embedder(
     if name == "distilled":
         return Distilled()
     if name == "static":
+        from germane.embedders.static import Static
+
         return Static()
     if name == "minilm":
+        from germane.embedders.minilm import MiniLM
+
         return MiniLM()
     if name.startswith("openai:"):
         address, model = base_url or _OPENAI_URL, name.removeprefix("openai:")
@@ -45,4 +46,6 @@ def open_embedder(
         )
     if not model:
         raise InvalidInput(f"the embedder {name!r} names no model: write 'openai:<model>' or '<address>#<model>'")
+    from germane.embedders.openai import OpenAICompatible
+
     return OpenAICompatible(address, model, api_key, dimension, timeout)

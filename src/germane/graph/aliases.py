@@ -12,7 +12,6 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Generic, Literal, Protocol, TypeVar
 
-from germane.graph.extraction.days import date_key
 from germane.graph.name_forms import (
     first_forms,
     fits_organisation,
@@ -101,6 +100,8 @@ def _key(name: str, type: str) -> str:
     if type == "url":
         return _url(name)
     if type == "date":
+        from germane.graph.extraction.days import date_key
+
         return date_key(name) or " ".join(fold(name).split())
     key = " ".join(fold(name).split())
     if type in ("file", "commit"):

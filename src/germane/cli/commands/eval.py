@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from germane.cli.commands.eval_fit import fit
+from germane.cli.commands.eval_label import label
 from germane.cli.global_options import options_of
 
 __all__ = ["app", "owns_option"]
@@ -42,7 +44,6 @@ class _DefaultCommand(TyperCommand):
 
 
 app = typer.Typer(cls=_GroupWithDefault, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-"""The other commands of the group register here."""
 
 
 def owns_option(arguments: Sequence[str], option: str) -> bool:
@@ -190,3 +191,7 @@ def measure(
         seed=seed,
     )
     run(data or [], format, evaluation, compare, Outputs(json=json, html=html, printed=options.json or str(json) == "-"))
+
+
+app.command("fit", short_help="Fit the relevance model to labelled conversations or feedback.")(fit)
+app.command("label", short_help="Mark which items of an assembly helped, for eval fit --feedback.")(label)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from threading import Lock
 
 from germane.compaction.llm_summary.covered_span import CoveredExchange, CoveredSpan, Runs
-from germane.compaction.llm_summary.told_summary import thinned_lines
 from germane.compaction.summary import SpanSummary
 from germane.types.lru_cache import LruCache
 
@@ -93,6 +92,8 @@ class SummaryShelf:
             return None
         lines, note = written.lines, ""
         if rest:
+            from germane.compaction.llm_summary.told_summary import thinned_lines
+
             note = f"extractive from message {rest[0].start} on"
             lines = thinned_lines(lines, span.notes, [each.notes for each in rest], span.max_tokens, span.count)
         if not lines:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -17,7 +18,6 @@ from germane.stores.sqlite.documents import SqliteDocuments
 from germane.stores.sqlite.event_reader import SqliteEvents
 from germane.stores.sqlite.gate import allowed_now
 from germane.stores.sqlite.graph_reader import SqliteGraph
-from germane.stores.sqlite.history_reader import SqliteHistory
 from germane.stores.sqlite.injections import injections_of
 from germane.stores.sqlite.inventory import SqliteInventory
 from germane.stores.sqlite.journal import SqliteJournal
@@ -27,6 +27,9 @@ from germane.stores.sqlite.task_reader import SqliteTasks
 from germane.stores.sqlite.visible_partitions import visible_partitions
 from germane.types.query import Filters
 from germane.types.scope import Scope
+
+if TYPE_CHECKING:
+    from germane.stores.sqlite.history_reader import SqliteHistory
 
 __all__ = ["SqliteScopedStore"]
 
@@ -82,6 +85,8 @@ class SqliteScopedStore:
 
     @property
     def history(self) -> SqliteHistory:
+        from germane.stores.sqlite.history_reader import SqliteHistory
+
         return SqliteHistory(self._scope, self._readers)
 
     @property

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakSet
 
 import apsw
@@ -25,14 +25,11 @@ from germane.ports.word_vectors import WordVectors
 from germane.search.relevance import Relevance
 from germane.store import Checkup
 from germane.stores.sqlite.archive import fetch_archived, has_archive
-from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.block_reader import SqliteBlocks
-from germane.stores.sqlite.checkup import examine, verified
 from germane.stores.sqlite.cursor import SECRET
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.directives import directive_now, directives
 from germane.stores.sqlite.dividing import divide, undivided
-from germane.stores.sqlite.dump import Dump
 from germane.stores.sqlite.embedding import Embedding, asked_dimension, model_row
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.erasure import Erasure
@@ -57,9 +54,12 @@ from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import Domain
 from germane.stores.sqlite.visible_partitions import is_forgotten, visible_partitions
 from germane.stores.sqlite.writer import Writer
-from germane.transfer.stored import Contents, Owned, Reach
 from germane.types.inventory import AgentPage
 from germane.types.scope import Scope
+
+if TYPE_CHECKING:
+    from germane.stores.sqlite.dump import Dump
+    from germane.transfer.stored import Contents, Owned, Reach
 
 __all__ = ["SqliteStore"]
 
@@ -207,6 +207,8 @@ class SqliteStore:
         return await self._readers.run(lambda reading: owner_of(reading, org, id))
 
     def dump(self, reach: Reach) -> AsyncIterator[Sequence[Contents | Owned]]:
+        from germane.stores.sqlite.dump import Dump
+
         dump = Dump(self._database, reach)
         self._dumps.add(dump)
         if self._closing:
@@ -214,9 +216,13 @@ class SqliteStore:
         return dump.portions()
 
     async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
+        from germane.stores.sqlite.backup import back_up
+
         await back_up(self._database, Path(target), progress)
 
     async def check(self) -> Checkup:
+        from germane.stores.sqlite.checkup import examine
+
         stale = await self.stale_vectors()
         return await examine(
             self._database,
@@ -228,6 +234,8 @@ class SqliteStore:
         )
 
     async def verify(self, *, full: bool = False, progress: Callable[[int, int], None] | None = None) -> Checkup:
+        from germane.stores.sqlite.checkup import verified
+
         return await verified(self._database, full=full, progress=progress)
 
     async def embed_pending(self, limit: int | None = None) -> int:

@@ -1,0 +1,84 @@
+"""Light start: what a process loads that imports germane, opens a store or runs a command, and what it does without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from germane import Germane
+from germane.cli import main
+from germane.cli.command_table import COMMANDS
+
+ROOMS = [
+    *("api.about", "api.builder.builder", "api.consolidating", "api.delegation", "api.export", "api.restore", "api.why"),
+    *("api.agent_blocks", "api.agent_documents", "api.agent_graph", "api.agent_history", "api.agent_tasks"),
+    *("api.extraction_worker", "api.summary_worker", "blocks.document", "compaction.followed", "compaction.reading.read_line"),
+    *("documents.ingest", "embedders.openai", "embedders.static", "graph.extraction.days", "graph.extraction.extract"),
+    *("evaluate", "grpc", "http", "memory_tool", "observe", "serve", "stores.sqlite.checkup", "testing", "transfer"),
+]
+"""Rooms of germane that few programs enter."""
+PACKAGES = ["loro", "onnxruntime", "pydantic", "quicktok", "requests", "rich", "tokenizers", "typer", "wordllama", "yaml"]
+"""Packages of the extras."""
+
+IMPORTED = "from germane import Germane"
+TWIN = "from germane.sync import Germane"
+OPENED = """
+import asyncio
+from germane import Germane
+
+async def main():
+    async with Germane.open(":memory:", warm={warm}) as germane:
+        agent = germane.agent()
+        await agent.remember("Ana lives in Lisbon")
+        await agent.recall("Where does Ana live?")
+        if {warm}:
+            await agent.assemble([{{"role": "user", "content": "Where does Ana live?"}}], model="gpt-4o", deadline=None)
+
+asyncio.run(main())
+"""
+COMMAND = "from germane.cli import main; main(['--db', sys.argv[1], 'stats'])"
+
+
+def loaded(program: str, *arguments: str) -> list[str]:
+    """The names of the modules that a new process has loaded after `program`."""
+    script = f"import sys\n{program}\nprint('\\n', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1].split()
+
+
+def among(modules: list[str], rooms: list[str], packages: list[str]) -> list[str]:
+    """Those of the rooms and packages that are loaded, as a whole or in part."""
+    names = [*(f"germane.{room}" for room in rooms), *packages]
+    return [name for name in names if any(f"{module}.".startswith(f"{name}.") for module in modules)]
+
+
+@pytest.mark.parametrize("program", [IMPORTED, TWIN, OPENED.format(warm=False), OPENED.format(warm=True)])
+def test_what_few_programs_use_is_not_loaded_before(program: str) -> None:
+    """Neither an import nor a first memory, search and assembly loads it: each process would pay for it."""
+    assert among(loaded(program), ROOMS, PACKAGES) == []
+
+
+async def test_a_store_command_loads_neither_other_commands_nor_a_vocabulary(tmp_path: Path) -> None:
+    """`germane stats` on a store that is there; typer and rich are what the command line is made with."""
+    async with Germane.open(tmp_path / "a.db", warm=False):
+        pass
+    modules = loaded(COMMAND, str(tmp_path / "a.db"))
+    assert [name for name in modules if name.startswith("germane.cli.commands.")] == ["germane.cli.commands.stats"]
+    assert among(modules, ROOMS, ["rich.progress", "toktok"]) == []
+
+
+async def test_a_room_of_an_agent_stays_the_same() -> None:
+    """It is made when it is asked for, once."""
+    async with Germane.open(":memory:", warm=False) as germane:
+        agent = germane.agent()
+        assert agent.blocks is agent.blocks
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_of_the_table_shows_its_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its module and its function exist."""
+    assert main([name, "--help"]) == 0
+    assert f"germane {name}" in capsys.readouterr().out
