@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from germane.text.traits import capitals, is_question, temporal, word_count
@@ -57,6 +59,40 @@ def test_words_of_time_are_seen(text: str) -> None:
 def test_other_words_are_not_of_time(text: str) -> None:
     """Whole words only."""
     assert not temporal(text)
+
+
+SPAN = re.compile(r"\b(?:last|couple of|\d{1,9}) (?:days?|weeks?|times?)\b", re.IGNORECASE)
+NUMBER = re.compile(r"(?<!\d)(?:(?:19|20)\d\ds?|\d{1,2}:\d\d|\d{1,2}(?:st|nd|rd|th))(?![\w])", re.IGNORECASE)
+PIECES = [
+    "last",
+    "Couple of",
+    "day",
+    "WEEKS",
+    "time",
+    "1",
+    "12",
+    "123456789",
+    "1999",
+    "2010s",
+    ":45",
+    "1st",
+    "22nd",
+    "x",
+    "_",
+    "-",
+    " ",
+    "\n",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join))
+@settings(max_examples=500, deadline=None)
+@example("Couple of days")
+@example("x123456789 days")
+@example("123456789 days")
+def test_spans_and_numbers_are_whole_words(text: str) -> None:
+    """The search from the unit, and from the digit, finds what a search from each character would."""
+    assert temporal(text) == (SPAN.search(text) is not None or NUMBER.search(text) is not None)
 
 
 def test_capitals_are_counted_inside_sentences_only() -> None:

@@ -358,6 +358,10 @@ async def test_the_first_and_the_last_moment_there_are_can_be_asked_about(shared
         (Message(role="user", id=5), "message 0: id is int"),  # type: ignore[arg-type]
         (Message(role="user", created_at="now"), "message 0: created_at is str"),  # type: ignore[arg-type]
         (Message(role="user", parts=5), "message 0: parts is int"),  # type: ignore[arg-type]
+        (Message.of("robot", "x"), "message 0: unknown role"),  # type: ignore[arg-type]
+        (Message.of("user", "x", id=5), "message 0: id is int"),  # type: ignore[arg-type]
+        (Message.of("user", "x", name=5), "message 0: name is int"),  # type: ignore[arg-type]
+        (Message.of("user", "x", created_at="now"), "message 0: created_at is str"),  # type: ignore[arg-type]
     ],
 )
 @pytest.mark.asyncio(loop_scope="module")

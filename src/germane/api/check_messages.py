@@ -73,7 +73,9 @@ def recordable(messages: Sequence[Message], zone: str, *, first: int = 0) -> Non
 
 
 def _characters(raw: object) -> int | None:
-    """The characters of a dict of few strings; None for anything else."""
+    """The characters of a dict of few strings, or of a message of one text; None for anything else."""
+    if type(raw) is Message:
+        return _said(raw)
     if type(raw) is not dict or len(raw) > _FEW:
         return None
     characters = 0
@@ -82,6 +84,17 @@ def _characters(raw: object) -> int | None:
             return None
         characters += len(key) + len(value)
     return characters
+
+
+def _said(message: Message) -> int | None:
+    """The characters of a message of one text whose fields have their declared types; None for any other."""
+    parts = message.parts
+    if type(parts) is not tuple or len(parts) != 1 or type(parts[0]) is not Text or parts[0].raw is not None:
+        return None
+    texts = [parts[0].text, *(text for text in (message.id, message.name) if text is not None)]
+    timed = message.created_at is None or isinstance(message.created_at, datetime)
+    typed = timed and message.role in _ROLES and all(type(text) is str for text in texts)
+    return sum(map(len, texts)) if typed else None
 
 
 def _fields(where: str, message: Message) -> list[Any]:

@@ -32,17 +32,22 @@ _ASCII_LETTERS = bytes(ord(chr(code).lower()) if chr(code).isascii() and chr(cod
 """Translates ASCII to its lower-case letters, and everything else to spaces."""
 _UNIT_WORDS = "day night week month year morning evening hour minute summer winter spring fall autumn time"
 _UNITS = frozenset(word + plural for word in _UNIT_WORDS.split() for plural in ("", "s"))
-_MEASURED = re.compile(
-    r"\b(?:last|next|this|past|every|each|first|second|few|couple of|\d{1,9}|one|two|three|four|five|six|seven|eight|nine|ten)"
-    " (?:" + "|".join(sorted(_UNITS)) + r")\b",
+_UNIT = re.compile(" (?:" + "|".join(sorted(_UNITS)) + r")\b", re.IGNORECASE)
+_MEASURES = re.compile(
+    r"\b(?:last|next|this|past|every|each|first|second|few|couple of|\d{1,9}"
+    r"|one|two|three|four|five|six|seven|eight|nine|ten)\Z",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"(?<!\d)(?:(?:19|20)\d\ds?|\d{1,2}:\d\d|\d{1,2}(?:st|nd|rd|th))(?![\w])", re.IGNORECASE)
+"""What stands before a unit, and the characters that this takes at most, with one before."""
+_BEFORE = 10
+_NUMBERED = re.compile(r"\d(?<!\d\d)(?:(?<=1)9\d\ds?|(?<=2)0\d\ds?|\d?(?::\d\d|st|nd|rd|th))(?![\w])", re.IGNORECASE)
+"""A year, a clock time or an ordinal. Like `_UNIT` and `_CAPITAL` it begins with a character that most of a text isn't, so that
+the search passes over the rest."""
 _MAY = re.compile(r"\b(?:in|on|of|since|until|last|next|this|by|from|early|late|mid|\d{1,2}(?:st|nd|rd|th)?) May\b|\bMay \d")
 _TEMPORAL_UNSPACED = re.compile(
     r"昨天|今天|明天|前天|后天|去年|今年|明年|上周|下周|上个月|昨日|今日|明日|先週|来週|先月|来月|어제|오늘|내일|\d年|\d月|เมื่อวาน|วันนี้|พรุ่งนี้"
 )
-_CAPITAL = re.compile(r"(?<=[\w,;:)'’\"”] )[\"'(“]?(?!I\b)[A-Z\u00c0-\u00d6\u00d8-\u00de\u0391-\u03a9\u0410-\u042f]\w*")
+_CAPITAL = re.compile(r" (?<=[\w,;:)'’\"”] )[\"'(“]?(?!I\b)[A-Z\u00c0-\u00d6\u00d8-\u00de\u0391-\u03a9\u0410-\u042f]\w*")
 
 
 def is_question(text: str) -> bool:
@@ -63,9 +68,15 @@ def temporal(text: str) -> bool:
     words = letter_words(text)
     if not words.isdisjoint(_TEMPORAL_WORDS) or (_DIGIT.search(text) and _NUMBERED.search(text)):
         return True
-    if ("may" in words and _MAY.search(text)) or (not words.isdisjoint(_UNITS) and _MEASURED.search(text)):
+    if ("may" in words and _MAY.search(text)) or (not words.isdisjoint(_UNITS) and _measured(text)):
         return True
     return not text.isascii() and _TEMPORAL_UNSPACED.search(text) is not None
+
+
+def _measured(text: str) -> bool:
+    """Returns whether a unit of time stands behind its number, or behind a word such as "last"."""
+    ends = (unit.start() for unit in _UNIT.finditer(text))
+    return any(_MEASURES.search(text, max(0, end - _BEFORE), end) for end in ends)
 
 
 def letter_words(text: str) -> set[str]:

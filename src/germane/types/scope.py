@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from germane.clock import zone
 from germane.errors import InvalidInput
@@ -40,7 +40,9 @@ class Scope:
 
     def within(self, session: str | None) -> Scope:
         """Returns this scope in `session`, and the same object where nothing changes."""
-        return self if session is None or session == self.session else replace(self, session=session)
+        if session is None or session == self.session:
+            return self
+        return Scope(org=self.org, agent=self.agent, user=self.user, session=session, zone=self.zone)
 
     def __str__(self) -> str:
         parts = [self.org, self.agent, *(part for part in (self.user, self.session) if part is not None)]

@@ -88,6 +88,7 @@ UNSTATED = {
     "a list": "- always use tabs\n- I live in Rome",
     "a long paste": "word " * 400 + "\nAlways use tabs.",
     "a plan for oneself": "From now on I'll answer in German.",
+    "a word that begins as another": "I had a song in my head. You should nevertheless sleep.",
 }
 
 
@@ -156,6 +157,5 @@ def test_expressions_take_linear_time(name: str) -> None:
     matched = {"leads", "pasted", "vague", "case"}
     ways = {field: getattr(rules, field) for field in rules.__slots__ if hasattr(getattr(rules, field), "pattern")}
     found = {field: faults(one.pattern, one.flags, searched=field not in matched) for field, one in ways.items()}
-    each = {rule for some in (rules.clauses.any_word, rules.anywhere, *rules.clauses.by_word.values()) for rule in some}
-    found |= {rule.name: faults(rule.pattern.pattern, rule.pattern.flags, searched=False) for rule in each}
+    found |= {rule.name: faults(rule.pattern.pattern, rule.pattern.flags, searched=False) for rule in rules.rules}
     assert {field: names for field, names in found.items() if names} == {}

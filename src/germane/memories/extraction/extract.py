@@ -8,13 +8,13 @@ message; a wrong one would be shown as true.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from germane.memories.extraction.extracted import Extracted
-from germane.memories.extraction.language import LANGUAGES, ReadingRules, Rule, language
+from germane.memories.extraction.language import LANGUAGES, ReadingRules, Rule, language, vocabulary
 from germane.memories.extraction.own_words import own_words
-from germane.memories.extraction.states import find_states
+from germane.memories.extraction.states import find_states, may_state
 from germane.text.language import detect
 from germane.text.normal import fold
 
@@ -30,6 +30,7 @@ _SENTENCE = re.compile(rf"[^.!?\n]++(?:(?:[.!?]++(?!\s|$|\0|[\"'”)])|(?<=\d)\.
 """A full stop inside a number, a name or a German date (5. Mai) ends no sentence."""
 _TRIM = " \t\r\n\0,;:.!?-–—*_\"'“”()"
 _BLANK = " \t*_-"
+_WORD = re.compile(r"[^\W\d_]{1,30}")
 _SLUG = re.compile(r"[\W_]+")
 _DROPPED = frozenset({"the", "my", "our", "new", "a", "an", "der", "die", "das", "le", "la", "les", "el", "los", "las"})
 
@@ -55,14 +56,19 @@ def extract(text: str, *, speaker: str = "", day: str = "") -> tuple[Extracted, 
     text = text[:_MAX_READ]
     name = detect(text) or LANGUAGES[0]
     rules = language(name if name in LANGUAGES else LANGUAGES[0])
+    known = name in LANGUAGES
+    said = vocabulary(text)
+    if not (may_state(said) or (known and rules.possible(said))):
+        return ()
     words = own_words(text, rules)
     reader = _Reader(text, words, rules, speaker, day)
     found: dict[tuple[str, str, str], Extracted] = {}
     for sentence in _sentences(words):
-        for one in reader.read(sentence) if name in LANGUAGES else ():
+        said = vocabulary(words[sentence.start : sentence.end])
+        for one in reader.read(sentence, rules.possible(said)) if known else ():
             found.setdefault((one.kind, one.key, one.text.casefold()), one)
         keys = {one.key for one in found.values()}
-        for one in reader.states(sentence):
+        for one in reader.states(sentence) if may_state(said) else ():
             if one.key not in keys:
                 found.setdefault((one.kind, one.key, one.text.casefold()), one)
     if not found or rules.playing.search(words):
@@ -71,12 +77,9 @@ def extract(text: str, *, speaker: str = "", day: str = "") -> tuple[Extracted, 
 
 
 def _sentences(words: str) -> Iterator[_Sentence]:
-    start = 0
-    for line in words.split("\n"):
-        for found in _SENTENCE.finditer(line) if line.strip(" \0") else ():
-            ended = found[0].rstrip()
-            yield _Sentence(start + found.start(), start + found.start() + len(ended), ended.endswith("?"))
-        start += len(line) + 1
+    for found in _SENTENCE.finditer(words):
+        ended = found[0].rstrip()
+        yield _Sentence(found.start(), found.start() + len(ended), ended.endswith("?"))
 
 
 class _Reader(NamedTuple):
@@ -87,14 +90,31 @@ class _Reader(NamedTuple):
     speaker: str
     day: str
 
-    def read(self, sentence: _Sentence) -> Iterator[Extracted]:
-        """Yields what one sentence states. The checks that are seldom needed come after a rule has matched."""
+    def read(self, sentence: _Sentence, possible: Sequence[Rule]) -> Iterator[Extracted]:
+        """Yields what one sentence states, by the rules that are `possible` in it. The checks that are seldom needed come after
+        a rule has matched."""
+        clauses = [rule for rule in possible if not rule.anywhere]
+        if clauses:
+            yield from self._read_clauses(sentence, clauses)
+        if len(clauses) == len(possible):
+            return
+        for place in self.rules.persons.finditer(self.words, sentence.start, sentence.end):
+            for rule in possible:
+                match = rule.pattern.match(self.words, place.start(), sentence.end) if rule.anywhere else None
+                if match is not None and self._is_meant(rule, sentence, match.start()):
+                    one = self._found(rule, match, match.start(), match.end(), sentence)
+                    if one is not None:
+                        yield one
+
+    def _read_clauses(self, sentence: _Sentence, rules: Sequence[Rule]) -> Iterator[Extracted]:
         done = sentence.start
         in_a_case = self._names_a_case(sentence)
-        for start, opening in self._clauses(sentence):
+        for start, first, opening in self._clauses(sentence):
             if start < done:
                 continue
-            for rule in self.rules.beginning(self.words, start, instructions=opening or in_a_case):
+            for rule in rules:
+                if not rule.may_begin_with(first) or (rule.kind == "behavior" and not (opening or in_a_case)):
+                    continue
                 match = rule.pattern.match(self.words, start, sentence.end)
                 if match is None:
                     continue
@@ -105,13 +125,6 @@ class _Reader(NamedTuple):
                         yield one
                         done = end
                 break
-        for place in self.rules.persons.finditer(self.words, sentence.start, sentence.end):
-            for rule in self.rules.anywhere:
-                match = rule.pattern.match(self.words, place.start(), sentence.end)
-                if match is not None and self._is_meant(rule, sentence, match.start()):
-                    one = self._found(rule, match, match.start(), match.end(), sentence)
-                    if one is not None:
-                        yield one
 
     def states(self, sentence: _Sentence) -> Iterator[Extracted]:
         """Yields what the sentence says to hold of somebody or something, whatever its language."""
@@ -120,21 +133,28 @@ class _Reader(NamedTuple):
             if key and not self.rules.joking.search(self.words, sentence.start, sentence.end):
                 yield self._made(_STATE, state.value, state.start, state.end, key=key)
 
-    def _clauses(self, sentence: _Sentence) -> Iterator[tuple[int, bool]]:
-        """The positions where a clause begins, behind words that change nothing, and whether it opens the sentence."""
+    def _clauses(self, sentence: _Sentence) -> Iterator[tuple[int, str, bool]]:
+        """The positions where a clause begins, behind words that change nothing, each with the word there in lower case, and
+        whether the clause opens the sentence."""
         yield from self._behind_leads(sentence.start, sentence.end, opening=True)
         for one in self.rules.starts.finditer(self.words, sentence.start, sentence.end):
             yield from self._behind_leads(one.end(), sentence.end, opening=False)
 
-    def _behind_leads(self, place: int, limit: int, *, opening: bool) -> Iterator[tuple[int, bool]]:
+    def _behind_leads(self, place: int, limit: int, *, opening: bool) -> Iterator[tuple[int, str, bool]]:
         place = self._behind_blanks(place, limit)
-        yield place, opening
+        word = self._word_at(place)
+        yield place, word, opening
         for _ in range(3):
-            lead = self.rules.leads.match(self.words, place, limit)
+            lead = self.rules.leads.match(self.words, place, limit) if word in self.rules.leading else None
             if lead is None or lead.end() == place:
                 return
             place = lead.end()
-            yield place, opening
+            word = self._word_at(place)
+            yield place, word, opening
+
+    def _word_at(self, place: int) -> str:
+        word = _WORD.match(self.words, place)
+        return "" if word is None else word[0].lower()
 
     def _names_a_case(self, sentence: _Sentence) -> bool:
         """Whether a sentence begins with the case in which an instruction holds; else an instruction opens its sentence."""

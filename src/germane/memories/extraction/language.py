@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import NamedTuple
 
 from germane.memories.memory import KINDS
+from germane.text.traits import letter_words
 
-__all__ = ["LANGUAGES", "ReadingRules", "Rule", "RulesByWord", "language"]
+__all__ = ["ANY_DIGIT", "LANGUAGES", "ReadingRules", "Rule", "language", "vocabulary"]
 
 LANGUAGES = ("english", "german", "french", "spanish")
 """Languages that have rules, by the names of `text.language`."""
 _PARTS_DEPTH = 6
-_WORD = re.compile(r"[^\W\d_]{1,30}")
+_DIGIT = re.compile(r"\d")
+ANY_DIGIT = "0"
+"""The word that stands for every digit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
     """`pattern` is matched at the beginning of a clause or, with `anywhere`, searched in a sentence. Its groups `value`, `of`
     and `name` fill a fact's value and its `key`. With `unreal`, a condition before the clause makes it unreal."""
@@ -30,24 +32,16 @@ class Rule:
     kind: str
     pattern: re.Pattern[str]
     confidence: float
+    needs: frozenset[str]
+    """Every text that the pattern matches holds one of these words."""
     key: str = ""
     first: frozenset[str] = frozenset()
     """The words that the pattern may begin with; empty for any word."""
     anywhere: bool = False
     unreal: bool = True
 
-
-class RulesByWord(NamedTuple):
-    """Rules by the words that they may begin with, and those that begin with any word."""
-
-    by_word: Mapping[str, tuple[Rule, ...]]
-    any_word: tuple[Rule, ...]
-
-    @classmethod
-    def of(cls, rules: Sequence[Rule]) -> RulesByWord:
-        words = frozenset[str]().union(*(rule.first for rule in rules))
-        found = {word: tuple(rule for rule in rules if not rule.first or word in rule.first) for word in words}
-        return cls(MappingProxyType(found), tuple(rule for rule in rules if not rule.first))
+    def may_begin_with(self, word: str) -> bool:
+        return not self.first or word in self.first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,16 +68,25 @@ class ReadingRules:
     case: re.Pattern[str]
     general: frozenset[str]
     """Names of things of which there are many, so that a date of one isn't a new date of another."""
-    clauses: RulesByWord
-    statements: RulesByWord
-    """Those of `clauses` that aren't instructions."""
-    anywhere: tuple[Rule, ...]
+    leading: frozenset[str]
+    """The words that `leads` may begin with."""
+    rules: tuple[Rule, ...]
+    needed: Mapping[str, tuple[int, ...]]
+    """The words that rules need, each with the places of those rules in `rules`."""
 
-    def beginning(self, text: str, place: int, *, instructions: bool) -> tuple[Rule, ...]:
-        """The rules that the word at `place` may begin, with those of instructions or without."""
-        word = _WORD.match(text, place)
-        rules = self.clauses if instructions else self.statements
-        return rules.any_word if word is None else rules.by_word.get(word[0].lower(), rules.any_word)
+    def possible(self, words: Set[str]) -> list[Rule]:
+        """Returns the rules that may match in a text of these `words` (see `vocabulary`), in their order."""
+        places = {place for word in words & self.needed.keys() for place in self.needed[word]}
+        rules = map(self.rules.__getitem__, sorted(places))
+        return [rule for rule in rules if not rule.first or not rule.first.isdisjoint(words)]
+
+
+def vocabulary(text: str) -> set[str]:
+    """Returns the runs of letters of the text in lower case, with `0` where it holds a digit: the words that rules need."""
+    words = letter_words(text)
+    if _DIGIT.search(text):
+        words.add(ANY_DIGIT)
+    return words
 
 
 @cache
@@ -97,6 +100,7 @@ def language(name: str) -> ReadingRules:
             kind=rule["kind"],
             pattern=_compiled(rule["pattern"], parts),
             confidence=rule["confidence"],
+            needs=frozenset(_filled(rule["needs"], parts).replace("|", " ").split()),
             key=rule.get("key", ""),
             first=frozenset(rule.get("first", "").split()),
             anywhere=rule.get("anywhere", False),
@@ -105,18 +109,24 @@ def language(name: str) -> ReadingRules:
         for rule in table["rule"]
         if rule["kind"] in KINDS
     )
-    clauses = [rule for rule in rules if not rule.anywhere]
+    needed: dict[str, tuple[int, ...]] = {}
+    for place, rule in enumerate(rules):
+        needed |= {word: (*needed.get(word, ()), place) for word in rule.needs}
     return ReadingRules(
-        clauses=RulesByWord.of(clauses),
-        statements=RulesByWord.of([rule for rule in clauses if rule.kind != "behavior"]),
-        anywhere=tuple(rule for rule in rules if rule.anywhere),
+        rules=rules,
+        needed=MappingProxyType(needed),
         general=frozenset(table["general"]["words"].split()),
+        leading=frozenset(table["general"]["leading"].split()),
         **{name: _compiled(text, parts) for name, text in table["reading"].items()},
     )
 
 
 def _compiled(pattern: str, parts: Mapping[str, str]) -> re.Pattern[str]:
+    return re.compile(_filled(pattern, parts), re.IGNORECASE)
+
+
+def _filled(text: str, parts: Mapping[str, str]) -> str:
     for _ in range(_PARTS_DEPTH):
-        for part, text in parts.items():
-            pattern = pattern.replace(part, text)
-    return re.compile(pattern, re.IGNORECASE)
+        for part, filling in parts.items():
+            text = text.replace(part, filling)
+    return text

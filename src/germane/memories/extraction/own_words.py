@@ -35,27 +35,30 @@ def own_words(text: str, rules: ReadingRules) -> str:
     text = without_fences(text.replace("\0", " "))
     if "<" in text:
         text = without_elements(text)
-    lines = text.split("\n")
     kept, size = list[str](), 0
-    for number, line in enumerate(lines):
+    for line in text.split("\n"):
         if size > _MAX_OWN or rules.pasted.match(line):
-            return quotes_hidden(_filled(kept, lines[number:]))
+            break
         if _FOREIGN_LINE.match(line):
             kept.append("\n" * len(line))
             continue
-        handed = rules.handed.search(line) if ":" in line else None
-        if handed is not None:
-            kept.append(line[: handed.start()] + "\n" * (len(line) - handed.start()))
-            return quotes_hidden(_filled(kept, lines[number + 1 :]))
-        kept.append(line)
+        handed = _handed(line, rules)
+        kept.append(line[:handed])
+        if handed is not None or line.rstrip().endswith(":"):
+            break
         size += len(line)
-        if line.rstrip().endswith(":"):
-            return quotes_hidden(_filled(kept, lines[number + 1 :]))
-    return quotes_hidden("\n".join(kept))
+    return quotes_hidden("\n".join(kept).ljust(len(text), "\n"))
 
 
-def _filled(kept: list[str], hidden: list[str]) -> str:
-    return "\n".join((*kept, *("\n" * len(line) for line in hidden)))
+def _handed(line: str, rules: ReadingRules) -> int | None:
+    """Returns where the words begin that hand the rest of the line over; None where there are none. They stand in the sentence
+    before a colon."""
+    colon = line.find(":")
+    if colon < 0:
+        return None
+    sentence = max(line.rfind(end, 0, colon) for end in ".!?") + 1
+    handed = rules.handed.search(line, sentence)
+    return None if handed is None else handed.start()
 
 
 def quotes_hidden(text: str) -> str:

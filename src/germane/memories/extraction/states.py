@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import NamedTuple
 
-__all__ = ["FoundState", "find_states"]
+from germane.memories.extraction.language import ANY_DIGIT
+
+__all__ = ["FoundState", "find_states", "may_state"]
 
 _MAX_LEFT, _MAX_RIGHT = 80, 120
 """Characters before and behind a rule's word that are looked at."""
 _WORD = re.compile(r"[^\W\d_]++(?:['’-][^\W\d_]++)*+")
 _DEPTH = 4
+_LETTERS = re.compile(r"[^\W\d_]+")
+_DIGITS = re.compile(r"\{(?:measured|day)\}")
+"""The parts of a rule that match nothing without a digit."""
 
 
 class FoundState(NamedTuple):
@@ -44,9 +49,19 @@ class _State:
 
 class _Rules(NamedTuple):
     by_word: Mapping[str, tuple[_State, ...]]
+    needed: Set[str]
+    """Runs of letters, one of which stands in every sentence that states something."""
+    needed_by_digit: Set[str]
+    """The same for sentences with a digit."""
     unreal: re.Pattern[str]
     told: re.Pattern[str]
     telling: re.Pattern[str]
+
+
+def may_state(words: Set[str]) -> bool:
+    """Returns whether a text of these words (see `language.vocabulary`) may state anything. Quick."""
+    rules = _rules()
+    return not (words.isdisjoint(rules.needed) and (ANY_DIGIT not in words or words.isdisjoint(rules.needed_by_digit)))
 
 
 def find_states(text: str, start: int, end: int) -> Iterator[FoundState]:
@@ -91,13 +106,16 @@ def _rules() -> _Rules:
     table = tomllib.loads(files("germane.memories.extraction").joinpath("languages/states.toml").read_text("utf-8"))
     parts = {f"{{{part}}}": text for part, text in table["parts"].items()}
     by_word: dict[str, tuple[_State, ...]] = {}
+    needed, needed_by_digit = set[str](), set[str]()
     for state in table["state"]:
         left = _compiled(f"(?:(?<!\\w)|(?=[,;:!]))(?:{state['left']})\\Z", parts)
         rule = _State(state["key"], left, _compiled(f"(?:{state['right']})(?!\\w)", parts))
         for word in state["words"].split():
             by_word[word] = (*by_word.get(word, ()), rule)
+            letters = max(_LETTERS.findall(word), key=len)
+            (needed_by_digit if _DIGITS.search(state["right"]) else needed).add(letters)
     reading = {name: _compiled(text, parts) for name, text in table["reading"].items()}
-    return _Rules(MappingProxyType(by_word), **reading)
+    return _Rules(MappingProxyType(by_word), frozenset(needed), frozenset(needed_by_digit), **reading)
 
 
 def _compiled(pattern: str, parts: Mapping[str, str]) -> re.Pattern[str]:

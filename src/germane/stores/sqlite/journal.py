@@ -164,6 +164,10 @@ class _Drive(Generic[T]):
         return self._decided is None or all(isinstance(change, Forget | ForgetOwner) for change in self._decided.changes)
 
     def answer(self, read: Read[Any]) -> Any:
+        if type(read) in _OWN_READS:
+            reader, empty = _OWN_READS[type(read)]
+            own = self._own(self._transaction.visible_partitions(self._scope))
+            return empty() if own is None else reader(self._transaction, own, read)
         if isinstance(read, Select):
             self._transaction.write_events()
             return self._select(read)
@@ -182,10 +186,7 @@ class _Drive(Generic[T]):
             return answer_history(self._transaction, own, read)
         if isinstance(read, IdsInUse):
             return ids_in_use(self._transaction, own, read)
-        if type(read) not in _OWN_READS:
-            raise InvalidInput(f"the store can't answer {type(read).__name__}")
-        reader, empty = _OWN_READS[type(read)]
-        return empty() if own is None else reader(self._transaction, own, read)
+        raise InvalidInput(f"the store can't answer {type(read).__name__}")
 
     @property
     def _block_work(self) -> BlockWork:
