@@ -242,7 +242,7 @@ def failing(*_: object, **__: object) -> Any:
 
 
 @pytest.mark.requirement("ENGINE-2", "ENGINE-3")
-@pytest.mark.parametrize("stage", ["gather", "read", "merge", "score", "split_at_floor", "pack", "ask_gate"])
+@pytest.mark.parametrize("stage", ["gather", "read", "distinct", "score", "split_at_floor", "pack", "ask_gate"])
 @warped
 async def test_a_fault_between_measuring_and_writing_leaves_the_directive(stage: str) -> None:
     """L2, and the type of the error, not its text."""

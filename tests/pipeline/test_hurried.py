@@ -69,11 +69,11 @@ def rung(context: Context) -> tuple[int, str, set[str]]:
     ("stages", "usual", "outcome"),
     [
         ({}, {"score", "pack"}, (0, "")),
-        ({"merge": 0.043}, {"score", "pack"}, (0, "")),
-        ({"merge": 0.0435}, set(), (1, "hurried")),
+        ({"distinct": 0.043}, {"score", "pack"}, (0, "")),
+        ({"distinct": 0.0435}, set(), (1, "hurried")),
         ({"split_at_floor": 0.0435}, {"score", "pack"}, (0, "")),
         ({"split_at_floor": 0.0445}, {"score"}, (1, "hurried")),
-        ({"merge": 0.044, "pack_hastily": 0.001}, set(), (1, "hurried")),
+        ({"distinct": 0.044, "pack_hastily": 0.001}, set(), (1, "hurried")),
     ],
 )
 @warped
@@ -93,7 +93,7 @@ async def test_what_is_left_of_the_time_decides_how_items_are_ranked_and_packed(
 @warped
 async def test_what_was_found_before_gathering_ended_is_packed_also_where_a_source_hangs() -> None:
     """And the loop was late by 4 ms."""
-    context, _ = await answered({"merge": 0.004}, faulty(scoped(), Hang(), "events.search"))
+    context, _ = await answered({"distinct": 0.004}, faulty(scoped(), Hang(), "events.search"))
     assert rung(context) == (1, "hurried", {MEMORY.id})
 
 
@@ -103,9 +103,9 @@ async def test_what_was_found_before_gathering_ended_is_packed_also_where_a_sour
 async def test_where_the_gate_cannot_answer_in_the_time_left_nothing_that_needs_it_goes_in(fault: Any) -> None:
     """What a registered source offered doesn't need it."""
     stored = faulty(scoped(), fault, "allowed")
-    context, _ = await answered({"merge": 0.044}, stored)
+    context, _ = await answered({"distinct": 0.044}, stored)
     assert rung(context) == (2, "assembly_timeout", set())
-    context, _ = await answered({"merge": 0.044}, stored, sources={"memories": lambda _: Own()})
+    context, _ = await answered({"distinct": 0.044}, stored, sources={"memories": lambda _: Own()})
     assert rung(context) == (1, "hurried", {"own"})
     assert DIRECTIVE in context.added
 
@@ -116,7 +116,7 @@ class Own:
 
 
 @pytest.mark.requirement("ENGINE-12")
-@pytest.mark.parametrize("stage", ["merge", "split_at_floor", "pack"])
+@pytest.mark.parametrize("stage", ["distinct", "split_at_floor", "pack"])
 @warped
 async def test_an_answer_that_is_overdue_is_the_directive(stage: str) -> None:
     context, _ = await answered({stage: 0.050})
@@ -130,6 +130,6 @@ async def test_where_nothing_was_found_in_time_the_directive_goes_alone() -> Non
     stored = scoped()
     for point in ("memories.search", "memories.pinned", "events.search", "events.recent", "blocks.standing", "blocks.search"):
         stored = faulty(stored, Hang(), point)
-    context, _ = await answered({"merge": 0.004}, stored)
+    context, _ = await answered({"distinct": 0.004}, stored)
     assert rung(context)[:2] == (2, "assembly_timeout")
     assert DIRECTIVE in context.added

@@ -78,3 +78,16 @@ def test_the_best_rows_of_all_partitions_come_first_each_key_once() -> None:
     for limit in (1, 2, 3, 4, 9):
         found = search([first, second], asking("ash", "elm"), limit)
         assert [(match.partition, match.key) for match in found] == wanted[:limit]
+
+
+@given(ROWS, st.integers(1, 70), st.floats(0, 4))
+def test_of_the_leading_rows_none_is_missing_that_could_be_moved_among_them(
+    rows: list[tuple[float, int]], count: int, spread: float
+) -> None:
+    """Whatever lies within the spread of the last of them stays, and nothing else."""
+    found = ranking(rows)
+    led = found.leading(count, spread)
+    last = found.odds[:count][-1]
+    assert led.keys.tolist() == [
+        key for key, odds in zip(found.keys, found.odds, strict=True) if odds >= last - spread or key < count
+    ]

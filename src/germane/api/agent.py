@@ -232,8 +232,7 @@ class Agent(AgentContexts):
             filters=allowed_filters(plan, filters),
         )
         await index_all(parts, self.scope)
-        found = await parts.engine.recall(request, self._scoped(self.scope), plan)
-        return found[:limit]
+        return await parts.engine.recall(request, self._scoped(self.scope), plan, limit)
 
     async def record(
         self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None

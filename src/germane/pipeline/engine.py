@@ -37,7 +37,7 @@ from germane.pipeline.gather.abandoned import Abandoned
 from germane.pipeline.gather.builtin import NOT_SEARCHING, sources
 from germane.pipeline.gather.depth import SearchDepth, search_depth
 from germane.pipeline.gather.gather import Gathered, gather
-from germane.pipeline.gather.merge import RequestContents, fresh, merge
+from germane.pipeline.gather.merge import RequestContents, distinct
 from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.history_stage import HistoryCompactor, HistoryTerms, compact_history
 from germane.pipeline.inject.returned import without_returned
@@ -46,6 +46,7 @@ from germane.pipeline.measure_request import measure_request
 from germane.pipeline.pack.hasty import pack_hastily
 from germane.pipeline.pack.pack import pack, trim, withhold
 from germane.pipeline.pack.packing import Packing
+from germane.pipeline.recall import best_of
 from germane.pipeline.result_cache import ResultCache
 from germane.pipeline.running_task import NO_TASK, RunningTask, running_task
 from germane.pipeline.score.floor import min_relevance, split_at_floor
@@ -77,7 +78,7 @@ _CLOSING_SHARE = 0.35
 """The share of the time after gathering at which hasty packing ends: the gate needs the rest."""
 _COMPACTING = 0.6  # the share of the time for gathering that compacting a conversation may take
 _NEVER = Deadline(None, None)
-"""The deadline of the last stage: what is written is given back, as nothing else would be quicker."""
+"""The deadline of a recall, and of an assembly's last stage: what is written is given back, as nothing else is quicker."""
 
 
 class _Ranked(NamedTuple):
@@ -158,16 +159,13 @@ class Engine:
         if self.history is not None:
             self.history.forget(scope)
 
-    async def recall(self, request: Request, store: ScopedStore, strategy: Strategy) -> tuple[Scored, ...]:
-        """Scored candidates, best first. Waits for every source; packs nothing and counts no tokens."""
+    async def recall(self, request: Request, store: ScopedStore, strategy: Strategy, limit: int) -> tuple[Scored, ...]:
+        """The best `limit` candidates, scored, best first. Waits for every source; packs nothing and counts no tokens."""
         plans = tuple(plan for plan in strategy.sources if plan.name not in NOT_SEARCHING)
         strategy = replace(strategy, sources=plans)
-        deadline = Deadline(None, None)
-        depth = SearchDepth(min_relevance=min_relevance(strategy), blocks=True)
-        guard, said = self._guard(request.scope, deadline), RequestContents(request.messages)
-        gathered = await self._gather(request, store, strategy, deadline, guard, said, depth)
-        ranked = score(_distinct(gathered, request, said), strategy, request.at, self.relevance, gathered.query)
-        return once(split_at_floor(ranked, strategy.floor)[0])
+        guard, said = self._guard(request.scope, _NEVER), RequestContents(request.messages)
+        search = partial(self._gather, request, store, strategy, _NEVER, guard, said)
+        return await best_of(search, request, said, strategy, self.relevance, limit)
 
     def state(self, *, read_only: bool = False) -> State:
         """The engine's figures. To be called from within an event loop."""
@@ -229,7 +227,7 @@ class Engine:
             else:
                 answers, standing = await gathering, NOTHING_STANDS
             gathered = assembly.gathered = self.directive_cache.fill_missing(request.scope, answers, since)
-            candidates = _distinct(gathered, request, said)
+            candidates = distinct(gathered.candidates, request, said)
             if slot is not None:
                 slot.gathered = self.clock.steady()
         if reason := unanswered(gathered.reports):
@@ -393,8 +391,3 @@ class Engine:
 
 async def _no_key() -> None:
     """Of a request whose result isn't kept."""
-
-
-def _distinct(gathered: Gathered, request: Request, said: RequestContents) -> tuple[Candidate, ...]:
-    """Each candidate once, without those that the request holds already."""
-    return fresh(merge(gathered.candidates), said, request.filters, session=request.scope.session)

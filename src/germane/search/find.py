@@ -138,6 +138,7 @@ def find(
     ranking = Ranking.merged(found, limit, parts=any(partition.has_parts for partition in partitions))
     if query.min_relevance:
         ranking = ranking.likely(query.min_relevance)
+    ranking = ranking.leading(query.leading, query.spread)
     if not query.price:
         return Matches(_matches(ranking, partitions))
     worth = ranking.worth_reading(query.price, broad=query.broad)

@@ -81,6 +81,12 @@ class Ranking(NamedTuple):
         count = max(_ALWAYS_KEPT, int(np.count_nonzero(self.odds >= cutoff)))
         return self.where(slice(count))
 
+    def leading(self, count: int, spread: float) -> Ranking:
+        """The best `count` rows, and those within so many log-odds of the last of them."""
+        if len(self.odds) <= count:
+            return self
+        return self.where(self.odds >= self.odds[count - 1] - spread)
+
     def where(self, which: NDArray[Any] | slice) -> Ranking:
         """Some of the rows."""
         return Ranking._make(column[which] for column in self)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from germane.errors import InvalidInput
 from germane.types.candidate import Sensitivity
-from germane.types.limits import ID, IDS, NAME, NAMES, TAG, Limit, entries, shown, text
+from germane.types.limits import COUNT, ID, IDS, NAME, NAMES, TAG, Limit, entries, shown, text
 
 __all__ = ["Days", "Embed", "Filters", "Intent", "Query", "Term", "Vector"]
 
@@ -139,6 +139,10 @@ class Query:
     price: float = 0.0
     """What a token must bring, as a share of the relevant items to be expected (AMOUNT-1): results that can't are returned
     `Unread`. 0: all results are read."""
+    leading: int = COUNT.maximum
+    spread: float = 0.0
+    """The caller uses no more than the best `leading` results, which it orders anew by at most `spread` log-odds: of those that
+    can't be among them a search needs to return none."""
 
     @property
     def asks(self) -> bool:

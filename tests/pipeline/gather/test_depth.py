@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.gather.depth import EVERYTHING, search_depth
+from germane.pipeline.gather.depth import EVERYTHING, recall_depth, search_depth
 from germane.types.effort import price
 from germane.types.limits import COUNT
 
@@ -33,4 +33,10 @@ def test_only_a_price_drops_results_for_their_share() -> None:
 def test_the_floor_is_the_strategys_own() -> None:
     """Neither the budget nor the price raises it."""
     assert search_depth(100, price("low"), 0.002).min_relevance == 0.002
-    assert (COUNT.maximum, 0.0, 0.0, False) == EVERYTHING
+    assert (EVERYTHING.max_items, EVERYTHING.leading, EVERYTHING.min_relevance) == (COUNT.maximum, COUNT.maximum, 0.0)
+
+
+def test_a_recall_without_a_bound_on_what_scoring_moves_reads_every_message() -> None:
+    """With one, no more than a few beyond its limit."""
+    assert recall_depth(10, None, 0.0).leading == COUNT.maximum
+    assert 10 < recall_depth(10, 0.1, 0.0).leading < 40

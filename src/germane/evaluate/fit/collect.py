@@ -32,6 +32,7 @@ from germane.search.need import Asked
 from germane.search.relevance import Relevance, matrix, shipped
 from germane.settings.settings import Settings
 from germane.types.candidate import Candidate
+from germane.types.limits import COUNT
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
 
@@ -121,7 +122,7 @@ async def _collect_from(
         request = build_request(scope=agent.scope, catalog=parts.catalog, clock=parts.clock, model="any", at=at, **given)
         about = Asked.of(read(request))
         for strategy in strategies:
-            found = await parts.engine.recall(request, parts.store.within(agent.scope), strategy)
+            found = await parts.engine.recall(request, parts.store.within(agent.scope), strategy, COUNT.maximum)
             keywords = not any(plan.vectors for plan in strategy.sources)
             candidates = [scored.candidate for scored in found]
             yield listing.of(question, about, candidates, at, keywords=keywords), list(map(_id, candidates))

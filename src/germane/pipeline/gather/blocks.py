@@ -54,7 +54,7 @@ class ArchiveSource(EmbeddingSource):
         if _names_what_entries_lack(filters):
             return []
         kinds = _ALL if self._depth.blocks else _ARCHIVED
-        asked = replace(self._depth.within(query), filters=replace(filters, kinds=kinds), min_relevance=0.0)
+        asked = replace(self._depth.of_stated(query), filters=replace(filters, kinds=kinds))
         found = await self._store.blocks.search(
             asked, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
         )

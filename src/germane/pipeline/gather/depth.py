@@ -1,4 +1,4 @@
-"""Depth: how far down a search has to look: as deep as the budget could use, and no deeper (AMOUNT-3)."""
+"""Depth: how far down a search has to look, as a budget or the limit of a recall could use it, and no deeper (AMOUNT-3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from germane.types.amount import price_asked
 from germane.types.limits import COUNT
 from germane.types.query import Query
 
-__all__ = ["EVERYTHING", "SearchDepth", "search_depth"]
+__all__ = ["EVERYTHING", "SearchDepth", "recall_depth", "search_depth"]
 
 _MIN_TOKENS = 12
 """Tokens that hardly any message costs less than, as written."""
@@ -18,24 +18,43 @@ _USUAL_TOKENS = 32
 87.2 % of the evidence in 748, 737, 730 and 714 tokens."""
 _MIN_ITEMS = 64
 """More than the candidates that count as possibly relevant (`COUNTED_ITEMS`): with fewer, each would look more probable."""
+_SPARE = 16
+"""Messages that a recall reads beyond its limit: they may stand for a memory among the best that was extracted from them. With
+0 a recall of 10 has to search again for 51 of BEAM's 179 questions, with 16 for 33, with 32 for 25; each message takes some 40
+microseconds."""
 
 
 class SearchDepth(NamedTuple):
     """At most `max_items` results; none less probably relevant than `min_relevance`; and of those that can't be worth their
-    tokens at `price`, no text. `blocks` says that blocks of every type are searched, and not only archival ones."""
+    tokens at `price`, no text. Messages are read down to the best `leading` and those within `spread` log-odds of the last of
+    them. `blocks` says that blocks of every type are searched, and not only archival ones."""
 
     max_items: int = COUNT.maximum
     min_relevance: float = 0.0
     price: float = 0.0
+    leading: int = COUNT.maximum
+    spread: float = 0.0
     blocks: bool = False
 
-    def within(self, query: Query) -> Query:
-        """The query with these limits. An exact match of an identifier or a quoted phrase shows only in a text, so a query that
-        has any is searched without."""
+    def unlimited(self) -> SearchDepth:
+        """The depth at which every message found is read."""
+        return self._replace(leading=COUNT.maximum)
+
+    def of_stated(self, query: Query) -> Query:
+        """The query with the price, the only limit of what is stated on purpose: the search doesn't know that it is, so its
+        log-odds say too little of it. An exact match of an identifier or a quoted phrase shows only in a text, so a query that
+        has any is searched without limits."""
         if query.identifiers or query.phrases:
             return query
-        asked = price_asked(self.price, asks=query.asks, broad=query.broad)
-        return replace(query, min_relevance=self.min_relevance, price=asked)
+        return replace(query, price=price_asked(self.price, asks=query.asks, broad=query.broad))
+
+    def of_messages(self, query: Query) -> Query:
+        """The query with all limits, under the same condition. Results that are excluded by name are known by their texts, and
+        the next ones take their place, so such a query reads everything."""
+        if query.identifiers or query.phrases:
+            return query
+        leading = COUNT.maximum if query.filters.exclude else self.leading
+        return replace(self.of_stated(query), min_relevance=self.min_relevance, leading=leading, spread=self.spread)
 
 
 EVERYTHING = SearchDepth()
@@ -48,3 +67,10 @@ def search_depth(available: int, price: float | None, min_relevance: float) -> S
     if price is not None:
         most = min(most, int(1 / (price * _USUAL_TOKENS)))
     return SearchDepth(max(_MIN_ITEMS, most), min_relevance, price or 0.0)
+
+
+def recall_depth(limit: int, spread: float | None, min_relevance: float) -> SearchDepth:
+    """The depth for the best `limit` results. Scoring moves one message against another by at most `spread` log-odds; None is
+    no bound, and every message found is read."""
+    everything = SearchDepth(min_relevance=min_relevance, blocks=True)
+    return everything if spread is None else everything._replace(leading=limit + _SPARE, spread=spread)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from germane.pipeline.gather.candidates import from_memory, offered
 from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
@@ -30,9 +29,9 @@ class MemorySource(EmbeddingSource):
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if not query.searchable:
             raise Skipped("no_query")
-        query = replace(self._depth.within(query), min_relevance=0.0)
+        asked = self._depth.of_stated(query)
         found = await self._store.memories.search(
-            query, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
+            asked, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
         )
         return offered(found, self._name, query, from_memory)
 

@@ -18,8 +18,9 @@ from germane.types.evidence import FEATURES, Evidence
 from germane.types.graph_item import GraphItem
 from germane.types.message import Message
 from germane.types.query import Filters
+from germane.types.request import Request
 
-__all__ = ["RequestContents", "fresh", "merge"]
+__all__ = ["RequestContents", "distinct", "fresh", "merge"]
 
 
 def merge(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
@@ -51,6 +52,11 @@ class RequestContents:
     def hashes(self) -> frozenset[int]:
         """Of the contents that aren't long."""
         return frozenset(content_hash(role, content) for role, content in self.contents if len(content) <= LONG)
+
+
+def distinct(candidates: Iterable[Candidate], request: Request, said: RequestContents) -> tuple[Candidate, ...]:
+    """Each candidate once, without those that the request holds already."""
+    return fresh(merge(candidates), said, request.filters, session=request.scope.session)
 
 
 def fresh(

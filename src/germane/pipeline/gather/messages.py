@@ -42,9 +42,9 @@ class MessageSource(EmbeddingSource):
             raise Skipped("no_query")
         query = replace(query, filters=query.said_by_then)
         limit = min(plan.limit, self._depth.max_items)
-        found = await self._search(self._depth.within(query), limit, plan)
+        found = await self._search(self._depth.of_messages(query), limit, plan)
         if any(isinstance(one, Unread) for one in found) and self._mostly_said(found, query):
-            found = await self._search(replace(self._depth.within(query), price=0.0), limit, plan)
+            found = await self._search(replace(self._depth.of_messages(query), price=0.0), limit, plan)
         return found
 
     async def _search(self, query: Query, limit: int, plan: SourcePlan) -> Sequence[Candidate | Unread]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from germane.compaction.shown_line import OUTLINE
 from germane.types.candidate import Candidate, Scored
 
-__all__ = ["once"]
+__all__ = ["once", "source_missing"]
 
 _LONGER, _SPARE = 2, 80
 """A message of at most so many times the characters of the memory, and so many more, is shown in the memory's place."""
@@ -36,6 +36,12 @@ def once(ranked: Sequence[Scored]) -> tuple[Scored, ...]:
         return tuple(ranked)
     kept = sorted(found.values(), key=lambda item: (-item.log_odds, item.rank))
     return tuple(_ranked(item, rank) for rank, item in enumerate(kept, start=1))
+
+
+def source_missing(items: Sequence[Scored], ranked: Sequence[Scored]) -> bool:
+    """Whether one of the `items` was extracted from a message that isn't among all those `ranked`."""
+    wanted = {id for item in items for id in _sources(item.candidate)}
+    return bool(wanted) and not wanted.issubset(item.id for item in ranked)
 
 
 def _ranked(item: Scored, rank: int) -> Scored:

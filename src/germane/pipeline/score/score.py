@@ -17,7 +17,7 @@ from germane.types.candidate import Breakdown, Candidate, Scored
 from germane.types.query import Query
 from germane.types.strategy import Strategy
 
-__all__ = ["frequency", "score", "usefulness"]
+__all__ = ["frequency", "message_spread", "score", "usefulness"]
 
 _FULL_FREQUENCY = 50
 """Retrievals at which `frequency` reaches 1."""
@@ -63,6 +63,12 @@ def score(
         Scored(candidate=candidate, score=value, log_odds=log_odds, breakdown=_breakdown(row), rank=rank)
         for rank, (candidate, value, log_odds, row) in enumerate(order, start=1)
     )
+
+
+def message_spread(strategy: Strategy) -> float | None:
+    """By how many log-odds `score` may move one message against another, of which it knows nothing but their relevance and how
+    recent they are. None in the linear form, where relevance may weigh as little as the others."""
+    return strategy.weights.recency if strategy.form == "log-odds" else None
 
 
 def usefulness(helpful: int, harmful: int) -> float:
