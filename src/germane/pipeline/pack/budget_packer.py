@@ -111,13 +111,12 @@ class BudgetPacker:
             rest = (len(candidate.text) - len(chosen.text)) // _MOST_CHARS_PER_TOKEN
             if not self._price.pays(chosen.scored.score * (1.0 - _worth(shown)), rest):
                 return
-        group = frozenset((self._layout.group(candidate),))
-        now = self._layout.cost(candidate, chosen.text, group)
+        now = self._layout.cost(candidate, chosen.text)
         limit = min(now + state.tokens_left, self._long)
         left = state.usage.chars_left(candidate)
         chars = None if left is None else left + self._layout.chars(candidate, chosen.text)
         more = self._layout.shorten(candidate, limit, chars) if limit > now else None
-        extra = 0 if more is None else self._layout.cost(candidate, more.text, group) - now
+        extra = 0 if more is None else self._layout.cost(candidate, more.text) - now
         if more is None or not 0 < extra <= state.tokens_left or more.share * candidate.share <= chosen.share:
             return
         share = more.share * candidate.share
@@ -244,8 +243,7 @@ class BudgetPacker:
         return whole if short is None else self._offer(item, short.text, short.share * item.candidate.share)
 
     def _offer(self, item: Scored, text: str, share: float) -> Offer:
-        tokens = self._layout.cost(item.candidate, text, frozenset((self._layout.group(item.candidate),)))
-        return Offer(item=item, text=text, tokens=tokens, share=share)
+        return Offer(item=item, text=text, tokens=self._layout.cost(item.candidate, text), share=share)
 
 
 def _worth(share: float) -> float:

@@ -83,7 +83,7 @@ def _knapsack(offers: Sequence[Offer], room: int, layout: Layout, open_groups: f
     paid, free = np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=np.int64)
     first = {name: offer for name, offer in zip(reversed(names), reversed(offers), strict=True) if name not in open_groups}
     for name, offer in first.items():
-        paid[numbers[name]] = max(0, layout.cost(offer.item.candidate, offer.text, frozenset()) - offer.tokens)
+        paid[numbers[name]] = layout.header(offer.item.candidate)
     rows = [(tokens, paid, room)]
     for cap in usage.remaining(candidates):
         members = np.array(cap.members)

@@ -84,8 +84,7 @@ class GreedyQueue:
                 yield from self._filtered(self._items[self._next - 1 : self._next])
             return
         if self._items:
-            first = self._items[0].candidate
-            self._empty = self._layout.cost(first, "", frozenset((self._layout.group(first),)))
+            self._empty = self._layout.cost(self._items[0].candidate, "")
         while (best := self._pop()) is not None:
             if isinstance(best, Scored):
                 self._done.add(best.rank)
@@ -105,7 +104,8 @@ class GreedyQueue:
 
     def cost(self, item: Scored, text: str) -> int:
         """Tokens that `text` of the item costs now, with a header if it isn't paid for."""
-        return self._layout.cost(item.candidate, text, self._open_groups)
+        estimate = self._estimator.estimate(item)
+        return self._layout.cost(item.candidate, text) + (0 if estimate.group in self._open_groups else estimate.header)
 
     def offer_growth(self, growth: Growth, value: float) -> None:
         """Offers the rest of a passage; `value` is how much more the whole text is worth, as a fraction of the item."""
