@@ -148,7 +148,7 @@ class BudgetPacker:
             if isinstance(item, Growth):
                 self._grow_one(state, item.place)
                 continue
-            if item.id in taken:
+            if taken and item.id in taken:
                 continue
             out = self._try_item(state, queue, item)
             if out is None:
@@ -163,28 +163,30 @@ class BudgetPacker:
 
     def _try_item(self, state: BudgetState, queue: GreedyQueue, item: Scored) -> LeftOut | None:
         """Puts the item in, whole or as an excerpt; returns why not where it can't go in."""
+        candidate, left = item.candidate, state.tokens_left
         line, group, header, passage, *_ = self._estimator.estimate(item)
         cost = line if group in queue.open_groups else line + header
-        most = _MAX_CONTINUITY if item.candidate.source == "continuity" else state.tokens_left
-        limit = min(state.tokens_left, most if item.candidate.required else self._long)
+        limit = min(left, self._long)
+        if candidate.required:
+            limit = min(left, _MAX_CONTINUITY) if candidate.source == "continuity" else left
         offered: tuple[str, float, int] | None = None
-        chars = state.usage.chars_left(item.candidate)
+        chars = state.usage.chars_left(candidate)
         if passage:
             offered = self._excerpt(queue, item, min(limit, self._estimator.passage_cost(item)), chars)
-        elif cost > limit or (chars is not None and self._layout.chars(item.candidate, item.candidate.text) > chars):
+        elif cost > limit or (chars is not None and self._layout.chars(candidate, candidate.text) > chars):
             offered = self._excerpt(queue, item, limit, chars)
         else:
-            offered = item.candidate.text, item.candidate.share, cost
+            offered = candidate.text, candidate.share, cost
         if offered is None:
-            offered = item.candidate.text, item.candidate.share, queue.cost(item, item.candidate.text)
+            offered = candidate.text, candidate.share, queue.cost(item, candidate.text)
         text, share, tokens = offered
-        if tokens > state.tokens_left:
+        if tokens > left:
             return LeftOut(scored=item, reason="budget", tokens=cost)
-        whole = share >= item.candidate.share
+        whole = share >= candidate.share
         value = item.score if whole else item.score * _worth(share)
-        if self._price is not None and not item.candidate.required and not self._price.pays(value, tokens):
+        if self._price is not None and not candidate.required and not self._price.pays(value, tokens):
             return LeftOut(scored=item, reason="price", tokens=tokens, value=value)
-        refusal = state.usage.refusal(item.candidate, text, tokens)
+        refusal = state.usage.refusal(candidate, text, tokens)
         if refusal is not None:
             return LeftOut(scored=item, reason=refusal, tokens=cost)
         state.add(item, text, share, tokens)
