@@ -304,7 +304,7 @@ _FORMAT: dict[str, Reader] = {
     "pipeline.format.layout.Format.chars": lambda text: _format("digest").chars(_candidate(text), text),
     "memories.contrast.contrast": lambda text: contrast(text, text + " not"),
     "pipeline.format.layout.Format.fixed": lambda text: _format().fixed(text),
-    "pipeline.format.layout.Format.cost": lambda text: _format().cost(_candidate(text), text, frozenset()),
+    "pipeline.format.layout.Format.cost": lambda text: _format().cost(_candidate(text), text),
     "pipeline.format.layout.Format.total": lambda text: _format("xml").total(text, [_chosen(text)]),
     "pipeline.format.layout.Format.write": lambda text: _format().write(text, [_chosen(text)]),
     "pipeline.format.layout.Format.shorten": lambda text: _format().shorten(_candidate(text), 60),

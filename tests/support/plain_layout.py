@@ -30,18 +30,21 @@ class PlainLayout:
     `total`."""
 
     def __init__(self, *, header: int = 0, wrapper: int = 0, extra: int = 0, excerpts: bool = False) -> None:
-        self.header, self.wrapper, self.extra, self.excerpts = header, wrapper, extra, excerpts
+        self.header_tokens, self.wrapper, self.extra, self.excerpts = header, wrapper, extra, excerpts
         self.calls = self.totals = 0
 
     def fixed(self, directive: str) -> int:
         return len(directive) + self.wrapper
 
-    def cost(self, candidate: Candidate, text: str, groups: frozenset[str]) -> int:
+    def cost(self, candidate: Candidate, text: str) -> int:
         self.calls += 1
-        return len(text) + (0 if self.group(candidate) in groups else self.header)
+        return len(text)
 
     def group(self, candidate: Candidate) -> str:
         return candidate.session or candidate.category
+
+    def header(self, candidate: Candidate) -> int:
+        return self.header_tokens
 
     def chars(self, candidate: Candidate, text: str) -> int:
         return len(text)
@@ -50,14 +53,14 @@ class PlainLayout:
         return self.wrapper
 
     def shorten(self, candidate: Candidate, tokens: int, chars: int | None = None) -> Excerpt | None:
-        room = tokens - self.header if chars is None else min(tokens - self.header, chars)
+        room = tokens - self.header_tokens if chars is None else min(tokens - self.header_tokens, chars)
         if not self.excerpts or room < 8:
             return None
         return Excerpt(candidate.text[:room], min(1.0, room / len(candidate.text)))
 
     def total(self, directive: str, chosen: Sequence[Chosen]) -> int:
         self.totals += 1
-        headers = self.header * len({self.group(item.scored.candidate) for item in chosen})
+        headers = self.header_tokens * len({self.group(item.scored.candidate) for item in chosen})
         items = sum(len(item.text) + self.extra for item in chosen)
         return len(directive) + items + headers + (self.wrapper if chosen else 0)
 

@@ -14,7 +14,7 @@ from germane.tokenizers.named import open_tokenizer
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.strategy import Detail
 
-__all__ = ["NONCE", "chosen", "o200k", "opened"]
+__all__ = ["NONCE", "chosen", "cost_alone", "o200k", "opened"]
 
 NONCE = "qhzvkdtwmbxr"
 
@@ -37,3 +37,8 @@ def whole(item: Candidate, score: float = 0.5) -> Chosen:
 
 def opened(name: str, *terms: str, nonce: str = NONCE, zone: tzinfo = UTC, details: tuple[Detail, ...] = ()) -> Format:
     return open_format(name, tokenizer=o200k(), nonce=nonce, zone=zone, terms=terms, details=details)
+
+
+def cost_alone(form: Format, item: Candidate, text: str) -> int:
+    """Tokens of the item's line with a header of its own."""
+    return form.header(item) + form.cost(item, text)

@@ -7,6 +7,7 @@ import unicodedata
 import pytest
 
 from germane.pipeline.format.escape import clean
+from germane.text.invisible import is_plain, visible
 from support.rendering import NONCE
 
 DRAWN = frozenset((*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD))
@@ -66,3 +67,14 @@ def test_joiners_stay_where_a_script_or_an_emoji_needs_them(text: str) -> None:
 def test_joiners_and_selectors_elsewhere_go(text: str) -> None:
     """They could carry a hidden message, or split a word that a filter looks for."""
     assert len(clean(text, NONCE)) < len(text)
+
+
+@pytest.mark.requirement("FORMAT-3")
+def test_plain_characters_are_those_that_cleaning_leaves_alone_whatever_stands_beside_them() -> None:
+    """Text of them takes the short way: none is dropped, changed, a mark, or the later part of a composed character."""
+    plain = [chr(code) for code in range(0x110000) if is_plain(chr(code))]
+    assert len(plain) > 30_000
+    later = {char for code in range(0x110000) for char in unicodedata.normalize("NFD", chr(code))[1:]}
+    assert later.isdisjoint(plain)
+    assert all(visible(char) == char == unicodedata.normalize("NFC", char) for char in plain)
+    assert not any(unicodedata.category(unicodedata.normalize("NFKD", char)[0]).startswith("M") for char in plain)

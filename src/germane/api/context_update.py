@@ -23,7 +23,6 @@ __all__ = ["update_context"]
 
 _CERTAIN = 20.0
 """Log-odds of an event that has just happened: its score is 1."""
-_NO_GROUPS: frozenset[str] = frozenset()
 
 
 async def update_context(parts: Parts, built: BuiltContext, event: str) -> BuiltContext:
@@ -86,7 +85,8 @@ def _newest(candidate: Candidate, layout: Format, max_tokens: int) -> Chosen | N
     that says nothing."""
     parts = Breakdown(relevance=1.0, recency=1.0, usefulness=0.5, confidence=candidate.confidence, frequency=0.0)
     scored = Scored(candidate=candidate, score=1.0, log_odds=_CERTAIN, breakdown=parts)
-    whole = Chosen(scored=scored, text=candidate.text, tokens=layout.cost(candidate, candidate.text, _NO_GROUPS))
+    header = layout.header(candidate)
+    whole = Chosen(scored=scored, text=candidate.text, tokens=header + layout.cost(candidate, candidate.text))
     if layout.total("", (whole,)) <= max_tokens:
         return whole
     fixed = layout.fixed("")
@@ -94,7 +94,7 @@ def _newest(candidate: Candidate, layout: Format, max_tokens: int) -> Chosen | N
         short = layout.shorten(replace(candidate, required=True), limit)
         if short is None:
             continue
-        tokens = layout.cost(candidate, short.text, _NO_GROUPS)
+        tokens = header + layout.cost(candidate, short.text)
         new = Chosen(scored=scored, text=short.text, tokens=tokens, share=short.share)
         if layout.total("", (new,)) <= max_tokens:
             return new

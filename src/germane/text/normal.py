@@ -37,6 +37,8 @@ _PILE = re.compile(r"[^\w\x00-\x7f]{31,}")
 """Runs that may hold a pile: they include every character that is or becomes a mark, but for U+FF9E and U+FF9F."""
 _HALF_WIDTH_PILE = re.compile(r"[\W\uff9e\uff9f]{31,}")
 """The same for texts that hold U+FF9E or U+FF9F."""
+_MIN_PILE = 31
+"""Characters of the shortest pile, none of which is ASCII."""
 _TOO_HIGH = re.compile(rb"([^\0]{30})[^\0]+")
 
 
@@ -53,7 +55,7 @@ def is_normalised(text: str, form: Form = "NFC") -> bool:
 
 def unpiled(text: str) -> str:
     """Returns `text` with no more than 30 combining marks in a row, so that normalising it takes linear time."""
-    if text.isascii():
+    if text.isascii() or len(text.encode("utf-8", "surrogatepass")) - len(text) < _MIN_PILE:
         return text
     return (_HALF_WIDTH_PILE if "\uff9e" in text or "\uff9f" in text else _PILE).sub(_cut, text)
 

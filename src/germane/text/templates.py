@@ -32,13 +32,16 @@ class _Table:
 
     `exact` are tokens without a star; `doubled` are those with one more bracket on either side (`<<SYS>>`); `starred` are the
     beginnings and ends of tokens with a star. `beginnings` are the first two characters of all contents: other contents are no
-    tokens. `role_label` and `role_heading` match role labels and headings at the start of a line.
+    tokens; `beginning` finds a bracket before one of them in a casefolded text. `role_label` and `role_heading` match role
+    labels and headings at the start of a line; `below` finds either after a line break.
     """
 
     exact: frozenset[str]
     doubled: frozenset[str]
     starred: tuple[tuple[str, str], ...]
     beginnings: frozenset[str]
+    beginning: re.Pattern[str]
+    below: re.Pattern[str]
     role_label: re.Pattern[str]
     role_heading: re.Pattern[str]
 
@@ -64,11 +67,13 @@ def families() -> dict[str, dict[str, list[str]]]:
 
 
 def _neutralised(text: str) -> str:
-    if "<" in text or "[" in text or "]" in text:
+    if ("<" in text or "[" in text or "]" in text) and _TABLE.beginning.search(text.casefold()):
         text = _without_tokens(text)
     if ":" not in text and "#" not in text and "：" not in text:
         return text
-    return "\n".join(map(_without_label, text.split("\n"))) if "\n" in text else _without_label(text)
+    if "\n" in text and _TABLE.below.search(text):
+        return "\n".join(map(_without_label, text.split("\n")))
+    return _without_label(text)
 
 
 def _without_tokens(text: str) -> str:
@@ -126,17 +131,26 @@ def _read() -> _Table:
     labels = sorted({label for family in families().values() for label in family.get("labels", ())})
     headings = sorted({heading for family in families().values() for heading in family.get("headings", ())})
     starred = {tuple(token.split("*")) for token, _ in tokens if "*" in token}
+    beginnings = {token[1:-1].removeprefix("/")[:2] for token, _ in tokens}
+    role_label = (
+        rf"((?:[^\w\n]|_)*+(?:{'|'.join(labels)})(?:[^\S\n]++(?:prompt|message|instructions?))?(?:[^\w\n:：]|_)*+)[:：]"
+    )
+    role_heading = rf"[^\S\n]*+#++[^\S\n]*+(?=(?:{'|'.join(headings)})\b)"
     return _Table(
         exact=frozenset(token for token, _ in tokens if "*" not in token),
         doubled=frozenset(token for token, doubled in tokens if doubled),
-        beginnings=frozenset(token[1:-1].removeprefix("/")[:2] for token, _ in tokens),
+        beginnings=frozenset(beginnings),
+        beginning=re.compile(rf"[<>\[\]]\s*+/?+\s*+(?:\||{'|'.join(sorted(map(_begun, beginnings)))})"),
+        below=re.compile(rf"\n(?:{role_label}|{role_heading})", re.IGNORECASE),
         starred=tuple((begins, ends) for begins, ends in sorted(starred)),
-        role_label=re.compile(
-            rf"((?:[^\w\n]|_)*+(?:{'|'.join(labels)})(?:[^\S\n]++(?:prompt|message|instructions?))?(?:[^\w\n:：]|_)*+)[:：]",
-            re.IGNORECASE,
-        ),
-        role_heading=re.compile(rf"[^\S\n]*+#++[^\S\n]*+(?=(?:{'|'.join(headings)})\b)", re.IGNORECASE),
+        role_label=re.compile(role_label, re.IGNORECASE),
+        role_heading=re.compile(role_heading, re.IGNORECASE),
     )
+
+
+def _begun(beginning: str) -> str:
+    """The beginning as a pattern; a single character is a whole content."""
+    return re.escape(beginning) if len(beginning) > 1 else rf"{re.escape(beginning)}\s*+/?+\s*+[<>\[\]]"
 
 
 def _nearest(token: str) -> tuple[str, bool]:

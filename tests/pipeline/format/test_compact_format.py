@@ -12,7 +12,7 @@ from inline_snapshot import snapshot
 
 from germane.pipeline.format.nonce import nonce
 from germane.types.scope import Scope
-from support.rendering import NONCE, chosen, opened
+from support.rendering import NONCE, chosen, cost_alone, opened
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 TALK: dict[str, Any] = {"session": "s3", "session_number": 3, "session_started_at": MAY}
@@ -107,11 +107,10 @@ def test_two_sessions_of_one_day_are_told_apart_by_their_numbers() -> None:
 @pytest.mark.requirement("FORMAT-2", "BUD-4")
 def test_sessions_of_one_day_are_costed_as_they_are_written() -> None:
     """The second one met pays for what the first will have to say more."""
-    form, opened_, costs = opened("compact"), frozenset[str](), 0
+    form, costs = opened("compact"), 0
     items = [chosen("hi", session=f"s{number}", session_number=number, id=f"e{number}") for number in range(10)]
     for item in items:
-        costs += form.cost(item.scored.candidate, item.text, opened_)
-        opened_ |= {form.group(item.scored.candidate)}
+        costs += cost_alone(form, item.scored.candidate, item.text)
     assert 0 <= form.fixed("") + costs - form.total("", items) <= 2
 
 

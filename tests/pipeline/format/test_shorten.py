@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.pipeline.format.shorten import Excerpts
-from support.rendering import chosen, opened
+from support.rendering import chosen, cost_alone, opened
 
 FILLER = " ".join(f"Nothing of note happened on day {day}, as far as anybody knows." for day in range(60))
 STORY = f"{FILLER} Whiskers the cat was adopted in June. {FILLER}"
-NONE: frozenset[str] = frozenset()
 
 
 @pytest.mark.requirement("PACK-5")
@@ -23,7 +22,7 @@ def test_the_excerpt_is_around_what_matches_and_costs_no_more_than_asked(name: s
     excerpt = form.shorten(item, limit)
     assert excerpt is not None
     assert "Whiskers the cat was adopted in June." in excerpt.text
-    assert form.cost(item, excerpt.text, NONE) <= limit
+    assert cost_alone(form, item, excerpt.text) <= limit
 
 
 @pytest.mark.requirement("PACK-5")
@@ -51,7 +50,7 @@ def test_the_share_is_the_part_of_the_characters_that_is_shown() -> None:
 def test_nothing_is_shown_where_only_a_few_words_would_fit() -> None:
     """Fewer than 8 tokens of text say nothing."""
     form, item = opened("compact", "cat"), chosen(STORY).scored.candidate
-    empty = form.cost(item, "", NONE)
+    empty = cost_alone(form, item, "")
     assert form.shorten(item, empty + 7) is None
     assert form.shorten(item, 0) is None
     assert form.shorten(chosen("   ").scored.candidate, 100) is None
@@ -86,7 +85,7 @@ def test_text_without_sentences_is_cut_at_smaller_places(text: str) -> None:
     form, item = opened("compact"), chosen(text).scored.candidate
     excerpt = form.shorten(item, 70)
     assert excerpt is not None
-    assert form.cost(item, excerpt.text, NONE) <= 70
+    assert cost_alone(form, item, excerpt.text) <= 70
     assert excerpt.text.strip("…").strip() in text
     assert not excerpt.text.startswith(("\u200d", "…\u200d"))
 

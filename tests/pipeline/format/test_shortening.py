@@ -13,11 +13,10 @@ from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import FORMATS, open_format
 from germane.types.candidate import PassageRange
 from germane.types.strategy import Shortening
-from support.rendering import NONCE, chosen, o200k
+from support.rendering import NONCE, chosen, cost_alone, o200k
 
 FILLER = " ".join(f"Nothing of note happened on day {day}, as far as anybody knows." for day in range(60))
 STORY = f"{FILLER} The harbour burned down. {FILLER} After the fire the harbour was built anew. {FILLER}"
-NONE: frozenset[str] = frozenset()
 
 
 def formatted(shortening: Shortening, *terms: str, name: str = "compact") -> Format:
@@ -107,5 +106,5 @@ def test_nothing_costs_more_than_asked_or_than_the_whole(text: str, limit: int, 
     form, item = formatted(mode, "cat"), chosen(text).scored.candidate
     shown = form.shorten(item, limit)
     if shown is not None:
-        assert form.cost(item, shown.text, NONE) <= limit
-        assert shown.share == 1 or form.cost(item, shown.text, NONE) <= form.cost(item, text, NONE)
+        assert cost_alone(form, item, shown.text) <= limit
+        assert shown.share == 1 or cost_alone(form, item, shown.text) <= cost_alone(form, item, text)

@@ -149,9 +149,6 @@ class _Listing:
 
     def of(self, question: Question, about: Asked, found: Sequence[Candidate], at: datetime, *, keywords: bool) -> Candidates:
         ids = list(map(_id, found))
-        groups = [self._layout.group(one) for one in found]
-        costs = [self._layout.cost(one, one.text, frozenset({group})) for one, group in zip(found, groups, strict=True)]
-        with_header = [self._layout.cost(one, one.text, frozenset()) for one in found]
         sizes = [self._sizes.get(id, len(one.text)) for id, one in zip(ids, found, strict=True)]
         return Candidates(
             dataset=self._dataset,
@@ -166,9 +163,9 @@ class _Listing:
             relevant=np.array([id in question.evidence for id in ids], np.bool_),
             message=np.array([self._number(id) for id in ids], np.int32),
             share=np.array([min(1.0, len(one.text) / size) for one, size in zip(found, sizes, strict=True)], np.float64),
-            cost=np.array(costs, np.int32),
-            group=np.array([self._number(group) for group in groups], np.int32),
-            header=np.array(with_header, np.int32) - np.array(costs, np.int32),
+            cost=np.array([self._layout.cost(one, one.text) for one in found], np.int32),
+            group=np.array([self._number(self._layout.group(one)) for one in found], np.int32),
+            header=np.array([self._layout.header(one) for one in found], np.int32),
             session=np.array([self._session(one) for one in found], np.int64),
             position=np.array([one.position for one in found], np.int64),
             keywords=keywords,

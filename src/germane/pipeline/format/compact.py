@@ -31,7 +31,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import tzinfo
+from datetime import date, datetime, tzinfo
 from typing import ClassVar
 
 from germane.pipeline.format.blocks import block_tag, write_block
@@ -56,14 +56,15 @@ _LABEL_SPACES = str.maketrans(dict.fromkeys("[]:：﹕︓［］﹇﹈⩴", " "))
 class Compact:
     """Writes the parts of the format `compact`; `zone` is the scope's. Lives for one assembly: caches sections and labels."""
 
-    __slots__ = ("_labels", "_nonce", "_opening", "_sections", "_sessions", "_zone")
+    __slots__ = ("_days", "_labels", "_nonce", "_opening", "_sections", "_zone")
     scores: ClassVar[bool] = False
 
     def __init__(self, nonce: str, zone: tzinfo) -> None:
         self._nonce, self._zone = nonce, zone
         self._opening = f'<memory nonce="{nonce}">\n{_NOTICE}'
         self._sections: dict[str, Section] = {}
-        self._sessions: dict[tuple[object, ...], Section] = {}
+        self._days: dict[tuple[date, str | None, int | None, str], tuple[datetime | None, Section]] = {}
+        """The sections of days, each beside the time at which its session began: looking that up would hash it each time."""
         self._labels: dict[str, str] = {}
 
     @property
@@ -81,16 +82,16 @@ class Compact:
         if not self._by_day(candidate.category):
             name = tag(candidate.category, self._nonce)
             return self._sections.setdefault(name, Section(name, (rank(name), name), f"## {name}", ""))
-        date, number = day(candidate.created_at, self._zone), candidate.session_number
-        began = (candidate.session_started_at or candidate.created_at) if candidate.session else None
+        said_on, session, number = day(candidate.created_at, self._zone), candidate.session, candidate.session_number
         what = f" {OUTLINE}" if candidate.category == OUTLINE else ""
-        day_key = (date, began, number, candidate.session, what)
-        section = self._sessions.get(day_key)
-        if section is None:
-            order = f"{date} {began.isoformat() if began else ''}"
-            header, which = f"## {date}{what}", "" if number is None else f" session {number}"
-            key = f"{order} {number} {candidate.session}{what}"
-            section = self._sessions[day_key] = Section(key, (TALK, order), header, "", f"{header}{which}")
+        began = (candidate.session_started_at or candidate.created_at) if session else None
+        known = self._days.get((said_on, session, number, what))
+        if known is not None and known[0] == began:
+            return known[1]
+        order = f"{said_on} {began.isoformat() if began else ''}"
+        header, which = f"## {said_on}{what}", "" if number is None else f" session {number}"
+        section = Section(f"{order} {number} {session}{what}", (TALK, order), header, "", f"{header}{which}")
+        self._days[said_on, session, number, what] = began, section
         return section
 
     def line(self, candidate: Candidate, text: str) -> RenderedLine:

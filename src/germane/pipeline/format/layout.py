@@ -26,7 +26,6 @@ __all__ = ["Format", "Grammar", "RenderedContext", "RenderedLine", "Section"]
 _SEPARATOR = "\n\n"
 _SHORT, _SCORE = "a55", "0.555"
 """The longest usual short handle and score, to cost a line before its own are known."""
-_NO_GROUPS: frozenset[str] = frozenset()
 _MAX_COUNTED = 16_384
 """Characters: the cost of a longer line is estimated from its size, as it will hardly fit and counting takes time (BUD-2)."""
 
@@ -140,18 +139,31 @@ class Format:
         stable = self._grammar.stable(directive, not self._apart)
         return self._count(stable) + self._count(_SEPARATOR + self._late(()))
 
-    def cost(self, candidate: Candidate, text: str, groups: frozenset[str]) -> int:
-        """Tokens of the item's own line, plus its group's header unless `group(candidate)` is in `groups`."""
+    def cost(self, candidate: Candidate, text: str) -> int:
+        """Tokens of the item's own line, without the header that it stands under."""
         key = (candidate.id, text)
-        line = self._costs.get(key)
-        if line is None:
-            line = self._costs[key] = self._line_cost(candidate, key)
-        section = self._sections.get(candidate.id) or self._section(candidate)
-        return line if section.key in groups else line + self._header(section)
+        tokens = self._costs.get(key)
+        if tokens is None:
+            tokens = self._costs[key] = self._line_cost(candidate, key)
+        return tokens
 
     def group(self, candidate: Candidate) -> str:
         """The key of the section whose header the item stands under."""
-        return (self._sections.get(candidate.id) or self._section(candidate)).key
+        return self._section(candidate).key
+
+    def header(self, candidate: Candidate) -> int:
+        """Tokens of the opening and closing of the item's section. Sections with the same opening all need their full openings,
+        so the second of them also pays the difference for the first."""
+        section = self._section(candidate)
+        header = self._headers.get(section.key)
+        if header is None:
+            header = self._count(f"{section.opening}\n{section.closing}")
+            count = self._same_opening[section.opening] = self._same_opening.get(section.opening, 0) + 1
+            if count > 1 and section.full:
+                short, header = header, self._count(f"{section.full}\n{section.closing}")
+                header += header - short if count == 2 else 0
+            self._headers[section.key] = header
+        return header
 
     def chars(self, candidate: Candidate, text: str) -> int:
         """Characters of the item's own line as written, its line break included."""
@@ -167,9 +179,10 @@ class Format:
         """What is shown of a text that is too long (`Strategy.shorten`), or the beginning of a block, that costs at most
         `tokens` as written, a header of its own included, and whose line has at most `chars` characters; None when nothing
         useful fits, and for an item of the graph, which is one short line. A breadcrumb has the share 0."""
+        header = self.header(candidate)
 
         def cost(text: str) -> int:
-            counted = self.cost(candidate, text, _NO_GROUPS)
+            counted = header + self.cost(candidate, text)
             return counted if chars is None else max(counted, -(-self.chars(candidate, text) * tokens // max(1, chars)))
 
         tokens = tokens if chars is None else min(tokens, chars)
@@ -241,19 +254,6 @@ class Format:
             return self._tokenizer.ceiling(text)
         line = self._lines[key] = self._grammar.line(candidate, text)
         return self._tokenizer.count(line.filled(_SHORT, _SCORE if self._grammar.scores else "") + "\n")
-
-    def _header(self, section: Section) -> int:
-        """Tokens of a section's opening and closing. Sections with the same opening all need their full openings, so the
-        second of them also pays the difference for the first."""
-        header = self._headers.get(section.key)
-        if header is None:
-            header = self._count(f"{section.opening}\n{section.closing}")
-            count = self._same_opening[section.opening] = self._same_opening.get(section.opening, 0) + 1
-            if count > 1 and section.full:
-                short, header = header, self._count(f"{section.full}\n{section.closing}")
-                header += header - short if count == 2 else 0
-            self._headers[section.key] = header
-        return header
 
     def _section(self, candidate: Candidate) -> Section:
         section = self._sections.get(candidate.id)

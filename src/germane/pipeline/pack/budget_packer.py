@@ -111,13 +111,12 @@ class BudgetPacker:
             rest = (len(candidate.text) - len(chosen.text)) // _MOST_CHARS_PER_TOKEN
             if not self._price.pays(chosen.scored.score * (1.0 - _worth(shown)), rest):
                 return
-        group = frozenset((self._layout.group(candidate),))
-        now = self._layout.cost(candidate, chosen.text, group)
+        now = self._layout.cost(candidate, chosen.text)
         limit = min(now + state.tokens_left, self._long)
         left = state.usage.chars_left(candidate)
         chars = None if left is None else left + self._layout.chars(candidate, chosen.text)
         more = self._layout.shorten(candidate, limit, chars) if limit > now else None
-        extra = 0 if more is None else self._layout.cost(candidate, more.text, group) - now
+        extra = 0 if more is None else self._layout.cost(candidate, more.text) - now
         if more is None or not 0 < extra <= state.tokens_left or more.share * candidate.share <= chosen.share:
             return
         share = more.share * candidate.share
@@ -149,7 +148,7 @@ class BudgetPacker:
             if isinstance(item, Growth):
                 self._grow_one(state, item.place)
                 continue
-            if item.id in taken:
+            if taken and item.id in taken:
                 continue
             out = self._try_item(state, queue, item)
             if out is None:
@@ -164,28 +163,30 @@ class BudgetPacker:
 
     def _try_item(self, state: BudgetState, queue: GreedyQueue, item: Scored) -> LeftOut | None:
         """Puts the item in, whole or as an excerpt; returns why not where it can't go in."""
+        candidate, left = item.candidate, state.tokens_left
         line, group, header, passage, *_ = self._estimator.estimate(item)
         cost = line if group in queue.open_groups else line + header
-        most = _MAX_CONTINUITY if item.candidate.source == "continuity" else state.tokens_left
-        limit = min(state.tokens_left, most if item.candidate.required else self._long)
+        limit = min(left, self._long)
+        if candidate.required:
+            limit = min(left, _MAX_CONTINUITY) if candidate.source == "continuity" else left
         offered: tuple[str, float, int] | None = None
-        chars = state.usage.chars_left(item.candidate)
+        chars = state.usage.chars_left(candidate)
         if passage:
             offered = self._excerpt(queue, item, min(limit, self._estimator.passage_cost(item)), chars)
-        elif cost > limit or (chars is not None and self._layout.chars(item.candidate, item.candidate.text) > chars):
+        elif cost > limit or (chars is not None and self._layout.chars(candidate, candidate.text) > chars):
             offered = self._excerpt(queue, item, limit, chars)
         else:
-            offered = item.candidate.text, item.candidate.share, cost
+            offered = candidate.text, candidate.share, cost
         if offered is None:
-            offered = item.candidate.text, item.candidate.share, queue.cost(item, item.candidate.text)
+            offered = candidate.text, candidate.share, queue.cost(item, candidate.text)
         text, share, tokens = offered
-        if tokens > state.tokens_left:
+        if tokens > left:
             return LeftOut(scored=item, reason="budget", tokens=cost)
-        whole = share >= item.candidate.share
+        whole = share >= candidate.share
         value = item.score if whole else item.score * _worth(share)
-        if self._price is not None and not item.candidate.required and not self._price.pays(value, tokens):
+        if self._price is not None and not candidate.required and not self._price.pays(value, tokens):
             return LeftOut(scored=item, reason="price", tokens=tokens, value=value)
-        refusal = state.usage.refusal(item.candidate, text, tokens)
+        refusal = state.usage.refusal(candidate, text, tokens)
         if refusal is not None:
             return LeftOut(scored=item, reason=refusal, tokens=cost)
         state.add(item, text, share, tokens)
@@ -244,8 +245,7 @@ class BudgetPacker:
         return whole if short is None else self._offer(item, short.text, short.share * item.candidate.share)
 
     def _offer(self, item: Scored, text: str, share: float) -> Offer:
-        tokens = self._layout.cost(item.candidate, text, frozenset((self._layout.group(item.candidate),)))
-        return Offer(item=item, text=text, tokens=tokens, share=share)
+        return Offer(item=item, text=text, tokens=self._layout.cost(item.candidate, text), share=share)
 
 
 def _worth(share: float) -> float:

@@ -26,11 +26,14 @@ class Layout(Protocol):
     def fixed(self, directive: str) -> int:
         """Tokens of the directive, the standing notice and the outermost wrapper."""
 
-    def cost(self, candidate: Candidate, text: str, groups: frozenset[str]) -> int:
-        """Tokens of the item's own line, plus its group's header unless `group(candidate)` is in `groups`."""
+    def cost(self, candidate: Candidate, text: str) -> int:
+        """Tokens of the item's own line, without the header that it stands under."""
 
     def group(self, candidate: Candidate) -> str:
         """The group whose header the item stands under."""
+
+    def header(self, candidate: Candidate) -> int:
+        """Tokens of the header of the item's group, which the first item of the group pays for."""
 
     def chars(self, candidate: Candidate, text: str) -> int:
         """Characters of the item's own line as written, its line break included."""

@@ -25,7 +25,6 @@ _CHARS_PER_TOKEN = 4
 """Of long texts, to estimate what the rest of a passage costs."""
 _MAX_CHARS_PER_TOKEN = 16
 """A text of more characters a token than this is long without being counted."""
-_NO_GROUPS: frozenset[str] = frozenset()
 
 
 class CostEstimate(NamedTuple):
@@ -53,7 +52,6 @@ class CostEstimator:
             (SHORT_PASSAGE_TOKENS, SHORT_PASSAGE_TOKENS + _MIN_CUT) if broad else (PASSAGE_TOKENS, _SHORT_TOKENS)
         )
         self._estimates: dict[int, CostEstimate] = {}
-        self._headers: dict[str, tuple[frozenset[str], int]] = {}
 
     def estimate(self, item: Scored) -> CostEstimate:
         """The item's estimate, computed on first use."""
@@ -61,40 +59,34 @@ class CostEstimator:
 
     def passage_cost(self, item: Scored) -> int:
         """The most tokens that a passage of the item may cost, a header of its own included."""
-        return self._layout.cost(item.candidate, "", _NO_GROUPS) + self.passage_tokens
+        return self._layout.cost(item.candidate, "") + self.estimate(item).header + self.passage_tokens
 
     def _compute(self, item: Scored) -> CostEstimate:
         candidate = item.candidate
-        group = self._layout.group(candidate)
-        known = self._headers.get(group)
-        if known is None:
-            inside, text = frozenset((group,)), candidate.text
-            text = text if len(text) <= _MAX_CHARS_PER_TOKEN * _SHORT_TOKENS else ""
-            line = self._layout.cost(candidate, text, inside)
-            known = self._headers[group] = (inside, self._layout.cost(candidate, text, _NO_GROUPS) - line)
-        inside, header = known
-        line, passage = self._first_line(candidate, inside)
-        estimate = CostEstimate(line, group, header, passage)
+        line, passage = self._first_line(candidate)
+        group, header = self._layout.group(candidate), self._layout.header(candidate)
         if passage:
             tokens = max(self.passage_tokens + 1, len(candidate.text) // _CHARS_PER_TOKEN)
-            share = self.passage_tokens / tokens
-            estimate = estimate._replace(rest=tokens - self.passage_tokens, value=1.0 if self._broad else shown_value(share))
+            value = 1.0 if self._broad else shown_value(self.passage_tokens / tokens)
+            estimate = CostEstimate(line, group, header, True, tokens - self.passage_tokens, value)
+        else:
+            estimate = CostEstimate(line, group, header, False)
         self._estimates[item.rank] = estimate
         return estimate
 
-    def _first_line(self, candidate: Candidate, inside: frozenset[str]) -> tuple[int, bool]:
+    def _first_line(self, candidate: Candidate) -> tuple[int, bool]:
         """Cost of the line that first goes in, and whether that line is a passage. ASCII text with at most two characters for
         each token of a short one is hardly ever long, so the empty line isn't costed for it."""
         text = candidate.text
         short = len(text) <= 2 * self._short and text.isascii()
         if short or candidate.required or not self._passages or _CUT.isdisjoint(candidate.kinds):
-            return self._layout.cost(candidate, text, inside), False
+            return self._layout.cost(candidate, text), False
         whole = None
         if len(text) <= _MAX_CHARS_PER_TOKEN * _SHORT_TOKENS:
-            whole = self._layout.cost(candidate, text, inside)
+            whole = self._layout.cost(candidate, text)
             if whole <= self._short:
                 return whole, False
-        empty = self._layout.cost(candidate, "", inside)
+        empty = self._layout.cost(candidate, "")
         if whole is not None and whole - empty <= self._short:
             return whole, False
         return empty + self.passage_tokens, True

@@ -9,7 +9,7 @@ worse than score order.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +46,7 @@ def select(
     offers: Sequence[Offer],
     room: int,
     layout: Layout,
-    open_groups: frozenset[str],
+    open_groups: Set[str],
     usage: CapUsage,
     *,
     start: Collection[Offer] = (),
@@ -71,7 +71,7 @@ def select(
     return SelectedOffers(offers=tuple(offers[index] for index in picked), gap=max(0.0, found.bound - value))
 
 
-def _knapsack(offers: Sequence[Offer], room: int, layout: Layout, open_groups: frozenset[str], usage: CapUsage) -> Knapsack:
+def _knapsack(offers: Sequence[Offer], room: int, layout: Layout, open_groups: Set[str], usage: CapUsage) -> Knapsack:
     """The problem in numbers. Rows of `uses`: the tokens, then one row for each cap, then one for each item with several
     offers."""
     candidates = [offer.item.candidate for offer in offers]
@@ -83,7 +83,7 @@ def _knapsack(offers: Sequence[Offer], room: int, layout: Layout, open_groups: f
     paid, free = np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=np.int64)
     first = {name: offer for name, offer in zip(reversed(names), reversed(offers), strict=True) if name not in open_groups}
     for name, offer in first.items():
-        paid[numbers[name]] = max(0, layout.cost(offer.item.candidate, offer.text, frozenset()) - offer.tokens)
+        paid[numbers[name]] = layout.header(offer.item.candidate)
     rows = [(tokens, paid, room)]
     for cap in usage.remaining(candidates):
         members = np.array(cap.members)

@@ -66,10 +66,11 @@ class GreedyQueue:
     ) -> None:
         self._items, self._layout, self._estimator, self._eligibility = items, layout, estimator, eligibility
         self._density = packer != "rank"
-        self._open_groups: frozenset[str] = frozenset()
+        self.open_groups = set[str]()
+        """The groups whose headers have been paid for."""
         self._waiting: dict[str, list[Scored]] = defaultdict(list)
         """Items whose cost includes a header that isn't paid for, by group."""
-        self._done: set[int] = set()
+        self._done = set[float]()
         self._heap: list[Entry] = []
         self._next = 0
         self._empty = 0
@@ -78,18 +79,7 @@ class GreedyQueue:
         """Lower bound on the key of every item that isn't in the heap yet."""
 
     def __iter__(self) -> Iterator[Scored | Growth]:
-        if not self._density:
-            while self._next < len(self._items):
-                self._next += 1
-                yield from self._filtered(self._items[self._next - 1 : self._next])
-            return
-        if self._items:
-            first = self._items[0].candidate
-            self._empty = self._layout.cost(first, "", frozenset((self._layout.group(first),)))
-        while (best := self._pop()) is not None:
-            if isinstance(best, Scored):
-                self._done.add(best.rank)
-            yield best
+        return self._by_density() if self._density else self._by_rank()
 
     def rest(self) -> tuple[Scored, ...]:
         """The items that haven't been tried yet, in score order."""
@@ -98,14 +88,10 @@ class GreedyQueue:
         waiting = {item.rank: item for *_, item in self._heap if isinstance(item, Scored) and item.rank not in self._done}
         return (*(waiting[rank] for rank in sorted(waiting)), *self._items[self._next :])
 
-    @property
-    def open_groups(self) -> frozenset[str]:
-        """The groups whose headers have been paid for."""
-        return self._open_groups
-
     def cost(self, item: Scored, text: str) -> int:
         """Tokens that `text` of the item costs now, with a header if it isn't paid for."""
-        return self._layout.cost(item.candidate, text, self._open_groups)
+        estimate = self._estimator.estimate(item)
+        return self._layout.cost(item.candidate, text) + (0 if estimate.group in self.open_groups else estimate.header)
 
     def offer_growth(self, growth: Growth, value: float) -> None:
         """Offers the rest of a passage; `value` is how much more the whole text is worth, as a fraction of the item."""
@@ -116,40 +102,46 @@ class GreedyQueue:
     def open_group(self, item: Scored) -> None:
         """Records that the header of the item's group is paid for: the items of the group become cheaper."""
         group = self._estimator.estimate(item).group
-        if group in self._open_groups:
+        if group in self.open_groups:
             return
-        self._open_groups |= {group}
+        self.open_groups.add(group)
         for other in self._waiting.pop(group, ()):
             if other.rank not in self._done:
                 estimate = self._estimator.estimate(other)
                 heappush(self._heap, (self._key(other, estimate.line, estimate.value), other.rank, True, other))
 
-    def _pop(self) -> Scored | Growth | None:
-        """The item with the lowest key, once its cost is exact and no other item can have a lower one; None when none is
-        left."""
-        heap, done = self._heap, self._done
+    def _by_rank(self) -> Iterator[Scored]:
+        while self._next < len(self._items):
+            self._next += 1
+            yield from self._filtered(self._items[self._next - 1 : self._next])
+
+    def _by_density(self) -> Iterator[Scored | Growth]:
+        """Always the item with the lowest key, once its cost is exact and no other item can have a lower one."""
+        heap, done, open_groups, estimate = self._heap, self._done, self.open_groups, self._estimator.estimate
+        if self._items:
+            self._empty = self._layout.cost(self._items[0].candidate, "")
         while True:
-            while not heap or heap[0][0] >= self._bar:
-                if not self._load_block():
-                    break
+            while (not heap or heap[0][0] >= self._bar) and self._load_block():
+                pass
             if not heap:
-                return None
+                return
             _, rank, exact, item = heappop(heap)
             if rank in done:
                 continue
-            if exact or isinstance(item, Growth):
-                return item
-            line, group, header, passage, _, value = self._estimator.estimate(item)
-            if not passage:
-                self._chars += len(item.candidate.text)
-                self._tokens += max(0, line - self._empty)
-            paid = group in self._open_groups
-            key = self._key(item, line if paid else line + header, value)
-            if key < self._bar and (not heap or (key, rank) < heap[0]):
-                return item
-            heappush(heap, (key, rank, True, item))
-            if not paid:
-                self._waiting[group].append(item)
+            if not exact and not isinstance(item, Growth):
+                line, group, header, passage, _, value = estimate(item)
+                if not passage:
+                    self._chars += len(item.candidate.text)
+                    self._tokens += max(0, line - self._empty)
+                paid = group in open_groups
+                key = self._key(item, line if paid else line + header, value)
+                if key >= self._bar or (heap and (key, rank) >= heap[0]):
+                    heappush(heap, (key, rank, True, item))
+                    if not paid:
+                        self._waiting[group].append(item)
+                    continue
+            done.add(rank)
+            yield item
 
     def _filtered(self, block: Sequence[Scored]) -> Sequence[Scored]:
         return block if self._eligibility is None else self._eligibility.filter(block)

@@ -45,7 +45,7 @@ def pack_hastily(
     state = BudgetState(
         available - fixed, CapUsage(strategy.shares, available, size=layout.chars, wrapper=layout.wrapper_chars)
     )
-    eligibility, groups, misses = Eligibility(sensitivities), frozenset[str](), 0
+    eligibility, groups, misses = Eligibility(sensitivities), set[str](), 0
     order = sorted(ranked, key=lambda item: (not item.candidate.required, item.rank))
     tasks = [item for item in order if item.candidate.required and is_task(item.candidate)]
     if tasks:
@@ -62,14 +62,15 @@ def pack_hastily(
             break
         if not eligibility.filter((item,)):
             continue
-        tokens = bounds.cost(candidate, candidate.text, groups)
+        group = bounds.group(candidate)
+        tokens = bounds.cost(candidate, candidate.text) + (0 if group in groups else bounds.header(candidate))
         reason = "budget" if tokens > state.tokens_left else state.usage.refusal(candidate, candidate.text, tokens)
         if reason is not None:
             state.refused.append(LeftOut(scored=item, reason=reason, tokens=tokens))
             misses += 1
             continue
         state.add(item, candidate.text, candidate.share, tokens)
-        groups |= {bounds.group(candidate)}
+        groups.add(group)
         misses = 0
     chosen, used = state.chosen, fixed + bounds.total("", state.chosen)
     while chosen and used > available:

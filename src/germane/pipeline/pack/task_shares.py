@@ -90,9 +90,10 @@ def _allowances(group: Sequence[Scored], room: int, opened: frozenset[str], layo
     """Each item with the tokens that it may take; None for one that there is no room for. The most important come first."""
     if not group:
         return []
-    header = max(0, _cost(group[0], "", opened, layout) - _cost(group[0], "", opened | _own(group, layout), layout))
-    inside, left = opened | _own(group, layout), room - header
-    costs = [layout.cost(item.candidate, item.candidate.text, inside) for item in group]
+    first = group[0].candidate
+    header = 0 if layout.group(first) in opened else layout.header(first)
+    left = room - header
+    costs = [layout.cost(item.candidate, item.candidate.text) for item in group]
     least = _LEAST_OF_RESULT if group[0].candidate.kinds[-1] == "task_result" else _LEAST
     count = sum(needed <= left for needed in accumulate(min(cost, least) for cost in costs))
     allowed = [0] * count
@@ -102,10 +103,6 @@ def _allowances(group: Sequence[Scored], room: int, opened: frozenset[str], layo
         left -= allowed[index]
     most = [allowance + (header if place == 0 else 0) for place, allowance in enumerate(allowed)]
     return [*zip(group, most, strict=False), *((item, None) for item in group[count:])]
-
-
-def _own(group: Sequence[Scored], layout: Layout) -> frozenset[str]:
-    return frozenset((layout.group(group[0].candidate),))
 
 
 def _line(item: Scored, allowance: int, opened: frozenset[str], layout: Layout) -> FittedTask | None:
@@ -120,7 +117,8 @@ def _line(item: Scored, allowance: int, opened: frozenset[str], layout: Layout) 
 
 
 def _cost(item: Scored, text: str, opened: frozenset[str], layout: Layout) -> int:
-    return layout.cost(item.candidate, text, opened)
+    header = 0 if layout.group(item.candidate) in opened else layout.header(item.candidate)
+    return header + layout.cost(item.candidate, text)
 
 
 def _beginning(text: str, allowance: int, cost: Callable[[str], int]) -> str | None:
