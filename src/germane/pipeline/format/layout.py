@@ -104,7 +104,7 @@ class Format:
 
     __slots__ = (
         *("_apart", "_costs", "_excerpts", "_first_number", "_grammar", "_headers", "_last", "_lines", "_same_opening"),
-        *("_sections", "_shortening", "_summaries", "_tokenizer"),
+        *("_score", "_sections", "_shortening", "_summaries", "_tokenizer"),
     )
 
     def __init__(
@@ -120,7 +120,7 @@ class Format:
         """`first_number` is the first item's. `apart` says that `late` stands by itself in the conversation: it has the notice
         then, and `stable` doesn't depend on whether there are items. `shortening` is what `shorten` makes of long items."""
         self._first_number, self._apart = first_number, apart
-        self._grammar, self._tokenizer = grammar, tokenizer
+        self._grammar, self._tokenizer, self._score = grammar, tokenizer, _SCORE if grammar.scores else ""
         self._excerpts, self._summaries, self._shortening = Excerpts(terms), Summaries(), shortening
         self._sections: dict[str, Section] = {}
         self._headers: dict[str, int] = {}
@@ -144,7 +144,12 @@ class Format:
         key = (candidate.id, text)
         tokens = self._costs.get(key)
         if tokens is None:
-            tokens = self._costs[key] = self._line_cost(candidate, key)
+            if len(text) > _MAX_COUNTED:
+                tokens = self._tokenizer.ceiling(text)
+            else:
+                line = self._lines[key] = self._grammar.line(candidate, text)
+                tokens = self._tokenizer.count(line.filled(_SHORT, self._score) + "\n")
+            self._costs[key] = tokens
         return tokens
 
     def group(self, candidate: Candidate) -> str:
@@ -169,7 +174,7 @@ class Format:
         """Characters of the item's own line as written, its line break included."""
         if len(text) > _MAX_COUNTED:
             return len(text) + 1
-        return len(self._line(candidate, text).filled(_SHORT, _SCORE if self._grammar.scores else "")) + 1
+        return len(self._line(candidate, text).filled(_SHORT, self._score)) + 1
 
     def wrapper_chars(self) -> int:
         """Characters of the outermost wrapper around the items."""
@@ -226,17 +231,24 @@ class Format:
         sections: list[tuple[Section, list[str]]] = []
         items: list[Chosen] = []
         handles: dict[str, str] = {}
+        scores = self._grammar.scores
         for _, group in groupby(placed, key=lambda pair: pair[0].key):
-            members, lines = list(group), []
+            members, lines = list(group), list[str]()
+            section = members[0][0]
+            talk = section.rank[0] == TALK
             for _, item in members:
-                line = self._line(item.scored.candidate, item.text)
-                said = members[0][0].rank[0] == TALK or item.category in (ACTIVITY, CONVERSATION)
+                scored = item.scored
+                candidate = scored.candidate
+                line = self._line(candidate, item.text)
+                said = talk or candidate.category in (ACTIVITY, CONVERSATION)
                 short = f"{'a' if said else 'm'}{len(items) + self._first_number}"
-                handle = _unused(line.handle or short, handles)
-                handles[handle] = item.id
-                lines.append(line.filled(short, f"{item.score:.3f}" if self._grammar.scores else ""))
-                items.append(Chosen(scored=item.scored, text=item.text, tokens=item.tokens, share=item.share, handle=handle))
-            sections.append((members[0][0], lines))
+                handle = line.handle or short
+                if handle in handles:
+                    handle = _unused(handle, handles)
+                handles[handle] = candidate.id
+                lines.append(line.filled(short, f"{scored.score:.3f}" if scores else ""))
+                items.append(Chosen(scored=scored, text=item.text, tokens=item.tokens, share=item.share, handle=handle))
+            sections.append((section, lines))
         stable = self._grammar.stable(directive, bool(items) and not self._apart)
         late = self._late(sections) if items else ""
         return RenderedContext(stable=stable, late=late, items=tuple(items), attribution=handles)
@@ -247,13 +259,6 @@ class Format:
 
     def _text_tokens(self, text: str) -> int:
         return self._tokenizer.ceiling(text) if len(text) > _MAX_COUNTED else self._count(text)
-
-    def _line_cost(self, candidate: Candidate, key: tuple[str, str]) -> int:
-        text = key[1]
-        if len(text) > _MAX_COUNTED:
-            return self._tokenizer.ceiling(text)
-        line = self._lines[key] = self._grammar.line(candidate, text)
-        return self._tokenizer.count(line.filled(_SHORT, _SCORE if self._grammar.scores else "") + "\n")
 
     def _section(self, candidate: Candidate) -> Section:
         section = self._sections.get(candidate.id)
@@ -285,9 +290,7 @@ def _order(pair: tuple[Section, Chosen]) -> tuple[object, ...]:
 
 
 def _unused(handle: str, taken: Mapping[str, str]) -> str:
-    """The handle, with a number added where it is taken: different ids may be equal once they are cleaned."""
-    if handle not in taken:
-        return handle
+    """The handle with a number added, as it is taken: different ids may be equal once they are cleaned."""
     number = 2
     while f"{handle}~{number}" in taken:
         number += 1

@@ -52,6 +52,7 @@ class CostEstimator:
             (SHORT_PASSAGE_TOKENS, SHORT_PASSAGE_TOKENS + _MIN_CUT) if broad else (PASSAGE_TOKENS, _SHORT_TOKENS)
         )
         self._estimates: dict[int, CostEstimate] = {}
+        self._headers: dict[str, int] = {}
 
     def estimate(self, item: Scored) -> CostEstimate:
         """The item's estimate, computed on first use."""
@@ -64,7 +65,10 @@ class CostEstimator:
     def _compute(self, item: Scored) -> CostEstimate:
         candidate = item.candidate
         line, passage = self._first_line(candidate)
-        group, header = self._layout.group(candidate), self._layout.header(candidate)
+        group = self._layout.group(candidate)
+        header = self._headers.get(group)
+        if header is None:
+            header = self._headers[group] = self._layout.header(candidate)
         if passage:
             tokens = max(self.passage_tokens + 1, len(candidate.text) // _CHARS_PER_TOKEN)
             value = 1.0 if self._broad else shown_value(self.passage_tokens / tokens)

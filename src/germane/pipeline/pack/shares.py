@@ -46,7 +46,7 @@ class CapUsage:
         self._chars: dict[str, int] = defaultdict(int)
         self._tokens: dict[str, int] = defaultdict(int)
         self.lenient = not shares.sources
-        self._unlimited = shares == Shares()
+        self._unlimited = not (shares.sources or shares.kinds) and shares.total == Cap()
         self._measures_chars = any(cap.chars is not None for cap in (shares.total, *shares.kinds.values()))
         self._chars["total"] = wrapper() if shares.total.chars else 0
 
