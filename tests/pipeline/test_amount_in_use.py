@@ -209,11 +209,16 @@ async def test_budget_cap_and_shares_bound_what_is_worth_its_tokens(knowing: Age
 
 @pytest.mark.requirement("AMOUNT-3")
 async def test_gathering_reaches_as_deep_as_the_budget_could_use(knowing: Agent) -> None:
-    """All of sixty messages alike go in where there is room, in both strategies; a narrow budget looks less far."""
+    """All of sixty messages alike go in where there is room, in both strategies; with a hundred, a narrow budget looks less
+    far."""
     for strategy in ("default", "compact"):
         wide = await asked(knowing, QUESTION, max_tokens=4_000, strategy=strategy)
         assert len([item for item in wide.items if item.provenance.session == "diary"]) == 60
         assert "below_floor" not in {one.reason for one in wide.trace.left_out}
+    more = [{"role": "user", "content": DIARY.format(number, number)} for number in range(60, 100)]
+    await knowing.record(more, session="more")
+    for strategy in ("default", "compact"):
+        wide = await asked(knowing, QUESTION, max_tokens=4_000, strategy=strategy)
         narrow = await asked(knowing, QUESTION, max_tokens=150, strategy=strategy)
         assert narrow.metadata.memories_available < wide.metadata.memories_available
 
