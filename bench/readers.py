@@ -54,7 +54,7 @@ from germane.memories.compose import compose
 from germane.memories.contrast import contrast
 from germane.memories.extraction.exclusive import alternatives
 from germane.memories.extraction.extract import extract
-from germane.memories.extraction.language import language
+from germane.memories.extraction.language import language, vocabulary
 from germane.memories.extraction.own_words import own_words as own_part
 from germane.memories.extraction.states import find_states
 from germane.memories.llm_extraction.answer import Unusable, accepted
@@ -378,6 +378,7 @@ _SIGNALS: dict[str, Reader] = {
     "pipeline.signals.task.with_goal": lambda text: with_goal(_QUERY, text, ()),
     "pipeline.signals.identifiers.phrases": phrases,
     "pipeline.signals.read.read": lambda text: read(_request(text)),
+    "memories.extraction.language.vocabulary": vocabulary,
     "memories.extraction.exclusive.alternatives": lambda text: alternatives(f"always answer in german {text}"),
     "memories.extraction.extract.extract": lambda text: (
         extract(f"i prefer {text}, and my sister {text}. always use {text}", speaker=text[:80]),

@@ -56,7 +56,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "events.reader.EventReader.page": "a protocol",
         "events.reader.EventReader.recent": "a protocol",
         "memories.compose.a_kind": "one of six kinds",
-        "memories.extraction.language.ReadingRules.beginning": "reads one word; a part of memories.extraction.extract",
+        "memories.extraction.language.Rule.may_begin_with": "one word of at most thirty letters, compared",
         "memories.extraction.language.language": _OF_CODE,
         "memories.extraction.remember_found.extracted_memory": "what memories.extraction.extract returns, then checked",
         "events.reader.EventReader.sessions": "a protocol",
