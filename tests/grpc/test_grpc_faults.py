@@ -84,6 +84,13 @@ async def wire(germane: Germane) -> AsyncIterator[Wire]:
         yield wire
 
 
+@pytest.fixture
+async def patient(germane: Germane) -> AsyncIterator[Wire]:
+    """A service whose own deadline no busy machine misses: what comes back is what the engine did."""
+    async with listening(germane, deadline_ms=60_000) as wire:
+        yield wire
+
+
 @pytest.mark.requirement("ENGINE-2", "RPC-4")
 @pytest.mark.parametrize("point", POINTS)
 async def test_every_exception_at_every_stage_is_an_answer(germane: Germane, wire: Wire, point: str) -> None:
@@ -111,19 +118,19 @@ async def test_a_store_that_hangs_costs_its_memories_and_not_the_answer(germane:
 
 @pytest.mark.requirement("ENGINE-2", "RPC-4")
 @pytest.mark.parametrize("error", ERRORS)
-async def test_an_engine_that_raises_is_answered_for(wire: Wire, monkeypatch: pytest.MonkeyPatch, error: type) -> None:
+async def test_an_engine_that_raises_is_answered_for(patient: Wire, monkeypatch: pytest.MonkeyPatch, error: type) -> None:
     """It never does; were it to, the messages come back, and the directive as it was last known."""
 
     async def assemble(*_: Any, **__: Any) -> None:
         raise error(CANARY)
 
     monkeypatch.setattr(Agent, "assemble", assemble)
-    answer = await wire.assembly.AssembleContext(asked())
+    answer = await patient.assembly.AssembleContext(asked())
     name = "RuntimeError" if error is StopAsyncIteration else error.__name__
     assert answer.metadata.fallback_reason in (f"assembly_error:{error.__name__}", f"assembly_error:{name}")
     assert "Answer kindly." in answer.messages[0].content
     assert (list(answer.messages[1:]), answer.metadata.degradation_level) == ([said("When does the warehouse open?")], 2)
-    assert (await wire.ibex.AssembleContext(ibex_asked())).metadata.fallback_reason.startswith("assembly_error:")
+    assert (await patient.ibex.AssembleContext(ibex_asked())).metadata.fallback_reason.startswith("assembly_error:")
 
 
 @pytest.mark.requirement("ENGINE-2")
@@ -150,7 +157,7 @@ async def test_an_engine_that_hangs_is_left_behind(wire: Wire, monkeypatch: pyte
 
 @pytest.mark.requirement("ENGINE-2")
 async def test_where_even_the_directive_cannot_be_written_the_messages_come_back(
-    wire: Wire, monkeypatch: pytest.MonkeyPatch
+    patient: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As they were, with the first reason."""
 
@@ -159,7 +166,7 @@ async def test_where_even_the_directive_cannot_be_written_the_messages_come_back
 
     monkeypatch.setattr(Agent, "assemble", fails)
     monkeypatch.setattr(Agent, "fallback", fails)
-    answer = await wire.assembly.AssembleContext(asked())
+    answer = await patient.assembly.AssembleContext(asked())
     assert list(answer.messages) == [said("When does the warehouse open?")]
     assert (answer.metadata.degradation_level, answer.metadata.fallback_reason) == (3, "assembly_error:OSError")
 
