@@ -35,7 +35,7 @@ PARTS = {"parts": [{"text": OWN}]}
 
 @pytest.fixture
 async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
-    async with opened(tmp_path) as germane, listening(germane) as wire:
+    async with opened(tmp_path) as germane, listening(germane, deadline_ms=60_000) as wire:
         yield wire
 
 
