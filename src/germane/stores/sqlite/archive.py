@@ -15,7 +15,7 @@ from germane.stores.sqlite.encoding import micros, moment, shown, stored, to_jso
 from germane.stores.sqlite.readers import Reading
 from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, in_clause, owners, visible_ids
 
 __all__ = ["ENTRY", "archived_by_key", "entries_of", "entry_of", "fetch_archived", "has_archive", "put_entry"]
 
@@ -58,7 +58,8 @@ def put_entry(transaction: Transaction, partition: int, entry: ArchivalEntry) ->
 
 def has_archive(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> bool:
     """Returns whether the partitions may have anything that a search of the archive finds."""
-    return bool(only(connection, f"SELECT EXISTS (SELECT 1 FROM units_blocks WHERE partition IN {in_clause(visible)})")[0])
+    sql = f"SELECT EXISTS (SELECT 1 FROM units_blocks WHERE partition IN {IN_VISIBLE})"
+    return bool(only(connection, sql, visible_ids(visible))[0])
 
 
 def fetch_archived(
@@ -72,8 +73,8 @@ def archived_by_key(
     connection: apsw.Connection, visible: tuple[VisiblePartition, ...], keys: Sequence[int]
 ) -> dict[int, ArchivalEntry]:
     """Returns entries and blocks by their keys, without the agent-wide blocks that the user's own hide."""
-    wanted, users = (to_json(list(keys)),), owners(visible)
-    clause = f"key IN (SELECT value FROM json_each(?)) AND +partition IN {in_clause(visible)}"
+    wanted, users = (to_json(list(keys)), *visible_ids(visible)), owners(visible)
+    clause = f"key IN (SELECT value FROM json_each(?)) AND +partition IN {IN_VISIBLE}"
     found = {row[0]: entry_of(row, users) for row in rows(connection, f"{ENTRY} WHERE {clause}", wanted)}
     mine = next((one.id for one in visible if one.user is not None), None)
     sql, bound = (

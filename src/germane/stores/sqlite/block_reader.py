@@ -20,7 +20,7 @@ from germane.stores.sqlite.blocks import STANDING, SeenBlock, all_indexed, block
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.search import Searcher
-from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
+from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.types.query import Query
 from germane.types.scope import Scope
 
@@ -50,7 +50,7 @@ class SqliteBlocks:
 
     async def named(self, names: Sequence[str]) -> tuple[Block, ...]:
         def work(reading: Reading) -> tuple[Block, ...]:
-            visible, found = visible_partitions(reading.connection, self._scope), dict[str, Block]()
+            visible, found = reading.visible(self._scope), dict[str, Block]()
             for name in dict.fromkeys(names):
                 for seen in block_named(reading.connection, visible, self._scope.user, name)[:1]:
                     found.setdefault(seen.block.id, seen.block)
@@ -78,7 +78,7 @@ class SqliteBlocks:
 
     async def indexed(self) -> bool:
         def work(reading: Reading) -> bool:
-            return all_indexed(reading.connection, visible_partitions(reading.connection, self._scope))
+            return all_indexed(reading.connection, reading.visible(self._scope))
 
         return await self._readers.read_batched(work)
 
@@ -111,7 +111,7 @@ class SqliteBlocks:
 
     async def entries(self, ids: Sequence[str]) -> tuple[ArchivalEntry, ...]:
         def work(reading: Reading) -> tuple[ArchivalEntry, ...]:
-            visible = visible_partitions(reading.connection, self._scope)
+            visible = reading.visible(self._scope)
             return tuple(entries_of(reading.connection, visible, ids))
 
         return await self._readers.run(work)
@@ -129,9 +129,9 @@ class SqliteBlocks:
         return await self._readers.run(work)
 
     def _seen(self, reading: Reading, clause: str, values: tuple[Any, ...] = (), *, shared: bool = True) -> Sequence[SeenBlock]:
-        visible = visible_partitions(reading.connection, self._scope)
+        visible = reading.visible(self._scope)
         return seen_blocks(reading.connection, visible, self._scope.user, clause, values, shared=shared)
 
     def _own(self, reading: Reading) -> VisiblePartition | None:
-        visible = visible_partitions(reading.connection, self._scope)
+        visible = reading.visible(self._scope)
         return next((partition for partition in visible if partition.user == self._scope.user), None)

@@ -17,7 +17,7 @@ from germane.search.unit import KIND_CODES, describe
 from germane.stores.sqlite.encoding import maybe_micros, maybe_moment, micros, moment, shown, stored, to_json
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, in_clause, visible_ids
 
 __all__ = [
     "STANDING",
@@ -96,10 +96,9 @@ def seen_blocks(
     """Returns the blocks `b` that a scope with this user sees and that meet the clause, in the order of `SeenBlock.rank`."""
     if not visible:
         return []
-    here = in_clause(visible)
-    sql, bound = _OWN.format(here, clause), values
+    sql, bound = _OWN.format(IN_VISIBLE, clause), (*visible_ids(visible), *values)
     if shared:
-        sql, bound = f"{sql} UNION ALL {_SHARED.format(here, clause)}", (*values, *values)
+        sql, bound = f"{sql} UNION ALL {_SHARED.format(IN_VISIBLE, clause)}", (*bound, *bound)
     return sorted((_seen(row, user) for row in rows(connection, sql, bound)), key=lambda seen: seen.rank)
 
 

@@ -9,7 +9,7 @@ from germane.memories.operations import OwnDirective
 from germane.stores.sqlite.encoding import shown, stored
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, visible_partitions
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.types.scope import Scope
 
 __all__ = ["directive", "directive_now", "directives", "own_directive", "set_directive"]
@@ -50,10 +50,9 @@ def directives(connection: apsw.Connection, limit: int) -> list[tuple[str, str, 
     return [(org, agent, user or None, shown(text)) for org, agent, user, text in rows(connection, _ALL, (limit,))]
 
 
-def directive(connection: apsw.Connection, scope: Scope) -> Directive:
+def directive(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], scope: Scope) -> Directive:
     """Returns the agent's directive and that of the scope's user."""
-    visible = visible_partitions(connection, scope)
-    sql = f"SELECT partition, text FROM directives WHERE partition IN {in_clause(visible)}"
-    found: dict[int, str | bytes] = dict(rows(connection, sql))
+    sql = f"SELECT partition, text FROM directives WHERE partition IN {IN_VISIBLE}"
+    found: dict[int, str | bytes] = dict(rows(connection, sql, visible_ids(visible)))
     texts = {partition.user: shown(found[partition.id]) for partition in visible if partition.id in found}
     return Directive(texts.get(None, ""), "" if scope.user is None else texts.get(scope.user, ""))

@@ -37,7 +37,7 @@ from germane.stores.sqlite.encoding import (
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners, visible_partitions
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -62,7 +62,7 @@ class SqliteDocuments:
 
     async def get(self, session: str) -> KeptDocument | None:
         def work(reading: Reading) -> KeptDocument | None:
-            visible = visible_partitions(reading.connection, self._scope)
+            visible = reading.visible(self._scope)
             sql = f"{_DOCUMENT} AND partition IN {in_clause(visible)} AND id = ?"
             found = list(rows(reading.connection, sql, (stored(session),)))
             users = owners(visible)
@@ -73,7 +73,7 @@ class SqliteDocuments:
 
     def _page(self, reading: Reading, limit: int, cursor: str | None) -> DocumentPage:
         listing = Listing(only(reading.connection, SECRET)[0], self._scope, Filters(), "documents")
-        visible = visible_partitions(reading.connection, self._scope)
+        visible = reading.visible(self._scope)
         sql, bound = f"{_DOCUMENT} AND partition IN {in_clause(visible)}", list[int]()
         if cursor is not None:
             sql += " AND (started_at, key) < (?, ?)"

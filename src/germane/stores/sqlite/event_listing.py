@@ -80,7 +80,7 @@ def listed_events(
 def listed_sessions(reading: Reading, scope: Scope, limit: int, cursor: str | None) -> SessionPage:
     """See `EventReader.sessions`."""
     listing, after = _continued(reading, "sessions", scope, Filters(), limit, cursor)
-    visible = visible_partitions(reading.connection, scope)
+    visible = reading.visible(scope)
     sql = (
         "SELECT partition, id, number, started_at, last_at, length, key FROM sessions"
         f" WHERE partition IN {in_clause(visible)} AND document IS NULL"

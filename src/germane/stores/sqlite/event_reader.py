@@ -18,7 +18,7 @@ from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.search import Searcher
 from germane.stores.sqlite.speakers import speaking
 from germane.stores.sqlite.typed_events import highlights_of
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners, visible_partitions
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, in_clause, owners, visible_ids
 from germane.stores.sqlite.where_clauses import TYPED_ONLY, excluded, for_events, impossible
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
@@ -37,7 +37,7 @@ class SqliteEvents:
 
     async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
         def work(reading: Reading) -> tuple[Event, ...]:
-            visible = visible_partitions(reading.connection, self._scope)
+            visible = reading.visible(self._scope)
             sql = f"{EVENT} WHERE +e.partition IN {in_clause(visible)} AND e.id IN (SELECT value FROM json_each(?))"
             users = owners(visible)
             found = {row[2]: event_of(row, users) for row in reading.connection.execute(sql, (to_json(ids),))}
@@ -66,14 +66,14 @@ class SqliteEvents:
 
     async def highlights(self, sessions: int, *, limit: int, filters: Filters, but: str | None = None) -> tuple[Event, ...]:
         def work(reading: Reading) -> tuple[Event, ...]:
-            visible = visible_partitions(reading.connection, self._scope)
+            visible = reading.visible(self._scope)
             return highlights_of(reading.connection, visible, filters, sessions=sessions, limit=limit, but=but)
 
         return await self._readers.read_batched(work)
 
     async def speakers(self) -> tuple[str, ...]:
         def work(reading: Reading) -> tuple[str, ...]:
-            return speaking(reading.connection, visible_partitions(reading.connection, self._scope))
+            return speaking(reading.connection, reading.visible(self._scope))
 
         return await self._readers.read_batched(work)
 
@@ -99,7 +99,7 @@ class SqliteEvents:
     ) -> tuple[Event, ...]:
         """Reads session by session, latest first, until no session can hold an event newer than those found."""
         connection = reading.connection
-        visible = visible_partitions(reading.connection, self._scope)
+        visible = reading.visible(self._scope)
         clause, values = for_events(visible, filters)
         clause += TYPED_ONLY[typed]
         sql = f"{EVENT if whole else BRIEF} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.position DESC"
@@ -115,7 +115,8 @@ class SqliteEvents:
         return tuple(newest)
 
     def _latest(self, reading: Reading, visible: tuple[VisiblePartition, ...], session: str | None) -> list[tuple[int, int]]:
-        sql, values = f"SELECT key, last_at FROM sessions WHERE partition IN {in_clause(visible)}", list[Any]()
+        sql = f"SELECT key, last_at FROM sessions WHERE partition IN {IN_VISIBLE}"
+        values: list[Any] = [*visible_ids(visible)]
         sql += " AND document IS NULL"
         if session is not None:
             sql += " AND id = ?"
@@ -134,7 +135,7 @@ def fetch_events(
     visible: tuple[VisiblePartition, ...],
     places: Mapping[int, tuple[int, int]],
 ) -> dict[int, Event]:
-    sql = f"{BRIEF} WHERE e.key IN (SELECT value FROM json_each(?)) AND +e.partition IN {in_clause(visible)}"
+    sql = f"{BRIEF} WHERE e.key IN (SELECT value FROM json_each(?)) AND +e.partition IN {IN_VISIBLE}"
     users, connection = owners(visible), reading.connection
-    found: list[tuple[Any, ...]] = connection.execute(sql, (to_json(list(places)),)).fetchall()
+    found: list[tuple[Any, ...]] = connection.execute(sql, (to_json(list(places)), *visible_ids(visible))).fetchall()
     return {row[0]: brief_of(connection, row, users, places[row[0]]) for row in found}

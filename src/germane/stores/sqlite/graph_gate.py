@@ -12,7 +12,7 @@ from germane.stores.sqlite.encoding import from_json, maybe_moment, shown, to_js
 from germane.stores.sqlite.graph_rows import sensitivity_codes
 from germane.stores.sqlite.graph_walks import holding
 from germane.stores.sqlite.rows import rows
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.types.query import Filters
 
 __all__ = ["graph_now"]
@@ -32,13 +32,14 @@ def graph_now(
     relation has to hold at `at` (None, and with history: at any time), and both of its entities have to be visible."""
     if not ids or not visible or not filters.sensitivities:
         return {}
-    here, levels, wanted = in_clause(visible), sensitivity_codes(filters), to_json(list(ids))
+    here, levels = IN_VISIBLE, sensitivity_codes(filters)
+    wanted = (to_json(list(ids)), *visible_ids(visible))
     holds, times = holding(None if filters.with_history else at)
     entities = f"WHERE n.id IN {_AMONG} AND +n.partition IN {here} AND n.sensitivity IN {levels}"
     found = {
         id: entity_hash(shown(type), shown(name), from_json(properties))
         for id, type, name, properties in rows(
-            connection, f"SELECT n.id, n.type, n.name, n.properties FROM entities n {entities}", (wanted,)
+            connection, f"SELECT n.id, n.type, n.name, n.properties FROM entities n {entities}", wanted
         )
     }
     relations = (
@@ -49,9 +50,9 @@ def graph_now(
     )
     found |= {
         id: relation_hash(shown(source), shown(type), shown(target), maybe_moment(ends))
-        for id, source, type, target, ends in rows(connection, relations, (wanted, *times))
+        for id, source, type, target, ends in rows(connection, relations, (*wanted, *times))
     }
     patterns = (
         f"SELECT p.id, p.action FROM patterns p WHERE p.id IN {_AMONG} AND +p.partition IN {here} AND p.sensitivity IN {levels}"
     )
-    return found | {id: pattern_hash(shown(action)) for id, action in rows(connection, patterns, (wanted,))}
+    return found | {id: pattern_hash(shown(action)) for id, action in rows(connection, patterns, wanted)}

@@ -15,14 +15,14 @@ from germane.graph.entity import Entity
 from germane.stores.sqlite.encoding import micros, stored, to_json
 from germane.stores.sqlite.graph_rows import ENTITY, entity_clause, entity_of
 from germane.stores.sqlite.rows import rows
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, owners, visible_ids
 from germane.types.query import Filters
 
 __all__ = ["entities_named", "salient_entities"]
 
 _ALL_TYPES = (
-    "(WITH RECURSIVE known (value) AS (SELECT min(type) FROM entities INDEXED BY entities_rank WHERE partition = {0}"
-    " UNION ALL SELECT (SELECT min(type) FROM entities INDEXED BY entities_rank WHERE partition = {0} AND type > known.value)"
+    "(WITH RECURSIVE known (value) AS (SELECT min(type) FROM entities INDEXED BY entities_rank WHERE partition = ?"
+    " UNION ALL SELECT (SELECT min(type) FROM entities INDEXED BY entities_rank WHERE partition = ? AND type > known.value)"
     " FROM known WHERE known.value IS NOT NULL) SELECT value FROM known WHERE value IS NOT NULL)"
 )
 """The types that a partition has: one step in the index for each."""
@@ -37,16 +37,14 @@ def entities_named(
     """Returns the entities that are found by these name keys, in the order of the keys, at most `limit`. Of a key that more
     than 500 entities share, the first 500 are looked at, whatever the filters."""
     clause, values = entity_clause(visible, filters)
-    shared = (
-        f"(SELECT entity FROM entity_names WHERE partition IN {in_clause(visible)} AND key = ? ORDER BY entity LIMIT {_SHARED})"
-    )
+    shared = f"(SELECT entity FROM entity_names WHERE partition IN {IN_VISIBLE} AND key = ? ORDER BY entity LIMIT {_SHARED})"
     sql = (
         f"{ENTITY.replace('FROM entities n', f'FROM {shared} k CROSS JOIN entities n ON n.key = k.entity')}"
         f" WHERE {clause} ORDER BY k.entity LIMIT ?"
     )
     found = dict[str, Entity]()
     for key in _used(connection, visible, keys):
-        for row in rows(connection, sql, (key, *values, limit)):
+        for row in rows(connection, sql, (*visible_ids(visible), key, *values, limit)):
             found.setdefault(row[2], entity_of(row, owners(visible)))
         if len(found) >= limit:
             break
@@ -59,9 +57,9 @@ def _used(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], ke
     texts = [key for key in wanted if isinstance(key, str)]
     sql = (
         "SELECT w.value FROM json_each(?) w WHERE EXISTS"
-        f" (SELECT 1 FROM entity_names k WHERE k.partition IN {in_clause(visible)} AND k.key = w.value)"
+        f" (SELECT 1 FROM entity_names k WHERE k.partition IN {IN_VISIBLE} AND k.key = w.value)"
     )
-    there = {key for (key,) in rows(connection, sql, (to_json(texts),))}
+    there = {key for (key,) in rows(connection, sql, (to_json(texts), *visible_ids(visible)))}
     return tuple(key for key in wanted if isinstance(key, bytes) or key in there)
 
 
@@ -74,19 +72,23 @@ def salient_entities(
     later, bound = entity_clause(visible, filters)
     found = list[Entity]()
     for partition in visible:  # each by its own index
-        given = filters.entity_types is not None
-        types = _GIVEN_TYPES if given else _ALL_TYPES.format(partition.id)
+        types = _ALL_TYPES if filters.entity_types is None else _GIVEN_TYPES
+        chosen = [partition.id] * 2 if filters.entity_types is None else [to_json(sorted(set(filters.entity_types)))]
         past = (
             f"{ENTITY.replace('FROM entities n', f'FROM {types} t CROSS JOIN entities n')} ON n.key IN"
             " (SELECT x.key FROM entities x INDEXED BY entities_rank"
-            f" WHERE x.partition = {partition.id} AND x.type = t.value AND x.salient_at <= ? AND {clause}"
+            f" WHERE x.partition = ? AND x.type = t.value AND x.salient_at <= ? AND {clause}"
             " ORDER BY x.rank DESC, x.id LIMIT ?)"
         )
-        chosen = [to_json(sorted(set(filters.entity_types)))] if filters.entity_types is not None else []
-        found += [entity_of(row, owners(visible)) for row in rows(connection, past, (*chosen, micros(at), *values, limit))]
+        found += [
+            entity_of(row, owners(visible))
+            for row in rows(connection, past, (*chosen, partition.id, micros(at), *values, limit))
+        ]
         future = (
-            f"{ENTITY} INDEXED BY entities_salient WHERE n.partition = {partition.id} AND n.salient_at > ? AND {later}"
+            f"{ENTITY} INDEXED BY entities_salient WHERE n.partition = ? AND n.salient_at > ? AND {later}"
             " ORDER BY n.salience DESC, n.id LIMIT ?"
         )
-        found += [entity_of(row, owners(visible)) for row in rows(connection, future, (micros(at), *bound, limit))]
+        found += [
+            entity_of(row, owners(visible)) for row in rows(connection, future, (partition.id, micros(at), *bound, limit))
+        ]
     return tuple(heapq.nsmallest(limit, found, key=lambda entity: (-entity.salience_at(at), entity.id)))

@@ -15,7 +15,7 @@ from germane.stores.sqlite.graph_rows import PATTERN, pattern_of, sensitivity_co
 from germane.stores.sqlite.graph_writing import put_refs
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.types.query import Filters
 
 __all__ = ["count_pattern", "matching_patterns", "put_pattern"]
@@ -77,12 +77,13 @@ def matching_patterns(
 ) -> tuple[Pattern, ...]:
     """See `GraphReader.patterns`."""
     sql = (
-        f"{PATTERN} WHERE p.key IN (SELECT pattern FROM pattern_words WHERE partition IN {in_clause(visible)}"
+        f"{PATTERN} WHERE p.key IN (SELECT pattern FROM pattern_words WHERE partition IN {IN_VISIBLE}"
         f" AND word IN {_AMONG})"
         f" AND p.sensitivity IN {sensitivity_codes(filters)} AND (p.intent IS NULL OR p.intent = ?)"
         f" AND (p.entity_types = '[]' OR EXISTS (SELECT 1 FROM json_each(p.entity_types) WHERE value IN {_AMONG}))"
         f" AND p.id NOT IN {_AMONG}"
         " ORDER BY (p.successes + 1.0) / (p.applications + 2) DESC, p.id LIMIT ?"
     )
-    asked = (to_json(["", *words]), intent, to_json(entity_types), to_json(sorted(filters.exclude)), limit)
+    excluded = to_json(sorted(filters.exclude))
+    asked = (*visible_ids(visible), to_json(["", *words]), intent, to_json(entity_types), excluded, limit)
     return tuple(pattern_of(row, users) for row in rows(connection, sql, asked))

@@ -212,7 +212,7 @@ class SqliteGraph:
         self, work: Callable[[apsw.Connection, tuple[VisiblePartition, ...]], T], nothing: T, *, small: bool = True
     ) -> T:
         def reading_work(reading: Reading) -> T:
-            visible = visible_partitions(reading.connection, self._scope)
+            visible = reading.visible(self._scope)
             return work(reading.connection, visible) if visible else nothing
 
         return await (self._readers.read_batched(reading_work) if small else self._readers.run(reading_work))

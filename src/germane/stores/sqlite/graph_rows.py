@@ -16,7 +16,7 @@ from germane.graph.said import Said
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sqlite.encoding import maybe_moment, micros, moment, sensitivity_of, shown, stored, to_json
 from germane.stores.sqlite.rows import Row, rows
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.types.query import Filters
 
 __all__ = [
@@ -157,8 +157,8 @@ def sensitivity_codes(filters: Filters) -> str:
 
 def entity_clause(visible: tuple[VisiblePartition, ...], filters: Filters, name: str = "n") -> tuple[str, list[Any]]:
     """Returns the condition for the entities `name` that the scope sees and the filters pass, and the values bound to it."""
-    clause = f"{name}.partition IN {in_clause(visible)} AND {name}.sensitivity IN {sensitivity_codes(filters)}"
-    values: list[Any] = []
+    clause = f"{name}.partition IN {IN_VISIBLE} AND {name}.sensitivity IN {sensitivity_codes(filters)}"
+    values: list[Any] = [*visible_ids(visible)]
     if filters.entity_types is not None:
         clause += f" AND {name}.type IN {_AMONG}"
         values.append(to_json(filters.entity_types))

@@ -12,7 +12,7 @@ from germane.graph.traverse import Edge
 from germane.stores.sqlite.encoding import micros, to_json
 from germane.stores.sqlite.graph_rows import entity_clause, sensitivity_codes
 from germane.stores.sqlite.rows import rows
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.types.query import Filters
 
 __all__ = ["all_edges", "directed_edges", "heaviest_edges", "holding"]
@@ -76,10 +76,10 @@ def heaviest_edges(
             f" ON x.key IN (SELECT r.key FROM relations r INDEXED BY relations_{here}"
             f" CROSS JOIN entities o ON o.key = r.{there}"
             f" WHERE r.{here} = f.value"
-            f" AND r.partition IN {in_clause(visible)} AND r.sensitivity IN {sensitivity_codes(filters)} AND {seen}{holds}"
+            f" AND r.partition IN {IN_VISIBLE} AND r.sensitivity IN {sensitivity_codes(filters)} AND {seen}{holds}"
             f" ORDER BY r.strength DESC, r.id LIMIT {int(limit)})"
         )
-        bound += [*also, *times]
+        bound += [*visible_ids(visible), *also, *times]
     sql = " UNION ".join(halves)
 
     def heaviest(entities: Sequence[int]) -> Mapping[int, Sequence[Edge]]:
@@ -99,12 +99,12 @@ def all_edges(
     holds, times = holding(at)
     halves = [
         f"SELECT r.{here}, r.key, r.source, r.target, r.strength FROM relations r JOIN entities o ON o.key = r.{there}"
-        f" WHERE r.{here} IN {_AMONG} AND r.partition IN {in_clause(visible)}"
+        f" WHERE r.{here} IN {_AMONG} AND r.partition IN {IN_VISIBLE}"
         f" AND r.sensitivity IN {sensitivity_codes(filters)} AND {seen}{holds}"
         for here, there in _ENDS
     ]
     sql = f"{' UNION ALL '.join(halves)} LIMIT {int(limit)}"
-    return lambda entities: _grouped(connection, sql, [to_json(list(entities)), *also, *times] * 2)
+    return lambda entities: _grouped(connection, sql, [to_json(list(entities)), *visible_ids(visible), *also, *times] * 2)
 
 
 def directed_edges(
@@ -123,10 +123,12 @@ def directed_edges(
     holds, times = holding(at)
     sql = (
         f"SELECT r.{here}, r.key, r.source, r.target, r.strength FROM relations r JOIN entities o ON o.key = r.{there}"
-        f" WHERE r.{here} IN {_AMONG} AND r.type IN {_AMONG} AND r.partition IN {in_clause(visible)}"
+        f" WHERE r.{here} IN {_AMONG} AND r.type IN {_AMONG} AND r.partition IN {IN_VISIBLE}"
         f" AND r.sensitivity IN {sensitivity_codes(filters)} AND {seen}{holds} ORDER BY r.valid_from, r.id LIMIT {int(limit)}"
     )
-    return lambda entities: _grouped(connection, sql, [to_json(list(entities)), to_json(list(types)), *also, *times])
+    return lambda entities: _grouped(
+        connection, sql, [to_json(list(entities)), to_json(list(types)), *visible_ids(visible), *also, *times]
+    )
 
 
 def _grouped(connection: apsw.Connection, sql: str, bound: Sequence[Any]) -> dict[int, list[Edge]]:

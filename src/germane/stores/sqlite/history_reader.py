@@ -18,7 +18,7 @@ from germane.stores.sqlite.history_work import session_key
 from germane.stores.sqlite.outlines import outline_left, said_from
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import Row, only, rows
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, visible_partitions
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 from germane.stores.sqlite.where_clauses import impossible
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -83,7 +83,7 @@ class SqliteHistory:
             return ()
 
         def work(reading: Reading) -> tuple[OutlineLine, ...]:
-            return _latest(reading.connection, visible_partitions(reading.connection, self._scope), limit, filters)
+            return _latest(reading.connection, reading.visible(self._scope), limit, filters)
 
         return await self._readers.run(work)
 
@@ -96,7 +96,7 @@ class SqliteHistory:
 
     async def _own(self, read: Callable[[apsw.Connection, int], T], empty: T) -> T:
         def work(reading: Reading) -> T:
-            visible = visible_partitions(reading.connection, self._scope)
+            visible = reading.visible(self._scope)
             own = next((partition.id for partition in visible if partition.user == self._scope.user), None)
             return empty if own is None else read(reading.connection, own)
 

@@ -93,7 +93,7 @@ class SqliteInventory:
         """Reads the scope's own rows and not the index of all ids, so that it takes no longer where others store more."""
 
         def work(reading: Reading) -> tuple[str, ...]:
-            here = in_clause(visible_partitions(reading.connection, self._scope))
+            here = in_clause(reading.visible(self._scope))
             sql = f"SELECT id FROM {domain} WHERE partition IN {here} AND substr(+id, 1, ?) = ? LIMIT ?"
             return tuple(sorted(id for (id,) in rows(reading.connection, sql, (len(prefix), prefix, limit))))
 
@@ -101,14 +101,14 @@ class SqliteInventory:
 
     async def said_as(self, message_id: str, limit: int) -> tuple[str, ...]:
         def work(reading: Reading) -> tuple[str, ...]:
-            here = in_clause(visible_partitions(reading.connection, self._scope))
+            here = in_clause(reading.visible(self._scope))
             return tuple(id for (id,) in rows(reading.connection, _SAID_AS.format(here), (stored(message_id), limit)))
 
         return await self._readers.run(work)
 
     async def tombstone(self, id: str) -> Tombstone | None:
         def work(reading: Reading) -> Tombstone | None:
-            here = in_clause(visible_partitions(reading.connection, self._scope))
+            here = in_clause(reading.visible(self._scope))
             sql = f"SELECT what, at, by, reason FROM tombstones WHERE id = ? AND partition IN {here}"
             row = first(reading.connection, sql, (stored(id),))
             if row is None:

@@ -75,7 +75,7 @@ from germane.stores.sqlite.remains import left_of
 from germane.stores.sqlite.task_work import TASK_CHANGES, TASK_READS, answer_task, apply_task
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.typed_events import latest_typed, named, positions_taken, typed_position
-from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
+from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.stores.sqlite.writer import Writer
 from germane.types.plan import Change, Decision, Plan, Read, run_plan
 from germane.types.scope import Scope
@@ -128,7 +128,7 @@ class SqliteJournal:
         no revision of its own any more."""
 
         def work(reading: Reading) -> int:
-            visible = visible_partitions(reading.connection, self._scope)
+            visible = reading.visible(self._scope)
             return max([erasure_state(reading.connection).vanished, *(partition.revision for partition in visible)])
 
         return await self._readers.read_batched(work)

@@ -21,7 +21,7 @@ from germane.stores.sqlite.memory_sizes import sizes
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only, rows
 from germane.stores.sqlite.search import Searcher
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners, visible_partitions
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, in_clause, owners, visible_ids
 from germane.stores.sqlite.where_clauses import excluded, for_memories, impossible, tagged
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
@@ -65,21 +65,21 @@ class SqliteMemories:
 
     async def conflicts(self, *, at: datetime, limit: int) -> tuple[Contradiction, ...]:
         def work(reading: Reading) -> tuple[Contradiction, ...]:
-            own = [one for one in visible_partitions(reading.connection, self._scope) if one.user == self._scope.user]
+            own = [one for one in reading.visible(self._scope) if one.user == self._scope.user]
             return open_conflicts(reading.connection, own[0], at, limit) if own else ()
 
         return await self._readers.run(work)
 
     async def stored(self, *, after: int, limit: int) -> tuple[Stored, ...]:
         def work(reading: Reading) -> tuple[Stored, ...]:
-            own = [one for one in visible_partitions(reading.connection, self._scope) if one.user == self._scope.user]
+            own = [one for one in reading.visible(self._scope) if one.user == self._scope.user]
             return sizes(reading.connection, own[0], after, limit) if own else ()
 
         return await self._readers.run(work)
 
     async def history(self, id: str) -> tuple[Memory, ...]:
         def work(reading: Reading) -> tuple[Memory, ...]:
-            here = in_clause(visible_partitions(reading.connection, self._scope))
+            here = in_clause(reading.visible(self._scope))
             chain = [row[0] for row in rows(reading.connection, _CHAIN.format(here), (id,))]
             clause = "id IN (SELECT value FROM json_each(?)) ORDER BY valid_from, created_at, key"
             return tuple(_select(reading, self._scope, clause, [to_json(chain)]))
@@ -88,7 +88,7 @@ class SqliteMemories:
 
 
 def _select(reading: Reading, scope: Scope, clause: str, values: list[Any]) -> list[Memory]:
-    visible = visible_partitions(reading.connection, scope)
+    visible = reading.visible(scope)
     found = rows(reading.connection, f"{MEMORY} WHERE +partition IN {in_clause(visible)} AND {clause}", values)
     users = owners(visible)
     memories = {row[0]: memory_of(row, users) for row in found}
@@ -100,7 +100,7 @@ def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit:
     after = None if cursor is None else listing.position(cursor)
     if impossible(filters, "memories"):
         return Page(memories=())
-    visible = visible_partitions(reading.connection, scope)
+    visible = reading.visible(scope)
     clause, values = for_memories(visible, filters, at)
     if after is not None:
         clause += " AND (created_at, key) < (?, ?)"
@@ -125,7 +125,7 @@ def _pinned(
 ) -> tuple[Memory, ...]:
     if impossible(filters, "memories"):
         return ()
-    visible = visible_partitions(reading.connection, scope)
+    visible = reading.visible(scope)
     clause, values = for_memories(visible, filters, at)
     users = owners(visible)
     found: dict[int, Memory] = {}
@@ -149,7 +149,8 @@ def fetch_memories(
     visible: tuple[VisiblePartition, ...],
     places: Mapping[int, tuple[int, int]],
 ) -> dict[int, Memory]:
-    sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) AND +partition IN {in_clause(visible)}"
+    sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) AND +partition IN {IN_VISIBLE}"
     users = owners(visible)
-    found = {row[0]: memory_of(row, users) for row in rows(reading.connection, sql, (to_json(list(places)),))}
+    values = (to_json(list(places)), *visible_ids(visible))
+    found = {row[0]: memory_of(row, users) for row in rows(reading.connection, sql, values)}
     return with_near_duplicates(reading.connection, found)

@@ -9,14 +9,14 @@ import apsw
 from germane.compaction.shown_line import line_hash, shown_line, stored_line
 from germane.stores.sqlite.encoding import sensitivity_of, shown, to_json
 from germane.stores.sqlite.rows import rows
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, visible_ids
 
 __all__ = ["lines_now"]
 
 _LINES = (
     "SELECT e.id, o.line, o.sensitivity FROM events e INDEXED BY events_id"
     " JOIN history_outlines o ON o.session = e.session AND o.first = e.position AND o.messages > 1"
-    " WHERE e.id IN (SELECT value FROM json_each(?)) AND +e.partition IN "
+    " WHERE e.id IN (SELECT value FROM json_each(?)) AND +e.partition IN " + IN_VISIBLE
 )
 
 
@@ -27,5 +27,5 @@ def lines_now(
     ids = sorted({id for name in names if (id := stored_line(name)) is not None})
     if not ids:
         return {}
-    found = rows(connection, f"{_LINES}{in_clause(visible)}", (to_json(ids),))
+    found = rows(connection, _LINES, (to_json(ids), *visible_ids(visible)))
     return {shown_line(id): line_hash(id, shown(line)) for id, line, level in found if sensitivity_of(level) in sensitivities}

@@ -22,6 +22,8 @@ from germane.errors import StoreUnavailable
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.failures import read_as
 from germane.stores.sqlite.jobs import Job, deliver
+from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
+from germane.types.scope import Scope
 
 __all__ = ["Readers", "Reading"]
 
@@ -38,6 +40,7 @@ class Reading:
         self.connection = connection
         self._stopped: Callable[[], bool] = _never
         self._shielded = False
+        self._visible = dict[Scope, tuple[VisiblePartition, ...]]()
         connection.set_progress_handler(self.stop, _STEPS)
 
     def stop(self) -> bool:
@@ -52,6 +55,13 @@ class Reading:
         finally:
             self._shielded = False
 
+    def visible(self, scope: Scope) -> tuple[VisiblePartition, ...]:
+        """The partitions that the scope sees, read once in a snapshot."""
+        known = self._visible.get(scope)
+        if known is None:
+            known = self._visible[scope] = visible_partitions(self.connection, scope)
+        return known
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Within this block all reads see the file as it was at the first read."""
@@ -59,6 +69,7 @@ class Reading:
         try:
             yield
         finally:
+            self._visible.clear()
             if self.connection.in_transaction:
                 self.connection.execute("COMMIT")
 

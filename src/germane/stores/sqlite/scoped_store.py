@@ -98,7 +98,9 @@ class SqliteScopedStore:
         return self._journal
 
     async def directive(self) -> Directive:
-        return await self._readers.read_batched(lambda reading: directive(reading.connection, self._scope))
+        return await self._readers.read_batched(
+            lambda reading: directive(reading.connection, reading.visible(self._scope), self._scope)
+        )
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
         return await self._readers.read_batched(lambda reading: frozenset(self._allowed(reading.connection, ids, at, filters)))
@@ -109,7 +111,7 @@ class SqliteScopedStore:
             return KeptInjections()
 
         def work(reading: Reading) -> KeptInjections:
-            visible = visible_partitions(reading.connection, self._scope)
+            visible = reading.visible(self._scope)
             own = [partition.id for partition in visible if partition.user == self._scope.user]
             records = injections_of(reading.connection, own[0], session) if own else ()
             ids = {item.id for record in records for item in record.items if item.stored}

@@ -23,7 +23,7 @@ from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.sessions import running_session
 from germane.stores.sqlite.speakers import speaking
 from germane.stores.sqlite.units import Domain
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, visible_partitions
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.stores.sqlite.where_clauses import excluded, impossible, keys_passing
 from germane.types.query import Query
 from germane.types.scope import Scope
@@ -78,7 +78,7 @@ class Searcher(Generic[T]):
         return await (self.readers.read_batched(work) if small else self.readers.search(work))
 
     def _hits(self, reading: Reading, scope: Scope, query: Query, limit: int, *, keywords: bool, wait: bool) -> Found[T]:
-        visible = visible_partitions(reading.connection, scope)
+        visible = reading.visible(scope)
         if limit <= 0 or not visible or impossible(query.filters, self.domain):
             return Found()
         owner = scope.org, scope.agent, scope.user
@@ -130,8 +130,9 @@ class Searcher(Generic[T]):
         """What was found and isn't read but for its id."""
         if not faint:
             return ()
-        sql = f"SELECT key, id FROM {_TABLES[self.domain]} WHERE key IN (SELECT value FROM json_each(?)) AND +partition IN {{}}"
+        sql = f"SELECT key, id FROM {_TABLES[self.domain]} WHERE key IN (SELECT value FROM json_each(?))"
+        sql += f" AND +partition IN {IN_VISIBLE}"
         keys = to_json([match.key for match in faint])
-        ids: dict[int, str] = dict(rows(reading.connection, sql.format(in_clause(visible)), (keys,)))
+        ids: dict[int, str] = dict(rows(reading.connection, sql, (keys, *visible_ids(visible))))
         domain = self.domain
         return tuple(Unread(ids[key], domain, odds, tokens) for _, key, odds, tokens in faint if key in ids)

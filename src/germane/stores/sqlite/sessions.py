@@ -14,7 +14,7 @@ from germane.compaction.outline import MAX_SAID, begins_exchange
 from germane.events.event import DOCUMENT, FIRST_TYPED, Event
 from germane.stores.sqlite.encoding import micros, stored, to_json
 from germane.stores.sqlite.rows import first, rows
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.types.scope import Scope
 
 __all__ = ["GrowingSession", "number_anew", "running_session", "shrink"]
@@ -145,8 +145,8 @@ def running_session(connection: apsw.Connection, visible: tuple[VisiblePartition
     """Returns the key of the scope's session; None where the scope has none, or nothing of it is stored."""
     if scope.session is None:
         return None
-    sql = f"SELECT key FROM sessions WHERE partition IN {in_clause(visible)} AND id = ? ORDER BY partition DESC"
-    row = first(connection, sql, (stored(scope.session),))
+    sql = f"SELECT key FROM sessions WHERE partition IN {IN_VISIBLE} AND id = ? ORDER BY partition DESC"
+    row = first(connection, sql, (*visible_ids(visible), stored(scope.session)))
     return None if row is None else int(row[0])
 
 

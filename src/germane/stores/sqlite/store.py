@@ -52,7 +52,7 @@ from germane.stores.sqlite.scoped_store import SqliteScopedStore
 from germane.stores.sqlite.search import Fetch, Searcher
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import Domain
-from germane.stores.sqlite.visible_partitions import is_forgotten, visible_partitions
+from germane.stores.sqlite.visible_partitions import is_forgotten
 from germane.stores.sqlite.writer import Writer
 from germane.types.inventory import AgentPage
 from germane.types.scope import Scope
@@ -189,7 +189,7 @@ class SqliteStore:
 
     async def warm(self, scope: Scope) -> None:
         def work(reading: Reading) -> None:
-            visible = visible_partitions(reading.connection, scope)
+            visible = reading.visible(scope)
             for domain in ("memories", "events"):
                 self._partitions.ready(reading, visible, domain, wait=True)
             if has_archive(reading.connection, visible):

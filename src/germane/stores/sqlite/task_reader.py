@@ -13,7 +13,7 @@ from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.task_paths import path_to, view_of
 from germane.stores.sqlite.tasks import BRANCH, CHECKPOINT, branch_of, checkpoint_of, frames, frames_by_id, head_of
-from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
+from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.tasks.branching import StackHead, TaskBranch, TaskCheckpoint
 from germane.tasks.frame import TaskFrame, TaskStatus
 from germane.tasks.limits import DelegatedSession
@@ -85,5 +85,5 @@ class SqliteTasks:
         return await self._readers.run(work)
 
     def _partition(self, reading: Reading) -> VisiblePartition | None:
-        visible = visible_partitions(reading.connection, self._scope)
+        visible = reading.visible(self._scope)
         return next((partition for partition in visible if partition.user == self._scope.user), None)

@@ -13,7 +13,7 @@ from germane.stores.sqlite.encoding import micros, shown, stored, to_json
 from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, owners, visible_ids
 from germane.stores.sqlite.where_clauses import excluded, for_events, impossible
 from germane.types.query import Filters
 
@@ -90,15 +90,17 @@ def highlights_of(
         ]
         chosen += [mark.key for mark in highlights(found, limit)]
     users = owners(visible)
-    sql = f"{BRIEF} WHERE e.key IN (SELECT value FROM json_each(?)) AND +e.partition IN {in_clause(visible)}"
-    events = {row[0]: brief_of(connection, row, users) for row in rows(connection, sql, (to_json(chosen),))}
+    sql = f"{BRIEF} WHERE e.key IN (SELECT value FROM json_each(?)) AND +e.partition IN {IN_VISIBLE}"
+    wanted = (to_json(chosen), *visible_ids(visible))
+    events = {row[0]: brief_of(connection, row, users) for row in rows(connection, sql, wanted)}
     return tuple(events[key] for key in chosen if key in events and not excluded(events[key], filters))
 
 
 def _sessions(
     connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters, limit: int, but: str | None
 ) -> list[int]:
-    sql, values = f"SELECT key FROM sessions WHERE partition IN {in_clause(visible)}", list[Any]()
+    sql = f"SELECT key FROM sessions WHERE partition IN {IN_VISIBLE}"
+    values: list[Any] = [*visible_ids(visible)]
     if filters.session is not None:
         sql += " AND id = ?"
         values.append(stored(filters.session))

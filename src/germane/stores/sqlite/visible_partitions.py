@@ -9,12 +9,29 @@ import apsw
 from germane.stores.sqlite.rows import first, rows
 from germane.types.scope import Scope
 
-__all__ = ["FORGOTTEN_ORG", "VisiblePartition", "in_clause", "is_forgotten", "owners", "visible_partitions"]
+__all__ = [
+    "FORGOTTEN_ORG",
+    "IN_VISIBLE",
+    "VisiblePartition",
+    "in_clause",
+    "is_forgotten",
+    "owners",
+    "visible_ids",
+    "visible_partitions",
+]
 
 FORGOTTEN_ORG = ""
 """The org of a partition that was forgotten as a whole; no scope has this org."""
 
+IN_VISIBLE = "(?, ?)"
+"""The ids of visible partitions for an SQL `IN`, to which `visible_ids` is bound. The text of such a statement is the same for
+all users, so that a connection prepares it once: prepared anew for each user, statements were a tenth of an assembly."""
+
 _SQL = "SELECT id, user, revision FROM partitions WHERE org = ? AND agent = ? AND user IN (?, ?)"
+
+
+_NOBODY = 0
+"""No partition has this id."""
 
 
 class VisiblePartition(NamedTuple):
@@ -43,6 +60,19 @@ def owners(visible: tuple[VisiblePartition, ...]) -> dict[int, str | None]:
     return {partition.id: partition.user for partition in visible}
 
 
+def visible_ids(visible: tuple[VisiblePartition, ...]) -> tuple[int, int]:
+    """Returns the values for `IN_VISIBLE`. A scope sees two partitions at most."""
+    match visible:
+        case ():
+            return _NOBODY, _NOBODY
+        case (one,):
+            return one.id, one.id
+        case first_, second:
+            return first_.id, second.id
+    raise AssertionError(f"{len(visible)} partitions are visible")
+
+
 def in_clause(visible: tuple[VisiblePartition, ...]) -> str:
-    """Returns the ids for an SQL `IN`. They are integers from the file, never a caller's text."""
+    """Returns the ids of any number of partitions for an SQL `IN` of a statement that isn't part of each assembly. They are
+    integers from the file, never a caller's text."""
     return f"({','.join(str(int(partition.id)) for partition in visible)})"

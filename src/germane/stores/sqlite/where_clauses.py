@@ -15,7 +15,7 @@ from germane.memories.memory import Memory
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sqlite.encoding import micros, stored, to_json
 from germane.stores.sqlite.units import Domain
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, in_clause, visible_ids
 from germane.types.query import Filters
 
 __all__ = ["TYPED_ONLY", "Clause", "excluded", "for_events", "for_memories", "impossible", "keys_passing", "tagged"]
@@ -121,8 +121,8 @@ _AMONG = "(SELECT value FROM json_each(?))"
 
 def _shared(visible: tuple[VisiblePartition, ...], filters: Filters, table: str = "") -> Clause:
     codes = sorted({SENSITIVITY_CODES[level] for level in filters.sensitivities if level in SENSITIVITY_CODES})
-    clause = f"{table}partition IN {in_clause(visible)} AND {table}sensitivity IN ({', '.join('?' * len(codes))})"
-    values: list[Any] = [*codes]
+    clause = f"{table}partition IN {IN_VISIBLE} AND {table}sensitivity IN ({', '.join('?' * len(codes))})"
+    values: list[Any] = [*visible_ids(visible), *codes]
     if filters.since is not None:
         clause += f" AND {table}created_at >= ?"
         values.append(micros(filters.since))

@@ -1,0 +1,47 @@
+"""The statements of an assembly: their text is the same for all users, so that each connection prepares them once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from germane import Germane
+from germane.stores.sqlite.readers import Reading
+
+_QUESTION = [{"role": "user", "content": "Where does the ferry to Naxos leave, and who paid for the tickets?"}]
+_TALK = [
+    {"role": "user", "content": "I prefer the ferry to Naxos to the plane"},
+    {"role": "assistant", "content": "The ferry to Naxos leaves from pier seven"},
+]
+
+
+@pytest.mark.requirement("SCOPE-1", "ENGINE-10")
+@pytest.mark.parametrize("strategy", ["default", "support", "research", "coding"])
+async def test_an_assembly_for_another_user_needs_no_statement_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    """A text with the ids of a user's partition in it would be prepared anew for each user, as a connection keeps some 200."""
+    seen: list[str] = []
+    made = Reading.__init__
+
+    def noting(self: Reading, connection: apsw.Connection) -> None:
+        made(self, connection)
+        connection.exec_trace = lambda _, sql, __: not seen.append(sql)
+
+    monkeypatch.setattr(Reading, "__init__", noting)
+    texts = dict[str, set[str]]()
+    async with Germane.open(tmp_path / "g.db", freeze=False) as germane:
+        for user in ("ann", "bob"):
+            await germane.agent("travel", user=user).record(_TALK, session="s1")
+            await germane.agent("travel", user=user).remember("Tickets are kept in the drawer", kind="note")
+            await germane.agent("travel", user=user).warm()
+        for user in ("ann", "bob"):
+            seen.clear()
+            agent = germane.agent("travel", user=user)
+            context: Any = await agent.assemble(_QUESTION, model="gpt-4o", strategy=strategy, deadline=None)
+            assert "pier seven" in context.added
+            texts[user] = {*seen}
+    assert texts["ann"] == texts["bob"]
