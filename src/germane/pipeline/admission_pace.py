@@ -15,9 +15,11 @@ _MAX_ORGS = 1024
 """Orgs whose pace is kept. The least recently used is evicted."""
 _LEAST_CAUTION, _MOST_CAUTION = 0.5, 1.5
 """Bounds of the factor on the estimated wait. With the first a call waits although it would be late at the usual pace."""
-_IN_VAIN, _SERVED = 0.1, 0.004
-"""What a call that waited in vain adds to the factor, and what a call that waited and got a slot takes off. Under lasting
-overload nearly all refused calls are refused at once."""
+_IN_VAIN, _SERVED = 0.25, 0.004
+"""What a call that waited in vain adds to the factor, and what a call that waited and got a slot takes off. Four calls in vain
+are enough for overload to be known, and then nearly all refused calls are refused at once."""
+_DOUBTING = 0.5
+"""How far the factor has risen when a call must have all of its usual time left."""
 _CROWD = 0.1
 """Seconds without a waiting call after which the next crowd is another one: the factor starts again."""
 
@@ -71,6 +73,11 @@ class AdmissionPace:
         calls `ahead`, counted by org."""
         before = sum(self.usual(org) * count for org, count in ahead.items())
         return self._caution * (before + self.usual(working)) / slots
+
+    @property
+    def doubt(self) -> float:
+        """The share of its usual time that a call must have left after its wait, in [0, 1]: 0 while no call waits in vain."""
+        return min(1.0, (self._caution - _LEAST_CAUTION) / _DOUBTING)
 
     def in_vain(self, calls: int = 1) -> None:
         """Calls waited and were refused: estimates were too low."""

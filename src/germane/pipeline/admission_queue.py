@@ -1,10 +1,11 @@
 """Admission queue: how many assemblies work at once, and which waiting one is next (ENGINE-4, ENGINE-10).
 
 Assembling needs the processor, and twenty assemblies that share one are all late. One after another, the first are in time. A
-call waits as long as its deadline allows: whether it is in time shows when a slot is free. A call is refused at once only where
-the calls before it would take too long even at an optimistic pace; how optimistic depends on how many calls waited in vain
-lately. A slot counts as occupied for a limited time: an assembly that takes longer waits for something else than the processor.
-Calls that wait in vain are answered late in their time, so that their answers don't delay the assemblies that are in time.
+call waits as long as its deadline allows: whether it is in time shows when a slot is free. A call is refused at once only
+where it would be late even if the calls before it were quick; how quick they are taken to be, and whether its own time counts
+as well, depends on how many calls waited in vain lately. A slot counts as occupied for a limited time: an assembly that takes
+longer waits for something else than the processor. Calls that wait in vain are answered late in their time, so that their
+answers don't delay the assemblies that are in time.
 
 Calls of one org are served in the order they came, and the orgs in turn (round robin): many calls of one org, or slow ones,
 make that org wait and not its neighbours. A call that can't be in time any more is passed over while another one can.
@@ -154,7 +155,8 @@ class AdmissionQueue:
         """Puts a call into the queue. Returns it with the seconds that it waits at most; raises `Overloaded`."""
         self._pace.waits(now)
         ahead = self._waiting.ahead(org)
-        if deadline.gathered is not None and now + self._pace.wait(ahead, self._latest, self._slots) > deadline.gathered:
+        starts = now + self._pace.wait(ahead, self._latest, self._slots)
+        if not self._in_time(org, deadline, starts, share=self._pace.doubt):
             self.shed += 1
             raise Overloaded
         mine = _Waiting(deadline)
