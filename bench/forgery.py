@@ -17,7 +17,6 @@ import sys
 import time
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -161,7 +160,7 @@ def an_event(chance: random.Random, candidate: Candidate) -> Candidate:
     """The candidate as something that happened, of a hostile type and outcome."""
     kind, outcome = (hostile(chance) or "note", hostile(chance)) if chance.random() < 0.5 else ("shell_exec", "success")
     source = chance.choice(("events", "messages"))
-    return replace(candidate, category="activity", source=source, event_type=kind, outcome=outcome)
+    return candidate._replace(category="activity", source=source, event_type=kind, outcome=outcome)
 
 
 def of_the_graph(chance: random.Random, candidate: Candidate) -> Candidate:
@@ -177,7 +176,7 @@ def of_the_graph(chance: random.Random, candidate: Candidate) -> Candidate:
         )
     )
     category = {EntityText: "entity", RelationText: "relation", PatternText: "pattern"}[type(shown)]
-    return replace(candidate, category=category, graph=GraphItem(shown=shown, prior=0.1, salience=0.5))
+    return candidate._replace(category=category, graph=GraphItem(shown=shown, prior=0.1, salience=0.5))
 
 
 def a_block(chance: random.Random, text: str, naughty: Sequence[str] = ()) -> BlockText:

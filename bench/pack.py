@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC
 from gc import freeze
 from math import log
@@ -62,7 +61,7 @@ def ranked(count: int, seed: int = 1) -> tuple[Scored, ...]:
             score = chance.betavariate(0.3, 6.0) * 0.95 + 0.001
             found.append(Scored(candidate=candidate, score=score, log_odds=_logit(score), breakdown=parts))
     found.sort(key=lambda item: -item.score)
-    return tuple(replace(item, rank=rank) for rank, item in enumerate(found, 1))
+    return tuple(item._replace(rank=rank) for rank, item in enumerate(found, 1))
 
 
 def _logit(probability: float) -> float:

@@ -29,7 +29,12 @@ async def test_an_assembly_for_another_user_needs_no_statement_of_its_own(
 
     def noting(self: Reading, connection: apsw.Connection) -> None:
         made(self, connection)
-        connection.exec_trace = lambda _, sql, __: not seen.append(sql)
+
+        def traced(cursor: object, sql: str, bound: object) -> bool:
+            seen.append(sql)
+            return True
+
+        connection.exec_trace = traced
 
     monkeypatch.setattr(Reading, "__init__", noting)
     texts = dict[str, set[str]]()

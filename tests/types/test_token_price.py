@@ -46,8 +46,8 @@ def test_a_doubtful_need_and_a_dearer_token_never_let_more_in(price: TokenPrice,
 def test_a_factor_on_all_scores_changes_nothing_that_pays(made: list[tuple[float, int]], factor: float) -> None:
     """The rule compares the candidates of one request with one another."""
     made = sorted(made, reverse=True)
-    found = [replace(item(8, rank), score=score) for rank, (score, _) in enumerate(made, 1)]
-    scaled = [replace(one, score=one.score * factor) for one in found]
+    found = [item(8, rank)._replace(score=score) for rank, (score, _) in enumerate(made, 1)]
+    scaled = [one._replace(score=one.score * factor) for one in found]
     price, other = TokenPrice.of(3e-4, found), TokenPrice.of(3e-4, scaled)
     for one, two, (_, tokens) in zip(found, scaled, made, strict=True):
         assume(abs(price.gain(one.score) - price.per_token * tokens) > 1e-9)
@@ -76,7 +76,7 @@ def test_what_was_not_read_is_expected_like_what_was(odds: list[float], read: in
     """Whichever of the results were read, the price compares each with the same number."""
     best = sorted(odds, reverse=True)
     scores = [1 / (1 + exp(-odd)) for odd in best]
-    found = [replace(item(8, rank), score=score) for rank, score in enumerate(scores[:read], start=1)]
+    found = [item(8, rank)._replace(score=score) for rank, score in enumerate(scores[:read], start=1)]
     unread = [Unread(str(place), "events", odd, 10) for place, odd in enumerate(best[read:])]
     assert TokenPrice.of(3e-4, found, unread=unread).expected == pytest.approx(sum(scores[:50]))
 

@@ -91,7 +91,7 @@ def _newest(candidate: Candidate, layout: Format, max_tokens: int) -> Chosen | N
         return whole
     fixed = layout.fixed("")
     for limit in (max_tokens // 2 - fixed, max_tokens - fixed):
-        short = layout.shorten(replace(candidate, required=True), limit)
+        short = layout.shorten(candidate._replace(required=True), limit)
         if short is None:
             continue
         tokens = header + layout.cost(candidate, short.text)

@@ -20,6 +20,8 @@ from germane.errors import InvalidInput
 __all__ = ["decode", "encode"]
 
 T = TypeVar("T")
+_FEW = 4
+"""Fields of a named tuple that is written as a list."""
 
 
 def encode(value: Any) -> Any:
@@ -123,9 +125,10 @@ def _decode_tuple(kinds: tuple[Any, ...], encoded: list[Any], where: str) -> tup
 
 
 def _is_record(kind: type[tuple[Any, ...]]) -> bool:
-    """Whether it is a named tuple all of whose fields have defaults: then their names matter, and not their order."""
+    """Whether it is a named tuple that is read by its names, and not by their order: of more than four fields, or of fields
+    that all have defaults."""
     names = getattr(kind, "_fields", ())
-    return bool(names) and len(names) == len(getattr(kind, "_field_defaults", ()))
+    return len(names) > _FEW or (bool(names) and len(names) == len(getattr(kind, "_field_defaults", ())))
 
 
 def _decode_fields(kind: Any, encoded: dict[str, Any], where: str) -> Any:
@@ -139,9 +142,9 @@ def _decode_fields(kind: Any, encoded: dict[str, Any], where: str) -> Any:
 
 
 def _fields(kind: Any) -> tuple[frozenset[str], list[str]]:
-    """Returns the names of the fields of a dataclass or of a named tuple with defaults, and those that must be given."""
+    """Returns the names of the fields of a dataclass or of a named tuple, and those that must be given."""
     if not is_dataclass(kind):
-        return frozenset(kind._fields), []
+        return frozenset(kind._fields), [name for name in kind._fields if name not in kind._field_defaults]
     known = [field for field in fields(kind) if field.repr]
     needed = [field.name for field in known if field.default is MISSING and field.default_factory is MISSING]
     return frozenset(field.name for field in known), needed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from germane.types.evidence import Evidence
 from germane.types.unread import Unread
@@ -13,8 +13,7 @@ __all__ = ["Found", "Hit"]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit(Generic[T]):
+class Hit(NamedTuple, Generic[T]):
     """`thing` is the event or memory that was found."""
 
     thing: T

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +102,8 @@ def _complete(table: NDArray[np.float64], missing: NDArray[np.bool_]) -> NDArray
 
 def matrix(evidence: Sequence[Evidence]) -> NDArray[np.float64]:
     """Returns the evidence as a table, shape (len(evidence), len(FEATURES)); a missing feature is NaN."""
-    return np.array(evidence, dtype=np.float64).reshape(len(evidence), len(FEATURES))
+    values = np.fromiter(chain.from_iterable(evidence), np.float64, len(evidence) * len(FEATURES))
+    return values.reshape(len(evidence), len(FEATURES))
 
 
 @cache

@@ -1,7 +1,8 @@
 """Candidate: one thing that may go into the context, and what was decided about it.
 
 A source offers a `Candidate`; `Scored` adds the score and its breakdown; `Chosen` adds the text that is written and its tokens;
-`LeftOut` adds the reason. Each of them wraps the value before it.
+`LeftOut` adds the reason. Each of them wraps the value before it. They are named tuples, as a request makes some hundreds of
+them, and a frozen dataclass takes three times as long to make.
 """
 
 from __future__ import annotations
@@ -88,8 +89,7 @@ class Outdated(NamedTuple):
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(NamedTuple):
     """What a source offers. `category` is the section that it is written in: block, procedural, factual, preference,
     behavioral, episodic, archival, conversation, or any other. `kinds` choose its half-life; of several the shortest counts.
     `confidence` is in [0, 1]."""
@@ -100,7 +100,7 @@ class Candidate:
     text: str
     created_at: datetime
     kinds: tuple[str, ...] = ()
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: Evidence = Evidence()
     confidence: float = 0.8
     helpful: int = 0
     harmful: int = 0
@@ -131,7 +131,7 @@ class Candidate:
     """Ids of stored things that say nearly the same; of these, one is shown."""
     also: tuple[str, ...] = ()
     """Further sources that offered the same thing."""
-    provenance: Provenance = field(default_factory=Provenance)
+    provenance: Provenance = Provenance()
     passage: PassageRange | None = None
     """Set where the stored text is long and `text` is a passage of it, with `…` where it was cut; None for a whole text."""
     outdated: Outdated | None = None
@@ -151,8 +151,7 @@ class Candidate:
         return 1.0 if self.passage is None else (self.passage.end - self.passage.start) / self.passage.size
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Breakdown:
+class Breakdown(NamedTuple):
     """The parts of a score, each in [0, 1] (SCORE-6)."""
 
     relevance: float
@@ -162,8 +161,7 @@ class Breakdown:
     frequency: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
+class Scored(NamedTuple):
     """`score` is in [0, 1]. `log_odds` is the score before the logistic function in the log-odds form, else ln(score)."""
 
     candidate: Candidate
@@ -178,8 +176,7 @@ class Scored:
         return self.candidate.id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class Chosen(NamedTuple):
     """A candidate that goes into the context. `text` is what is written of it, before escaping; `share` is the fraction of the
     original's characters that `text` keeps (1.0: whole); `tokens` is what adding it cost, as written."""
 

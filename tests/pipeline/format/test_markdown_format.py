@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -204,7 +203,7 @@ def test_what_was_searched_for_is_relevant_content_unless_it_is_recent_too() -> 
     """An item is shown once, where it says most: in its place in time."""
     found = happened("Read: a.py", source="messages")
     both = happened("Read: b.py", source="messages")
-    recent = replace(both, scored=replace(both.scored, candidate=replace(both.scored.candidate, also=("events",))))
+    recent = both._replace(scored=both.scored._replace(candidate=both.scored.candidate._replace(also=("events",))))
     lines = opened("markdown").write("", [found, recent]).late.splitlines()
     assert lines[3:7] == ["## Recent Activity", "- [a1] [2026-11-22T12:03Z] Read: b.py", "", "## Relevant Content"]
     assert lines[7] == "- [a2] [2026-11-22T12:03Z] Read: a.py"
@@ -290,6 +289,6 @@ def test_the_fixed_overhead_of_markdown_is_at_most_40_tokens() -> None:
 def test_an_item_of_the_graph_is_shown_whole_or_not_at_all(name: str) -> None:
     """It is one short line, and half a relation says something else."""
     long = of_graph(PatternText(action="Run the tests again. " * 40)).scored.candidate
-    long = replace(long, id="p1", text="Run the tests again. " * 40)
-    assert opened(name, "tests").shorten(replace(long, graph=None), 90) is not None
+    long = long._replace(id="p1", text="Run the tests again. " * 40)
+    assert opened(name, "tests").shorten(long._replace(graph=None), 90) is not None
     assert opened(name, "tests").shorten(long, 90) is None

@@ -32,7 +32,7 @@ def packed(items: Sequence[Scored], available: int, layout: PlainLayout | None =
 
 def worth(size: int, rank: int, value: float, **fields: Any) -> Scored:
     """An item of this many tokens whose P(relevant) is `value`."""
-    return replace(item(size, rank, **fields), score=value)
+    return item(size, rank, **fields)._replace(score=value)
 
 
 def ranks(packing: Packing) -> list[int]:

@@ -157,7 +157,7 @@ def test_every_candidate_is_accounted_for_exactly_once(
     items: list[Scored], low: list[Scored], strategy: Strategy, layout: PlainLayout, available: int, directive: str
 ) -> None:
     """Chosen, or left out with one reason; truncation is told; nothing sensitive, no content twice, nothing cut but items."""
-    low = [replace(one, candidate=replace(one.candidate, id=f"low-{one.id}"), rank=one.rank + 100) for one in low]
+    low = [one._replace(candidate=one.candidate._replace(id=f"low-{one.id}"), rank=one.rank + 100) for one in low]
     packing = packed(items, available, layout, strategy, dropped=low, directive=directive)
     told = Counter([one.id for one in packing.chosen] + [one.id for one in packing.left_out])
     assert told == Counter(one.id for one in (*items, *low))
@@ -187,7 +187,7 @@ def test_the_order_of_the_candidates_decides_nothing(
 ) -> None:
     """Same candidates, same packing, reasons included."""
     shuffled, low = list(items), ranked(3, 3, 3)
-    low = [replace(one, rank=one.rank + 100) for one in low]
+    low = [one._replace(rank=one.rank + 100) for one in low]
     random.shuffle(shuffled)
     one = packed(items, available, layout, strategy, dropped=low)
     two = packed(shuffled, available, layout, strategy, dropped=low[::-1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,7 +48,7 @@ def test_what_no_search_found_does_not_raise_it(found: Any, there: Any, source: 
 def test_what_is_pinned_and_was_found_too_does_not_raise_it(found: Any, there: Any) -> None:
     """It goes in anyway: what the request needs besides is another question."""
     pinned = [
-        replace(one, source="structured", also=("memories",), required=True, evidence=one.evidence._replace(structured=1.0))
+        one._replace(source="structured", also=("memories",), required=True, evidence=one.evidence._replace(structured=1.0))
         for one in made(there)
     ]
     assert need(*made(found), *pinned) == need(*made(found))

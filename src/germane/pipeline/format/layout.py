@@ -247,7 +247,7 @@ class Format:
                     handle = _unused(handle, handles)
                 handles[handle] = candidate.id
                 lines.append(line.filled(short, f"{scored.score:.3f}" if scores else ""))
-                items.append(Chosen(scored=scored, text=item.text, tokens=item.tokens, share=item.share, handle=handle))
+                items.append(Chosen(scored, item.text, item.tokens, item.share, handle))
             sections.append((section, lines))
         stable = self._grammar.stable(directive, bool(items) and not self._apart)
         late = self._late(sections) if items else ""

@@ -85,11 +85,11 @@ class AboutSource:
 
     def _known(self, memory: Memory, evidence: Evidence, query: Query) -> Candidate:
         ends = min((end for end in (memory.valid_to, memory.expires_at) if end is not None), default=None)
-        candidate = replace(from_memory(memory, "about", evidence), text=_stated(memory))
+        candidate = from_memory(memory, "about", evidence)._replace(text=_stated(memory))
         if ends is None or query.at < ends:
-            return replace(candidate, required=True)
+            return candidate._replace(required=True)
         until = "" if ends is None else f" to {ends:%Y-%m-%d}"
-        return replace(candidate, category=EARLIER, text=f"{candidate.text} ({memory.valid_from:%Y-%m-%d}{until})")
+        return candidate._replace(category=EARLIER, text=f"{candidate.text} ({memory.valid_from:%Y-%m-%d}{until})")
 
 
 def names_one(text: str, names: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from germane.graph.aliases import SHORT, name_key
 from germane.graph.entity import Entity
@@ -75,10 +75,10 @@ async def relations_of(store: ScopedStore, entities: Sequence[Entity], query: Qu
 
 def _stated(candidate: Candidate, relation: Relation, query: Query, ended: str) -> Candidate:
     if valid(relation, query.at):
-        return replace(candidate, source="about", required=True)
+        return candidate._replace(source="about", required=True)
     until = "" if relation.valid_to is None else f" to {relation.valid_to:%Y-%m-%d}"
     text = f"{candidate.text} ({relation.valid_from:%Y-%m-%d}{until})"
-    return replace(candidate, source="about", category=ended, text=text)
+    return candidate._replace(source="about", category=ended, text=text)
 
 
 async def mentions_of(store: ScopedStore, entities: Sequence[Entity], query: Query, limit: int) -> tuple[str, ...]:

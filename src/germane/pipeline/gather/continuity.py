@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from germane.pipeline.gather.candidates import from_event
 from germane.pipeline.gather.merge import RequestContents, fresh
@@ -42,4 +41,4 @@ class ContinuitySource:
                 break
         if any(candidate.id not in missing for candidate in exchange):
             return []
-        return [replace(candidate, required=True) for candidate in exchange]
+        return [candidate._replace(required=True) for candidate in exchange]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -127,8 +126,7 @@ _STRICTNESS = ("public", "private", "sensitive")
 def _merged(first: Candidate, second: Candidate) -> Candidate:
     sources = dict.fromkeys((*first.also, second.source, *second.also))
     sources.pop(first.source, None)
-    return replace(
-        first,
+    return first._replace(
         evidence=_best(first.evidence, second.evidence),
         required=first.required or second.required,
         sensitivity=max(first.sensitivity, second.sensitivity, key=_STRICTNESS.index),

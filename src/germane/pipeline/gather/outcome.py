@@ -21,6 +21,8 @@ __all__ = ["answer", "candidates", "source_report", "unread", "verdict"]
 
 _ANSWERS: Mapping[str, type | tuple[type, ...]] = MappingProxyType({"directive": Directive, "embedding": Query})
 """The type of a task's answer, for tasks that don't return candidates."""
+_SINGLE = (Candidate, Unread)
+"""Tuples too, but not of candidates."""
 _MIN_FAIR = 0.010
 """Seconds: a time-out counts as a failure only if the source had at least this long."""
 
@@ -30,7 +32,8 @@ def answer(name: str, task: asyncio.Future[Any] | None) -> Any:
     if task is None or not task.done() or task.cancelled() or task.exception() is not None:
         return None
     found = task.result()
-    return found if isinstance(found, _ANSWERS.get(name, (list, tuple))) else None
+    fits = isinstance(found, _ANSWERS.get(name, (list, tuple))) and not isinstance(found, _SINGLE)
+    return found if fits else None
 
 
 def candidates(name: str, task: asyncio.Future[Any]) -> Sequence[Candidate]:

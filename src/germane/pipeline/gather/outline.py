@@ -81,8 +81,7 @@ def _candidate(line: OutlineLine, event: Event, evidence: Evidence) -> Candidate
     said = from_event(event, OUTLINE, evidence)
     share = min(1.0, len(line.text) / max(1, len(event.text)))
     about = {"extracted": OUTLINE, "message_hash": event.content_hash, "share": share}
-    return replace(
-        said,
+    return said._replace(
         id=shown_line(event.id),
         category=OUTLINE,
         text=line.text,

@@ -6,7 +6,6 @@ The packer keeps to the budget by costs counted line by line; `pack.trim` checks
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from germane.pipeline.pack.budget_state import BudgetState
 from germane.pipeline.pack.cost import Layout
@@ -124,7 +123,7 @@ class BudgetPacker:
         if self._price is not None and not self._price.pays(value, extra):
             return
         if state.usage.extend(candidate, chosen.text, more.text, extra):
-            state.chosen[index] = replace(chosen, text=more.text, share=share, tokens=chosen.tokens + extra)
+            state.chosen[index] = chosen._replace(text=more.text, share=share, tokens=chosen.tokens + extra)
             state.tokens_left -= extra
 
     def _queue(self, state: BudgetState, items: Sequence[Scored], eligibility: Eligibility | None) -> GreedyQueue:

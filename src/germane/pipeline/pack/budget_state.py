@@ -32,4 +32,4 @@ class BudgetState:
         """Puts an item in: its `text`, the fraction of the original that it is, and its tokens."""
         self.usage.add(item.candidate, text, tokens)
         self.tokens_left -= tokens
-        self.chosen.append(Chosen(scored=item, text=text, tokens=tokens, share=share))
+        self.chosen.append(Chosen(item, text, tokens, share))

@@ -39,7 +39,7 @@ def score(
     if strategy.form == "linear":
         scaled = np.clip((odds - LOW_LOG_ODDS) / (HIGH_LOG_ODDS - LOW_LOG_ODDS), 0.0, 1.0)
         relevant = boosted(scaled, candidates, strategy, at, query)
-    parts = np.column_stack(
+    parts = np.column_stack(  # in the order of `Breakdown`
         [
             relevant,
             recency(candidates, at, strategy.half_lives),
@@ -60,7 +60,7 @@ def score(
     order = sorted(rows, key=lambda row: row[0].id)
     order.sort(key=lambda row: (row[2], row[0].created_at), reverse=True)
     return tuple(
-        Scored(candidate=candidate, score=value, log_odds=log_odds, breakdown=_breakdown(row), rank=rank)
+        Scored(candidate, value, log_odds, Breakdown(*row), rank)
         for rank, (candidate, value, log_odds, row) in enumerate(order, start=1)
     )
 
@@ -83,7 +83,3 @@ def _usefulness(candidate: Candidate) -> float:
 def frequency(retrievals: int) -> float:
     """How often an item was injected, in [0, 1]; 1 from 50 retrievals on."""
     return min(1.0, retrievals / _FULL_FREQUENCY)
-
-
-def _breakdown(row: list[float]) -> Breakdown:
-    return Breakdown(relevance=row[0], recency=row[1], usefulness=row[2], confidence=row[3], frequency=row[4])

@@ -111,7 +111,7 @@ class Searcher(Generic[T]):
             )
             things = self.fetch(reading, visible, {match.key: match.place for match in matches})
             kept = [
-                Hit(thing=things[match.key], evidence=match.evidence)
+                Hit(things[match.key], match.evidence)
                 for match in matches
                 if match.key in things and not excluded(things[match.key], query.filters)
             ]
