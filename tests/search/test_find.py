@@ -77,7 +77,7 @@ def test_no_room_for_hits_is_no_hits(limit: int) -> None:
 
 def test_a_search_nobody_waits_for_finds_nothing() -> None:
     partition = held([[Text(key=1, words=("ash",))]])
-    found = find([partition], asking("ash"), 5, keywords=True, vectors=True, speakers={}, at=0, stop=lambda: True).found
+    found = find([partition], asking("ash"), 5, keywords=True, vector=None, speakers={}, at=0, stop=lambda: True).found
     assert found == []
 
 
@@ -86,7 +86,16 @@ def test_keywords_and_vectors_can_each_be_left_out() -> None:
     query = asking("ash", vector=VECTOR)
 
     def keys(*, keywords: bool, vectors: bool) -> list[int]:
-        finding = find([partition], query, 5, keywords=keywords, vectors=vectors, speakers={}, at=0, stop=lambda: False)
+        finding = find(
+            [partition],
+            query,
+            5,
+            keywords=keywords,
+            vector=query.vector if vectors else None,
+            speakers={},
+            at=0,
+            stop=lambda: False,
+        )
         return [hit.key for hit in finding.found]
 
     assert sorted(keys(keywords=True, vectors=True)) == [1, 2]
@@ -101,7 +110,7 @@ def named(text: str, *, speakers: tuple[str, ...] = ("Ann Lee", "Bo")) -> dict[i
     units = [unit(Text(key=key, session=key, words=("ash",)), speaker=code) for key, code in enumerate(codes, 1)]
     partition.extend(units)
     query = asking("ash", text=text)
-    found = find([partition], query, 5, keywords=True, vectors=True, speakers=codes, at=0, stop=lambda: False).found
+    found = find([partition], query, 5, keywords=True, vector=query.vector, speakers=codes, at=0, stop=lambda: False).found
     return {hit.key: hit.evidence.speaker for hit in found}
 
 
@@ -161,7 +170,7 @@ def test_any_question_may_be_asked_of_any_text(question: str, stored: str) -> No
     days = (Days(first=MOMENT.date(), last=MOMENT.date()),)
     query = Query(text=question, at=MOMENT, terms=query_terms(question), days=days, vector=VECTOR)
     speakers = {made.speaker: stored[:5]} if stored else {}
-    found = find([partition], query, 5, keywords=True, vectors=True, speakers=speakers, at=0.0, stop=lambda: False).found
+    found = find([partition], query, 5, keywords=True, vector=query.vector, speakers=speakers, at=0.0, stop=lambda: False).found
     values = [getattr(hit.evidence, name) for hit in found for name in FEATURES]
     assert all(isfinite(value) for value in values if value is not None)
 

@@ -60,7 +60,7 @@ def test_a_search_judges_by_the_neighbours_last() -> None:
         [[Text(key=1, words=("ash",)), Text(key=2, at=1.0, words=("elm",)), Text(key=3, session=2, words=("oak",))]]
     )
     found = find(
-        [partition], asking("ash"), 5, keywords=True, vectors=True, speakers={}, at=0, stop=lambda: False, relevance=model
+        [partition], asking("ash"), 5, keywords=True, vector=None, speakers={}, at=0, stop=lambda: False, relevance=model
     ).found
     first, second = (match.features for match in found)
     at, own = FEATURES.index("neighbours"), FEATURES.index("own")

@@ -34,7 +34,7 @@ def seen(units: list[Unit], allowed: set[int] | None = None, **filters: Any) -> 
         query,
         100,
         keywords=True,
-        vectors=True,
+        vector=query.vector,
         speakers={},
         at=NOW,
         stop=lambda: False,

@@ -91,7 +91,7 @@ def asking(*words: str, vector: Vector | None = None, text: str = "", filters: F
 
 
 def search(partitions: Sequence[Partition], query: Query, limit: int = 100, *, at: float = 0.0) -> list[Match]:
-    return find(partitions, query, limit, keywords=True, vectors=True, speakers={}, at=at, stop=lambda: False).found
+    return find(partitions, query, limit, keywords=True, vector=query.vector, speakers={}, at=at, stop=lambda: False).found
 
 
 def windows(corpus: Sequence[Text]) -> dict[int, list[Text]]:

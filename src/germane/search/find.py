@@ -27,7 +27,7 @@ from germane.search.row_filter import allowed_rows
 from germane.search.snapshot import take_snapshot
 from germane.text.normal import fold
 from germane.types.evidence import FEATURES, Evidence
-from germane.types.query import Query
+from germane.types.query import Query, Vector
 
 __all__ = ["FaintMatch", "Match", "Matches", "find"]
 
@@ -82,7 +82,7 @@ def find(
     limit: int,
     *,
     keywords: bool,
-    vectors: bool,
+    vector: Vector | None,
     speakers: Mapping[int, str],
     at: float,
     stop: Callable[[], bool],
@@ -94,18 +94,18 @@ def find(
     """Returns at most `limit` units, the most relevant first; ties are broken by partition, then by key. Faint ones are left
     out. Of a long text the most relevant part is returned.
 
-    `keywords` and `vectors` switch BM25 and cosines on. `speakers` maps hashes of the speaker column to names; `at` is the time
-    asked about, in seconds since the epoch; `allowed` restricts the search to these keys. `relevance` defaults to the shipped
-    model; without `words` the evidence `soft` is missing. `session` is the store's number of the running session, whose units
-    may stand in the request already. `stop` is called between steps: when it returns true, the search ends with what it has.
-    Partitions whose dimension isn't that of the query's vector are searched without it.
+    `keywords` switches BM25 on. `vector` is the query's, of length 1; without one there are no cosines. `speakers` maps hashes
+    of the speaker column to names; `at` is the time asked about, in seconds since the epoch; `allowed` restricts the search to
+    these keys. `relevance` defaults to the shipped model; without `words` the evidence `soft` is missing. `session` is the
+    store's number of the running session, whose units may stand in the request already. `stop` is called between steps: when it
+    returns true, the search ends with what it has. Partitions whose dimension isn't that of the query's vector are searched
+    without it.
     """
     units = sum(map(len, partitions))
     if limit <= 0 or not units:
         return Matches([])
     terms = weigh_terms(partitions, query) if keywords else ()
     named = _named(query, speakers)
-    vector = query.vector if vectors else None
     relevance = relevance or shipped()
     found: list[Ranking] = []
     for index, partition in enumerate(partitions):

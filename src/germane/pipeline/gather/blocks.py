@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from germane.blocks.reader import blocks_to_show
 from germane.pipeline.gather.candidates import from_block, from_entry, offered
@@ -54,11 +55,17 @@ class ArchiveSource(EmbeddingSource):
         if _names_what_entries_lack(filters):
             return []
         kinds = _ALL if self._depth.blocks else _ARCHIVED
-        asked = replace(self._depth.of_stated(query), filters=replace(filters, kinds=kinds))
+        asked = replace(self._depth.of_stated(query), filters=_of_kinds(filters, kinds))
         found = await self._store.blocks.search(
             asked, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
         )
         return offered(found, "archive", query, from_entry)
+
+
+@lru_cache(maxsize=64)
+def _of_kinds(filters: Filters, kinds: tuple[str, ...]) -> Filters:
+    """Filters are checked when they are made, and most requests have the same."""
+    return replace(filters, kinds=kinds)
 
 
 def _names_what_entries_lack(filters: Filters) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +13,7 @@ from germane.pipeline.gather.source import Skipped
 from germane.store import Warming
 from germane.types.candidate import Candidate
 from germane.types.query import Query
-from germane.types.trace import SourceReport
+from germane.types.trace import SourceReport, Status
 from germane.types.unread import Unread
 
 __all__ = ["answer", "candidates", "source_report", "unread", "verdict"]
@@ -54,19 +53,24 @@ def source_report(name: str, task: asyncio.Future[Any], latency: float | None) -
     """The report of one task for the trace. `latency` in seconds; None for a task that was abandoned."""
     if latency is None:
         return SourceReport(name=name, status="timeout")
-    report = SourceReport(name=name, status="ok", latency=latency, found=_count(name, task))
+    status, reason = _status(name, task)
+    return SourceReport(name=name, status=status, latency=latency, found=_count(name, task), reason=reason)
+
+
+def _status(name: str, task: asyncio.Future[Any]) -> tuple[Status, str]:
+    """Of a task that has ended: how, and why it isn't `ok`."""
     error = asyncio.CancelledError() if task.cancelled() else task.exception()
     if isinstance(error, Warming):
-        return replace(report, status="skipped", reason="warming")
+        return "skipped", "warming"
     if isinstance(error, Skipped):
-        return replace(report, status="skipped", reason=str(error))
+        return "skipped", str(error)
     if error is not None:
-        return replace(report, status="error", reason=type(error).__name__)
+        return "error", type(error).__name__
     if (found := answer(name, task)) is None:
-        return replace(report, status="error", reason="garbage")
+        return "error", "garbage"
     if name == "embedding" and found.vector is None:
-        return replace(report, status="skipped", reason="no_vector")
-    return report
+        return "skipped", "no_vector"
+    return "ok", ""
 
 
 def verdict(task: asyncio.Future[Any], report: SourceReport, had: float, own: float | None) -> bool | None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
@@ -93,10 +94,16 @@ def written_provenance(provenance: Provenance, **known: str | None) -> str | Non
 def provenance_of(text: str | None, **known: str | None) -> Provenance:
     """The inverse of `written_provenance`, with the same `known` fields."""
     if text is None:
-        return Provenance(**known) if known else _PLAIN  # type: ignore[arg-type]
+        return _known_provenance(**known)
     written = known | json.loads(text)
     written["refs"] = tuple(written.get("refs", ()))
     return Provenance(**written)
+
+
+@lru_cache(maxsize=1024)
+def _known_provenance(**known: str | None) -> Provenance:
+    """Most messages of a session have the same."""
+    return Provenance(**known)  # type: ignore[arg-type]
 
 
 def _plain(value: object) -> object:

@@ -4,7 +4,7 @@ rows."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from germane.blocks.entry import ArchivalEntry
@@ -67,17 +67,18 @@ class Searcher(Generic[T]):
         """Returns at most `limit` results, best first as far as `relevance` can tell from the search rows; what
         can't be worth its tokens at the query's price isn't read. With `wait` false it raises `Warming` where the partitions
         aren't in memory yet, and loads them in the background."""
-        if not vectors or (query.model is not None and query.model != self.embedder.identity):
-            query = replace(query, vector=None, embed=None)
+        vectors = vectors and (query.model is None or query.model == self.embedder.identity)
 
         def work(reading: Reading) -> Found[T]:
-            return self._hits(reading, scope, query, limit, keywords=keywords, wait=wait)
+            return self._hits(reading, scope, query, limit, keywords=keywords, vectors=vectors, wait=wait)
 
         size = self.sizes.get((scope.org, scope.agent, scope.user))
         small = size is not None and size <= _SMALL
         return await (self.readers.read_batched(work) if small else self.readers.search(work))
 
-    def _hits(self, reading: Reading, scope: Scope, query: Query, limit: int, *, keywords: bool, wait: bool) -> Found[T]:
+    def _hits(
+        self, reading: Reading, scope: Scope, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool
+    ) -> Found[T]:
         visible = reading.visible(scope)
         if limit <= 0 or not visible or impossible(query.filters, self.domain):
             return Found()
@@ -90,9 +91,9 @@ class Searcher(Generic[T]):
         speakers = {code: name for one in loaded for code, name in one.speakers.items()}
         searched = [one.partition for one in loaded]
         self._note(owner, sum(map(len, searched)))
-        if query.embed is not None:
-            vector, model = query.embed(lambda: speaking(reading.connection, visible))
-            query = replace(query, vector=vector, model=model, embed=None)
+        vector = query.vector if vectors else None
+        if vectors and query.embed is not None:
+            vector, _ = query.embed(lambda: speaking(reading.connection, visible))
         session, wanted = running_session(reading.connection, visible, scope) if query.price else None, limit
         while True:
             matches, faint = find(
@@ -100,7 +101,7 @@ class Searcher(Generic[T]):
                 query,
                 wanted,
                 keywords=keywords,
-                vectors=query.vector is not None,
+                vector=vector,
                 speakers=speakers,
                 at=query.at.timestamp(),
                 stop=reading.stop,
