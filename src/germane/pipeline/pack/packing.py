@@ -63,7 +63,7 @@ class Packing:
     @property
     def was_truncated(self) -> bool:
         """Whether anything was left out for lack of budget, or shortened."""
-        left_out = chain(self.refused, self._untried())
+        left_out = chain(self.refused, self._untried() if self.price is None else ())  # at a price none is for the budget
         spent = any(
             item.reason in ("budget", "kind_cap", "source_cap") and (not self.withheld or item.scored.candidate.required)
             for item in left_out

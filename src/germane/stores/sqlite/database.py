@@ -70,6 +70,7 @@ class Database:
                 self.uri + mode, flags=access | apsw.SQLITE_OPEN_URI, vfs=self.vfs, statementcachesize=200
             )
         connection.set_busy_timeout(BUSY)
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # else statements are planned anew for other values
         if self.path is not None and not reading:
             step = ctypes.c_int(_STEP)
             connection.file_control("main", apsw.SQLITE_FCNTL_CHUNK_SIZE, ctypes.addressof(step))
