@@ -54,3 +54,15 @@ def test_the_default_table_knows_some_ten_thousand_stems() -> None:
     dog, invoice, odd = StaticWordVectors(Distilled()).cosines(hashes("puppies", "invoice", "qzxv"), ["dog"])[:, 0]
     assert dog > 0.5 > 0.2 > invoice
     assert odd == 0
+
+
+def test_words_of_earlier_questions_are_as_they_would_be_alone() -> None:
+    """Their vectors are kept, those of long words and of scripts without vectors too or not, in whatever order they come."""
+    embedder = Distilled()
+    stems, long = hashes("garden", "boat", "winter", "piano"), "boat" * 30
+    kept, questions = (
+        StaticWordVectors(embedder),
+        (["boat", "garden"], ["garden", long, "корабль", "boat"], [long, "boat", "sea"]),
+    )
+    for words in (*questions, *reversed(questions)):
+        np.testing.assert_array_equal(kept.cosines(stems, words), StaticWordVectors(embedder).cosines(stems, words))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from germane.embedders.character_grams import FOREIGN
 from germane.search.quantised import dot_matrix, quantise
 from germane.text.analyse import stem, term_hash
+from germane.text.fifo_cache import FifoCache
 
 __all__ = ["StaticWordVectors", "TokenTable"]
 
@@ -24,6 +25,8 @@ Floats = NDArray[np.float32]
 _LOW_BITS = np.uint32((1 << 19) - 1)
 """Bits of a hash that are its slot: so many that two of fourteen thousand stems seldom share one."""
 _SHARED = -1
+_KEPT_WORDS, _MAX_KEPT = 4096, 64
+"""Words of questions whose vectors are kept, a megabyte of them, and the characters of the longest."""
 _BLOCK = 512
 """Vectors that are worked on at a time: within the cache of the processor that takes a third of the time."""
 
@@ -67,13 +70,12 @@ class _Stems(NamedTuple):
         return places
 
 
-class _Asked(NamedTuple):
-    """The words of one question with their vectors; `unknown` tells which have none."""
+class _Word(NamedTuple):
+    """The vector of a question's word, `values * scale`; `unknown` tells that it has none."""
 
-    words: tuple[str, ...]
     values: NDArray[np.int8]
-    scales: Floats
-    unknown: list[bool]
+    scale: np.float32
+    unknown: bool
 
 
 class StaticWordVectors:
@@ -83,7 +85,7 @@ class StaticWordVectors:
         self._table = table
         self._making = threading.Lock()
         self._stems: _Stems | None = None
-        self._last = _Asked((), np.empty((0, 0), np.int8), np.empty(0, np.float32), [])
+        self._words: FifoCache[str, _Word] = FifoCache(_KEPT_WORDS)
 
     def cosines(self, stems: NDArray[np.uint32], words: Sequence[str]) -> Floats:
         """Each stem is compared once, however often it occurs."""
@@ -92,25 +94,32 @@ class StaticWordVectors:
         needed = np.zeros(len(known.hashes) + 1, np.bool_)
         needed[places] = True
         distinct = needed[:-1].nonzero()[0]
-        asked = self._asked(tuple(words), known)
+        values, scales, unknown = self._asked(words, known)
         found = np.zeros((len(distinct) + 1, len(words)), np.float32)
-        found[:-1] = dot_matrix(known.values.take(distinct, axis=0), known.scales.take(distinct), asked.values, asked.scales)
-        if any(asked.unknown):
-            found[:, asked.unknown] = np.nan
+        found[:-1] = dot_matrix(known.values.take(distinct, axis=0), known.scales.take(distinct), values, scales)
+        if True in unknown:
+            found[:, unknown] = np.nan
         index = np.empty(len(needed), np.int32)
         index[distinct] = np.arange(len(distinct))
         index[-1] = len(distinct)  # of all stems without a vector
         return found.take(index.take(places), axis=0)
 
-    def _asked(self, words: tuple[str, ...], known: _Stems) -> _Asked:
-        """The vectors of a question's words. A question is asked of messages and memories in turn, so that the last ones are
-        kept."""
-        last = self._last
-        if last.words != words:
-            values, scales = quantise(_centred(self._table.embed_now(words), known.mean))
-            unknown = [not scale or FOREIGN.search(word) is not None for scale, word in zip(scales, words, strict=True)]
-            last = self._last = _Asked(words, values, scales, unknown)
-        return last
+    def _asked(self, words: Sequence[str], known: _Stems) -> tuple[NDArray[np.int8], Floats, list[bool]]:
+        """The vectors of a question's words, shape (words, dimension), with their scales and which of them have none. Words
+        repeat from question to question, and a question is asked of messages and memories in turn."""
+        found = {word: self._words.get(word) for word in words}
+        if missing := [word for word, vector in found.items() if vector is None]:
+            values, scales = quantise(_centred(self._table.embed_now(missing), known.mean))
+            for word, value, scale in zip(missing, values, scales, strict=True):
+                made = found[word] = _Word(value.copy(), scale, not scale or FOREIGN.search(word) is not None)
+                if len(word) <= _MAX_KEPT:
+                    self._words.keep(word, made)
+        vectors = [vector for word in words if (vector := found[word]) is not None]
+        return (
+            np.array([vector.values for vector in vectors]),
+            np.array([vector.scale for vector in vectors], np.float32),
+            [vector.unknown for vector in vectors],
+        )
 
     def _known(self) -> _Stems:
         if self._stems is None:

@@ -76,6 +76,8 @@ class _Circuit:
         return "open" if now - self.opened < cool_down else "half-open"
 
     def close(self) -> None:
+        if not self.failures and self.opened is None:
+            return
         self.failures, self.opened, self.probed = 0, None, None
         self.keys.clear()
         self.orgs.clear()
@@ -179,7 +181,7 @@ class Breakers:
 
     def _succeeded(self, name: str, key: BreakerKey, probes: tuple[_Circuit, ...]) -> None:
         entries = ((name, key.org), (name, key))
-        for circuit in (self._common.setdefault(name, self._circuit()), *map(self._own.get, entries)):
+        for circuit in (self._circuit(name), *map(self._own.get, entries)):
             if circuit is not None and (circuit.opened is None or circuit in probes):
                 circuit.close()
         for entry in entries:
@@ -187,7 +189,7 @@ class Breakers:
                 del self._own[entry]
 
     def _failed(self, name: str, key: BreakerKey, probes: tuple[_Circuit, ...], now: float, *, late: bool) -> None:
-        common = self._common.setdefault(name, self._circuit())
+        common = self._circuit(name)
         org = self._get_or_add((name, key.org), share=self._share, org_share=self._failures)
         own = self._get_or_add((name, key), share=self._failures, org_share=self._failures)
         if common in probes:  # the org that tried in vain for everybody isn't the first to try the next time
@@ -209,9 +211,12 @@ class Breakers:
             if self._count(common, key, now, late=late):
                 self._forget(entry for entry in self._own if entry[0] == name)
 
-    def _circuit(self) -> _Circuit:
+    def _circuit(self, name: str) -> _Circuit:
         """A source's common circuit."""
-        return _Circuit(self._share, self._org_share)
+        circuit = self._common.get(name)
+        if circuit is None:
+            circuit = self._common[name] = _Circuit(self._share, self._org_share)
+        return circuit
 
     def _get_or_add(self, entry: tuple[str, Hashable], *, share: int, org_share: int) -> _Circuit:
         """The circuit of an org or a key, a new one where there is none yet."""

@@ -15,6 +15,7 @@ from germane.pipeline.assembly_state import PROPAGATED, Outcome
 from germane.pipeline.call_guard import Guard
 from germane.pipeline.deadline import Deadline
 from germane.store import ScopedStore
+from germane.text.fifo_cache import FifoCache
 from germane.types.lru_cache import LruCache
 from germane.types.message import Image, Opaque
 from germane.types.request import Request
@@ -26,6 +27,8 @@ __all__ = ["ResultCache"]
 _MAX_CHARACTERS = 200_000
 """Characters of messages above which hashing a request costs more than it saves."""
 _MAX_MESSAGES = 1000
+_STRATEGIES = 64
+"""Strategies whose descriptions are kept."""
 _LOOKUP = 0.010
 """Seconds that the store has to tell its revision, so that a result can be looked up, and a quarter of the time at most."""
 
@@ -36,6 +39,8 @@ class ResultCache:
 
     def __init__(self, max_entries: int = 16, seconds: float = 30.0) -> None:
         self._results: LruCache[Hashable, tuple[float, Outcome]] = LruCache(max_entries)
+        self._described: FifoCache[int, tuple[Strategy, str]] = FifoCache(_STRATEGIES)
+        """Strategies by `id`, each beside its description: they are few, and their parts can't be hashed."""
         self._seconds = seconds
         self.hits, self.misses = 0, 0
 
@@ -73,12 +78,20 @@ class ResultCache:
         digest.update(json.dumps(request.tools, default=str, sort_keys=True).encode("utf-8", "surrogatepass"))
         moment = request.at if request.dated else None
         key = (
-            *(request.scope, revision, repr(strategy), request.model, request.provider, moment),
+            *(request.scope, revision, self._description(strategy), request.model, request.provider, moment),
             *(request.query, request.max_tokens, request.filters, digest.digest()),
             *(request.effort, request.like, request.window, request.beside, request.reserve, request.blocks, request.task),
         )
         hash(key)
         return key
+
+    def _description(self, strategy: Strategy) -> str:
+        known = self._described.get(id(strategy))
+        if known is not None and known[0] is strategy:
+            return known[1]
+        described = repr(strategy)
+        self._described.keep(id(strategy), (strategy, described))
+        return described
 
     def get(self, key: Hashable | None, now: float) -> Outcome | None:
         """Counts a hit or a miss. None for the key None, which counts as neither."""

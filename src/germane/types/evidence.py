@@ -83,10 +83,10 @@ class Evidence(NamedTuple):
     @classmethod
     def of(cls, values: Iterable[float]) -> Evidence:
         """Makes evidence of one number a feature, in the order of `FEATURES`; NaN where there is none."""
-        row = tuple(values)
+        row = cls._make(values)
         if row[_COS_WINDOW] != row[_COS_WINDOW] or row[_SOFT] != row[_SOFT]:
             return cls._make(None if value != value else value for value in row)
-        return cls._make(row)
+        return row
 
 
 FEATURES: tuple[str, ...] = Evidence._fields

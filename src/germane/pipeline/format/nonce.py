@@ -8,7 +8,7 @@ average with both o200k and Qwen's, where 60 bits in base 32 cost 8.5 to 8.9, an
 from __future__ import annotations
 
 import hmac
-from hashlib import sha256
+from functools import lru_cache
 from string import ascii_lowercase
 
 from germane.types.scope import Scope
@@ -19,13 +19,14 @@ LENGTH = 12
 """Letters of a nonce."""
 
 
+@lru_cache(maxsize=1024)
 def nonce(key: bytes, scope: Scope) -> str:
     """HMAC-SHA256 (RFC 2104) over org, agent, user and session, each preceded by its length, as twelve lowercase letters.
 
     Deterministic: equal in all workers that share `key`. Without a session the nonce belongs to the agent and user. An absent
     user or session gives another nonce than every present one.
     """
-    digest = hmac.new(key, b"".join(map(_framed, (scope.org, scope.agent, scope.user, scope.session))), sha256).digest()
+    digest = hmac.digest(key, b"".join(map(_framed, (scope.org, scope.agent, scope.user, scope.session))), "sha256")
     number, letters = int.from_bytes(digest, "big"), ""
     for _ in range(LENGTH):
         number, index = divmod(number, len(ascii_lowercase))

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, count
 
 from germane.pipeline.format.graphemes import floor
@@ -56,12 +57,15 @@ class Excerpt:
 class Excerpts:
     """Makes excerpts around the terms of one query: words or stems, in any case."""
 
-    __slots__ = ("_beginnings", "_sentences")
-
     def __init__(self, terms: Sequence[str]) -> None:
-        wanted = {term.casefold() for term in terms}.union(analyse(" ".join(terms)))
-        self._beginnings = tuple(sorted(set(filter(None, map(_beginning, wanted)))))
+        self._terms = terms
         self._sentences: dict[tuple[str, int, int], tuple[list[Match], list[int], list[int]]] = {}
+
+    @cached_property
+    def _beginnings(self) -> tuple[str, ...]:
+        """The terms, and what words of the same stem begin with. Most assemblies shorten nothing."""
+        wanted = {term.casefold() for term in self._terms}.union(analyse(" ".join(self._terms)))
+        return tuple(sorted(set(filter(None, map(_beginning, wanted)))))
 
     def match(self, text: str) -> bool:
         """Whether any term stands in the text: without one an excerpt shows its beginning."""
