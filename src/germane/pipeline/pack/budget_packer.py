@@ -189,7 +189,8 @@ class BudgetPacker:
         if refusal is not None:
             return LeftOut(scored=item, reason=refusal, tokens=cost)
         state.add(item, text, share, tokens)
-        queue.open_group(item)
+        if group not in queue.open_groups:
+            queue.open_group(item)
         if passage and not whole and not self._broad:
             queue.offer_growth(Growth(item, len(state.chosen) - 1), 1.0 - shown_value(share))
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -40,8 +41,8 @@ def assess_need(
     met and costs no work."""
     if not threshold:
         return Need(1.0, 0.0)
-    found = [item.candidate for item in ranked if not (item.candidate.required or item.candidate.only_from(_UNSEARCHED))]
-    found = found[:NEED_ROWS]
+    offered = (item.candidate for item in ranked)
+    found = list(islice((one for one in offered if not (one.required or one.only_from(_UNSEARCHED))), NEED_ROWS))
     table = matrix([candidate.evidence for candidate in found])
     table[:, _RECENT] = 0.0
     table[["extracted" in candidate.provenance.metadata for candidate in found], _CURATED] = 0.0
