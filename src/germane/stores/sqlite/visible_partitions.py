@@ -28,8 +28,6 @@ IN_VISIBLE = "(?, ?)"
 all users, so that a connection prepares it once: prepared anew for each user, statements were a tenth of an assembly."""
 
 _SQL = "SELECT id, user, revision FROM partitions WHERE org = ? AND agent = ? AND user IN (?, ?)"
-
-
 _NOBODY = 0
 """No partition has this id."""
 
@@ -62,14 +60,8 @@ def owners(visible: tuple[VisiblePartition, ...]) -> dict[int, str | None]:
 
 def visible_ids(visible: tuple[VisiblePartition, ...]) -> tuple[int, int]:
     """Returns the values for `IN_VISIBLE`. A scope sees two partitions at most."""
-    match visible:
-        case ():
-            return _NOBODY, _NOBODY
-        case (one,):
-            return one.id, one.id
-        case first_, second:
-            return first_.id, second.id
-    raise AssertionError(f"{len(visible)} partitions are visible")
+    ids = [partition.id for partition in visible] or [_NOBODY]
+    return ids[0], ids[-1]
 
 
 def in_clause(visible: tuple[VisiblePartition, ...]) -> str:
