@@ -48,6 +48,7 @@ summaries      honest summaries that the rules of acceptance refuse, and false o
 tasks          what the task stack and typed events bring to a coding session of 400 events; delegated agents
 compaction     long conversations made to fit: time, the cost of one more message, and how much of the prefix stays
 distil         makes the table of the default embedder from MiniLM
+paired OTHER   processor time of an assembly in this checkout and another, in turn, window by window
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
 peers …        comparison with other libraries
 evaluated …    tables of the docs from files that `germane eval DATA --json FILE` saved
@@ -97,6 +98,7 @@ from bench import (
     outlining,
     pack,
     packers,
+    paired,
     port,
     proven,
     remembering,
@@ -234,6 +236,8 @@ def main() -> int:
             answers.main(rest)
         case "pack":
             pack.main(rest)
+        case "paired":
+            paired.main(rest)
         case "packers":
             packers.main(rest)
         case "keyword":
