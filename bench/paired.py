@@ -33,54 +33,7 @@ from bench.quantiles import quantile
 __all__ = ["main"]
 
 _TREE = Path(__file__).resolve().parents[1]
-_WINDOWS = """
-import asyncio, sys, time
-from itertools import count, islice
-from pathlib import Path
-from bench.corpus import conversations, endless, queries
-from germane import Germane
-from germane.evaluate.formats import load
-
-kind, folder, each = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-
-async def burst(germane):
-    talk = (message for _, said in conversations(12_000, seed=1) for message in said)
-    for user in range(50):
-        short = [{"role": one.role, "content": " ".join(one.content.split()[:12])} for one in islice(talk, 100)]
-        await germane.agent("a", user=f"u{user}").record(short, session="s1")
-    return ((germane.agent("a", user=f"u{at % 50}"), text, "default") for at, text in enumerate(endless(20_000, seed=7)))
-
-async def generated(germane):
-    agent = germane.agent("a")
-    for number, (_, said) in enumerate(conversations(int(kind), seed=1)):
-        await agent.record(list(said), session=f"s{number}")
-    return ((agent, text, "verbose") for _, text in queries(20_000, seed=11))
-
-async def answers(germane):
-    asked = []
-    for conversation in load(Path(kind)).conversations:
-        agent = germane.agent(conversation.name)
-        for session, said in conversation.sessions.items():
-            await agent.record(said, session=session)
-        asked += [(agent, question.text) for question in conversation.questions]
-    return ((agent, text + " " * turn, "default") for turn in count() for agent, text in asked)
-
-async def main():
-    async with Germane.open(folder / "paired.db") as germane:
-        fill = burst if kind == "burst" else generated if kind.isdigit() else answers
-        work = await fill(germane)
-        async def window(size):
-            for agent, text, strategy in islice(work, size):
-                await agent.assemble([{"role": "user", "content": text}], model="gpt-4o", strategy=strategy, deadline=10.0)
-        await window(200)
-        print("ready", flush=True)
-        for _ in sys.stdin:
-            began, loop = time.process_time(), time.thread_time()
-            await window(each)
-            print(1000 * (time.process_time() - began) / each, 1000 * (time.thread_time() - loop) / each, flush=True)
-
-asyncio.run(main())
-"""
+_WINDOWS = Path(__file__).with_name("paired_windows.py")
 
 
 class _Checkout:
@@ -105,7 +58,7 @@ class _Checkout:
 def _running(tree: Path, kind: str, each: int) -> Iterator[_Checkout]:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(tree), str(tree / "src")))}
     with TemporaryDirectory() as folder:
-        command = [sys.executable, "-c", _WINDOWS, kind, folder, str(each)]
+        command = [sys.executable, "-P", str(_WINDOWS), kind, folder, str(each)]
         pipe = subprocess.PIPE
         with subprocess.Popen(command, cwd=tree, env=environment, stdin=pipe, stdout=pipe, text=True) as process:
             assert process.stdin is not None
@@ -139,14 +92,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             both = [stack.enter_context(_running(tree, kind, options.each)) for tree in (options.other.resolve(), _TREE)]
             for one in both:
                 one.ready()
-            seen = list[tuple[tuple[float, float], tuple[float, float]]]()
+            seen = [list[tuple[float, float]](), list[tuple[float, float]]()]
             for number in range(options.rounds):
-                first, second = both if number % 2 == 0 else reversed(both)
-                windows = first.window(), second.window()
-                seen.append(windows if number % 2 == 0 else (windows[1], windows[0]))
-        name = kind if kind == "burst" or kind.isdigit() else Path(kind).name
-        for place, what in enumerate(("processor", "event loop")):
-            print(f"{f'{name}, {what}':<34}{compared([(old[place], new[place]) for old, new in seen])}", flush=True)
+                for place in (0, 1) if number % 2 == 0 else (1, 0):  # each begins every second pair
+                    seen[place].append(both[place].window())
+        for at, what in enumerate(("processor", "event loop")):
+            pairs = [(old[at], new[at]) for old, new in zip(*seen, strict=True)]
+            print(f"{f'{Path(kind).name}, {what}':<34}{compared(pairs)}", flush=True)
 
 
 if __name__ == "__main__":

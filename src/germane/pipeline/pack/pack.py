@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import compress
-from operator import attrgetter
 
 from germane.pipeline.pack.budget_packer import BudgetPacker
 from germane.pipeline.pack.cost import Layout, fit_directive
@@ -22,8 +21,6 @@ from germane.types.candidate import LeftOut, Scored, Sensitivity
 from germane.types.strategy import Strategy
 
 __all__ = ["pack", "trim", "withhold"]
-
-_REQUIRED, _RANK = attrgetter("candidate.required"), attrgetter("rank")
 
 
 def pack(
@@ -43,7 +40,7 @@ def pack(
     floor. With a `price`, items go in while they are worth their tokens (AMOUNT-1). `broad` shows short passages of many
     messages. `stop` ends an exact search early, with the best packing so far and the bound that still holds."""
     others, required = _by_rank(ranked), list[Scored]()
-    if True in (needed := list(map(_REQUIRED, others))):
+    if True in (needed := [item.candidate.required for item in others]):
         required = list(compress(others, needed))
         others = [item for item in others if not item.candidate.required]
     directive, fixed, refused = fit_directive(directive, available, layout)
@@ -107,5 +104,5 @@ def trim(packing: Packing, available: int, layout: Layout) -> Packing:
 
 def _by_rank(items: Sequence[Scored]) -> Sequence[Scored]:
     """The items by rank; the same sequence where it is in order already, as scoring returns it."""
-    ranks = list(map(_RANK, items))
-    return items if ranks == sorted(ranks) else sorted(items, key=_RANK)
+    ranks = [item.rank for item in items]
+    return items if ranks == sorted(ranks) else sorted(items, key=lambda item: item.rank)
