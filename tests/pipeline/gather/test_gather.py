@@ -124,7 +124,7 @@ async def test_a_source_that_fails_takes_no_other_down(error: BaseException, sta
 
 
 @pytest.mark.requirement("GATHER-2")
-@pytest.mark.parametrize("rubbish", ["tea", 7, {"tea": 1}])
+@pytest.mark.parametrize("rubbish", ["tea", 7, {"tea": 1}, TEA])
 @warped
 async def test_an_answer_that_is_no_candidates_is_none(rubbish: object) -> None:
     found = await gathered({"a": AnsweringSource(raw=rubbish), "b": AnsweringSource(raw=[TEA, "rubbish", None])})
