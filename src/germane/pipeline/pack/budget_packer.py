@@ -189,8 +189,7 @@ class BudgetPacker:
         if refusal is not None:
             return LeftOut(scored=item, reason=refusal, tokens=cost)
         state.add(item, text, share, tokens)
-        if group not in queue.open_groups:
-            queue.open_group(item)
+        queue.open_group(item)
         if passage and not whole and not self._broad:
             queue.offer_growth(Growth(item, len(state.chosen) - 1), 1.0 - shown_value(share))
         return None

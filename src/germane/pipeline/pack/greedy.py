@@ -102,6 +102,8 @@ class GreedyQueue:
     def open_group(self, item: Scored) -> None:
         """Records that the header of the item's group is paid for: the items of the group become cheaper."""
         group = self._estimator.estimate(item).group
+        if group in self.open_groups:
+            return
         self.open_groups.add(group)
         for other in self._waiting.pop(group, ()):
             if other.rank not in self._done:

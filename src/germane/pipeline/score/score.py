@@ -19,7 +19,6 @@ from germane.types.strategy import Strategy
 
 __all__ = ["frequency", "message_spread", "score", "usefulness"]
 
-_NO_FEEDBACK = 0.5
 _FULL_FREQUENCY = 50
 """Retrievals at which `frequency` reaches 1."""
 
@@ -46,7 +45,7 @@ def score(
             recency(candidates, at, strategy.half_lives),
             [_usefulness(candidate) for candidate in candidates],
             np.clip([candidate.confidence for candidate in candidates], 0.0, 1.0),
-            [frequency(candidate.retrievals) if candidate.retrievals else 0.0 for candidate in candidates],
+            [frequency(candidate.retrievals) for candidate in candidates],
         ]
     )
     weights = strategy.weights
@@ -78,9 +77,7 @@ def usefulness(helpful: int, harmful: int) -> float:
 
 
 def _usefulness(candidate: Candidate) -> float:
-    if candidate.graph is not None:
-        return candidate.graph.salience
-    return usefulness(candidate.helpful, candidate.harmful) if candidate.helpful or candidate.harmful else _NO_FEEDBACK
+    return usefulness(candidate.helpful, candidate.harmful) if candidate.graph is None else candidate.graph.salience
 
 
 def frequency(retrievals: int) -> float:
