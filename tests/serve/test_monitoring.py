@@ -50,4 +50,4 @@ async def test_a_language_model_that_fails_is_told_and_the_service_stays_ready(
         assert (monitor.degraded(), monitor.readiness.reasons) == (missing, ())
     log = written.getvalue().decode()
     assert ("llm_failing" in log, "embedder_failing" in log) == ("llm_not_reading" in missing, len(missing) == 2)
-    assert "401" not in log
+    assert "HTTP" not in log

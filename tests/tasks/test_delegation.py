@@ -113,7 +113,7 @@ async def test_isolated_gives_the_task_and_the_directive_alone(agent: Agent) -> 
     said = everything(given.messages, given.system)
     assert "Answer in one sentence." in said
     assert "Which port" in said
-    assert not any(word in said for word in ("8443", "zebra", "frozen"))
+    assert not any(word in said for word in ("port 8443", "zebra", "frozen"))
 
 
 @pytest.mark.requirement("TASK-4")
@@ -178,7 +178,7 @@ async def test_a_child_sees_no_more_than_its_parent(agent: Agent, germane: Germa
     narrow = await agent.delegate(
         "The code of the safe", model=MODEL, session=S, filters=Filters(sensitivities=("public",)), deadline=None
     )
-    assert not any(word in everything(narrow.messages) for word in ("4711", "zebra", "8443"))
+    assert not any(word in everything(narrow.messages) for word in ("is 4711", "zebra", "port 8443"))
     with pytest.raises(NotPermitted, match="private"):
         await agent.delegate("More", model=MODEL, session=narrow.session, filters=Filters())
     with pytest.raises(NotPermitted, match="sensitive"):
@@ -190,9 +190,9 @@ async def test_a_child_sees_no_more_than_its_parent(agent: Agent, germane: Germa
     below = await agent.delegate("The code", model=MODEL, session=narrow.session)
     assert below.frame.allowed == ("public",)
     shared = await agent.delegate("Albatross port", model=MODEL, session=S, scope=Scope(agent="coder"), deadline=None)
-    assert "8443" not in everything(shared.messages)
+    assert "port 8443" not in everything(shared.messages)
     usual = await agent.delegate("The code of the safe", model=MODEL, session=S, deadline=None)
-    assert "4711" not in everything(usual.messages)
+    assert "is 4711" not in everything(usual.messages)
 
 
 @pytest.mark.requirement("TASK-4", "SCOPE-2")
@@ -270,7 +270,7 @@ async def test_a_session_is_held_to_what_its_parent_allowed_whoever_asks(agent: 
             )
         ).added
     assert "red" in said
-    assert "4711" not in said
+    assert "is 4711" not in said
     assert "room 8" not in said
 
 

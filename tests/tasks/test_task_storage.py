@@ -14,8 +14,8 @@ S = "work"
 async def filled(agent: Agent) -> dict[str, str]:
     ids = {"root": (await agent.tasks.push("Ship the zebra release", session=S)).id}
     ids["fix"] = (await agent.tasks.push("Fix the okapi test", session=S)).id
-    ids["read"] = (await agent.tasks.push("Read the gnu log", session=S)).id
-    await agent.tasks.pop("The gnu is late", session=S, artifacts=[(ids["root"], "the root")])
+    ids["read"] = (await agent.tasks.push("Read the gibbon log", session=S)).id
+    await agent.tasks.pop("The gibbon is late", session=S, artifacts=[(ids["root"], "the root")])
     await agent.tasks.checkpoint("here", session=S)
     ids["try"] = (await agent.tasks.branch("try", "Try a tapir", session=S)).id
     await agent.tasks.switch("main", session=S)
@@ -42,7 +42,7 @@ async def test_a_forgotten_task_goes_with_all_below_it_from_every_file(tmp_path:
         assert (await germane.verify(full=True)).healthy
     content = raw(path)
     assert b"zebra" in content
-    assert not any(word in content for word in (b"okapi", b"gnu", b"tapir"))
+    assert not any(word in content for word in (b"okapi", b"gibbon", b"tapir"))
 
 
 @pytest.mark.requirement("TASK-1", "MEM-3")
