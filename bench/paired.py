@@ -5,7 +5,8 @@
 The speed of a virtual machine changes by a third within minutes, so that two runs one after the other compare hours and not
 programs. Here a process of each checkout waits for its turn, runs a few dozen assemblies and reports the processor time of all
 its threads, and of the event loop's alone. What counts is the ratio within each pair: its median, and between which values half
-of the pairs lie. OTHER is a checkout beside this one (`git worktree add OTHER COMMIT`); both use this Python.
+of the pairs lie. OTHER is a checkout beside this one (`git worktree add OTHER COMMIT`). It uses the Python of its own `.venv`,
+as its dependencies can differ, and this one's where it has none.
 
 burst    50 users of one agent, 100 short messages each; strategy `default`
 N        N generated messages of one agent; strategy `verbose`, the queries of `bench latency`
@@ -58,7 +59,8 @@ class _Checkout:
 def _running(tree: Path, kind: str, each: int) -> Iterator[_Checkout]:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(tree), str(tree / "src")))}
     with TemporaryDirectory() as folder:
-        command = [sys.executable, "-P", str(_WINDOWS), kind, folder, str(each)]
+        own = tree / ".venv" / "bin" / "python"
+        command = [str(own) if own.exists() else sys.executable, "-P", str(_WINDOWS), kind, folder, str(each)]
         pipe = subprocess.PIPE
         with subprocess.Popen(command, cwd=tree, env=environment, stdin=pipe, stdout=pipe, text=True) as process:
             assert process.stdin is not None

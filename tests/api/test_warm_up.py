@@ -15,23 +15,53 @@ from germane.embedders.distilled import Distilled
 from germane.tokenizers import bpe
 
 
-@pytest.mark.parametrize(("frozen", "calls"), [(0, 1), (7, 0)])
-def test_what_is_alive_is_frozen_once_a_process(monkeypatch: pytest.MonkeyPatch, frozen: int, calls: int) -> None:
+class Collector:
+    """Stands in for the garbage collector of this process, whose settings the other tests share."""
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, *, frozen: int = 0, threshold: tuple[int, int, int] = (700, 10, 10)
+    ) -> None:
+        self.threshold, self.freezes = threshold, 0
+        monkeypatch.setattr(gc, "get_freeze_count", lambda: frozen)
+        monkeypatch.setattr(gc, "freeze", self.freeze)
+        monkeypatch.setattr(gc, "get_threshold", lambda: self.threshold)
+        monkeypatch.setattr(gc, "set_threshold", self.set_threshold)
+
+    def freeze(self) -> None:
+        self.freezes += 1
+
+    def set_threshold(self, *values: int) -> None:
+        assert len(values) == 3
+        self.threshold = values
+
+
+@pytest.mark.parametrize(("frozen", "calls", "young"), [(0, 1, 10_000), (7, 0, 700)])
+def test_what_is_alive_is_frozen_once_a_process(monkeypatch: pytest.MonkeyPatch, frozen: int, calls: int, young: int) -> None:
     """Whoever was first, germane or its user: a second time would keep what has become garbage since."""
-    made: list[None] = []
-    monkeypatch.setattr(gc, "get_freeze_count", lambda: frozen)
-    monkeypatch.setattr(gc, "freeze", lambda: made.append(None))
+    collector = Collector(monkeypatch, frozen=frozen)
     freeze()
-    assert len(made) == calls
+    assert (collector.freezes, collector.threshold) == (calls, (young, 10, 10))
+
+
+@pytest.mark.parametrize(
+    ("own", "then"),
+    [((2000, 10, 0), (10_000, 10, 0)), ((50_000, 5, 5), (50_000, 5, 5)), ((0, 10, 10), (0, 10, 10))],
+    ids=["default", "rarer", "off"],
+)
+def test_walks_over_new_objects_become_rarer_and_never_more_frequent(
+    monkeypatch: pytest.MonkeyPatch, own: tuple[int, int, int], then: tuple[int, int, int]
+) -> None:
+    """A collector that the program has switched off, or that walks more seldom, stays as it is."""
+    collector = Collector(monkeypatch, threshold=own)
+    freeze()
+    assert collector.threshold == then
 
 
 async def test_freezing_can_be_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """An application that minds its own collector is left alone."""
-    made: list[None] = []
-    monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
-    monkeypatch.setattr(gc, "freeze", lambda: made.append(None))
+    collector = Collector(monkeypatch)
     async with Germane.open(":memory:", freeze=False):
-        assert made == []
+        assert (collector.freezes, collector.threshold) == (0, (700, 10, 10))
 
 
 @pytest.mark.parametrize("wrong", [{"path": 5}, {"settings": 5}, {"embedder": 5}], ids=repr)

@@ -31,6 +31,10 @@ __all__ = ["freeze", "warm_up"]
 
 _SCOPE = Scope(org="germane", agent="rehearsal")
 """A scope that only the scratch store is ever written in."""
+_YOUNG = 10_000
+"""New objects between two walks of the garbage collector over young ones. Python's default is 700, or 2,000 from 3.13 on; an
+assembly makes thousands, nearly all of which are freed without the collector, and where many assemblies work at once, each walk
+looks at all of theirs. Measured: docs/research/performance.md."""
 _TEXT = "What did Ana say last Tuesday about <the> café in Lisbon?"
 
 
@@ -88,7 +92,14 @@ async def _assemble(engine: Engine, store: Store) -> None:
 
 def freeze() -> None:
     """Excludes every living object from the garbage collector's walks, once a process: a walk over a large heap stops it for
-    tens of milliseconds. Excluded objects are still freed when nothing refers to them, but their reference cycles aren't."""
-    if not gc.get_freeze_count():
-        gc.collect()
-        gc.freeze()
+    tens of milliseconds. Excluded objects are still freed when nothing refers to them, but their reference cycles aren't.
+
+    A walk over young objects comes after `_YOUNG` new ones at the earliest; a process that walks more seldom keeps its own
+    threshold. Where something was frozen before, the program minds its collector itself, and it is left alone."""
+    if gc.get_freeze_count():
+        return
+    gc.collect()
+    gc.freeze()
+    young, *older = gc.get_threshold()
+    if 0 < young < _YOUNG:
+        gc.set_threshold(_YOUNG, *older)
