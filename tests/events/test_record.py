@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -192,7 +191,7 @@ def test_a_turn_that_begins_like_the_session_is_new(ledger: SessionOperations) -
 def test_events_that_are_no_messages_stand_in_nobodys_way(ledger: SessionOperations) -> None:
     """A conversation is aligned across what else happened in its session."""
     ledger.record(said("a", "b", "c"))
-    ledger.events[1] = replace(ledger.events[1], role="", type="file_read")
+    ledger.events[1] = ledger.events[1]._replace(role="", type="file_read")
     assert ledger.record([user("a"), user("c"), user("d")]).skipped == 2
 
 

@@ -100,7 +100,7 @@ async def test_messages_sessions_users_and_counts_come_back_too(tmp_path: Path) 
         assert whole.text == TALK[1]["content"]
         stored = (await agent.messages("s1")).messages[1]
         blank = {"raw": {}, "content_hash": 0, "session_started_at": None, "session_number": None}
-        assert second.messages[0] == replace(stored, **blank)  # type: ignore[arg-type]
+        assert second.messages[0] == stored._replace(**blank)  # type: ignore[arg-type]
         assert await client.sessions() == await agent.sessions()
         assert await client.stats() == await agent.stats()
         assert isinstance(await client.find((await client.memories()).memories[0].id), Memory)

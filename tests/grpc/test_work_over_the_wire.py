@@ -49,7 +49,7 @@ async def service(germane: Germane) -> AsyncIterator[tuple[Agent, Client, Wire]]
 
 def crossed(event: Event) -> Event:
     """An event without what stays in the store."""
-    return replace(event, content_hash=0, raw={}, session_started_at=None, session_number=None)
+    return event._replace(content_hash=0, raw={}, session_started_at=None, session_number=None)
 
 
 def sent(recorded: RecordedEvent) -> RecordedEvent:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +124,7 @@ async def test_sessions_are_numbered_by_their_beginning_within_a_commit(tmp_path
     """Also where an event that begins earlier comes to a session of the same commit."""
     store = opened(tmp_path)
     late = an_event("b", session="b", position=50)
-    early = replace(an_event("b0", session="b", position=51), created_at=NOON.replace(year=2020))
+    early = an_event("b0", session="b", position=51)._replace(created_at=NOON.replace(year=2020))
     await in_one_commit(store, [writing(PutEvent(event)) for event in (an_event("a", session="a"), late, early)])
     await store.close()
     connection = apsw.Connection(str(tmp_path / "a.db"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -180,7 +180,7 @@ class _Recording:
         if self._archetype is not None and self._archetype.extractors:
             until = max(event.created_at for event in events)
             before: Before = await self._commit(look_back(self._origin.session, until))
-            placed = [replace(event, task=before.task) if event.id in tasked else event for event in events]
+            placed = [event._replace(task=before.task) if event.id in tasked else event for event in events]
             work = _extracting(self._archetype, placed, before.events)
             small = sum(len(event.text) for event in events) <= _SLICE_CHARACTERS // 8
             extracted = work() if small else await self._parts.background.run(work)

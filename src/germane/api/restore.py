@@ -197,7 +197,9 @@ class _Restoring:
             return Owned(moved, replace(thing, relation=replace(thing.relation, user=user)))
         if isinstance(thing, StoredPattern):
             return Owned(moved, replace(thing, pattern=replace(thing.pattern, user=user)))
-        if isinstance(thing, Memory | Event | ArchivalEntry | TaskFrame):
+        if isinstance(thing, Event):
+            return Owned(moved, thing._replace(user=user))
+        if isinstance(thing, Memory | ArchivalEntry | TaskFrame):
             return Owned(moved, replace(thing, user=user))
         return Owned(moved, thing)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -56,7 +55,7 @@ def record_event(extracted: ExtractedEvent, *, origin: Origin) -> Plan[RecordedE
                 raise Conflict(f"event id {event.message_id!r} was recorded before with different content: give it another id")
             return Decision((), RecordedEvent(event=held, added=False))
     task = (yield from current_task(origin.session)) if extracted.with_task else event.task
-    event = replace(event, position=(yield from read(TypedPosition(origin.session))), task=task)
+    event = event._replace(position=(yield from read(TypedPosition(origin.session))), task=task)
     noted = yield from note_findings(event, extracted.findings)
     recorded = RecordedEvent(
         event=event,

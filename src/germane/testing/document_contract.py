@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 from germane.documents.ingest import begin_document, read_document
@@ -24,7 +23,7 @@ def a_passage(text: str, position: int, session: str = "document:guide") -> Even
     """A passage of a document that is called Guide."""
     place = Provenance(session=session, metadata={"title": "Guide", "media_type": "text/plain", "locator": "line 1"})
     event = an_event(text, session=session, position=position, created_at=NOON + timedelta(microseconds=position))
-    return replace(event, type=DOCUMENT, role="", provenance=place)
+    return event._replace(type=DOCUMENT, role="", provenance=place)
 
 
 class DocumentContract:

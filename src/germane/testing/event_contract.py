@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -35,7 +34,7 @@ class EventContract:
         )
         await scoped.journal.commit(writing(PutEvent(event)))
         (found,) = await scoped.events.get([event.id])
-        assert found == replace(event, session_started_at=event.created_at, session_number=1)
+        assert found == event._replace(session_started_at=event.created_at, session_number=1)
         assert found.raw == {"role": "user", "n": [1]}
 
     async def test_recent_is_newest_first_and_narrowed(self, scoped: ScopedStore) -> None:

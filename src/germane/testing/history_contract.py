@@ -143,7 +143,7 @@ class HistoryContract:
         store = opening()
         mine, wide = store.within(ANNA), store.within(replace(ANNA, user=None))
         first, second = _said("Paris", ">P", "Rome", ">R", "end"), _said("Oslo", ">O", "end", first=20, session="later")
-        shared = tuple(replace(event, user=None) for event in _said("Bern", ">B", "end", first=10, session="shared"))
+        shared = tuple(event._replace(user=None) for event in _said("Bern", ">B", "end", first=10, session="shared"))
         await mine.journal.commit(writing(*map(PutEvent, (*first, *second))))
         await wide.journal.commit(writing(*map(PutEvent, shared)))
 
@@ -166,8 +166,8 @@ class HistoryContract:
         store = opening()
         mine = store.within(ANNA)
         hello, secret, public = _said("hello", ">secret", "bye")
-        events = (replace(hello, sensitivity="public"), replace(secret, sensitivity="sensitive"))
-        await mine.journal.commit(writing(*map(PutEvent, (*events, replace(public, sensitivity="public")))))
+        events = (hello._replace(sensitivity="public"), secret._replace(sensitivity="sensitive"))
+        await mine.journal.commit(writing(*map(PutEvent, (*events, public._replace(sensitivity="public")))))
         page = await mine.history.outline_page(S, limit=9)
         assert [line.sensitivity for line in page.lines] == ["sensitive", "public"]
         await store.close()
@@ -177,7 +177,7 @@ class HistoryContract:
         store = opening()
         mine, theirs = store.within(ANNA), store.within(BEN)
         said = _said("hello", ">secret", "bye", ">bye", "end")
-        hidden = replace(said[1], sensitivity="sensitive")
+        hidden = said[1]._replace(sensitivity="sensitive")
         await mine.journal.commit(writing(*map(PutEvent, (said[0], hidden, *said[2:]))))
         names = [f"{event.id}@outline" for event in said]
 

@@ -174,7 +174,7 @@ class StoreContract(
         with pytest.raises(Conflict):
             await scoped.journal.commit(raising())
         await scoped.journal.commit(writing(PutEvent(event)))
-        half = (PutMemory(a_memory("half written")), PutEvent(replace(an_event(message_id="m1"), position=1)))
+        half = (PutMemory(a_memory("half written")), PutEvent(an_event(message_id="m1")._replace(position=1)))
         with pytest.raises(GermaneError):
             await scoped.journal.commit(writing(*half))
         assert await found(scoped, "half written Lisbon") == [event.text]

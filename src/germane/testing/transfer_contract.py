@@ -52,7 +52,7 @@ class TransferContract:
         """By owner; of each the directive, the memories in the order in which they were stored, the sessions with their
         messages by position, the tombstones. The owners of a reach are exactly those that it covers."""
         old, new = a_memory("old"), a_memory("new", pinned=True, retrieval_count=3)
-        said = [replace(an_event(text, session="s", position=place), user="anna") for place, text in ((0, "a"), (4, "b"))]
+        said = [an_event(text, session="s", position=place)._replace(user="anna") for place, text in ((0, "a"), (4, "b"))]
         gone = a_memory("gone", user="anna")
         await store.within(AGENT).journal.commit(writing(SetDirective("Be kind"), PutMemory(new), PutMemory(old)))
         await store.within(ANNA).journal.commit(writing(*map(PutEvent, said), PutMemory(gone)))

@@ -220,6 +220,6 @@ def test_other_languages_are_grounded_in_their_own_words() -> None:
 def test_a_speakers_name_is_kept() -> None:
     """In a conversation of several people the memory says whose statement it is."""
     claim = _claim("I love green tea.")
-    named = replace(claim, turns=(replace(claim.turns[0], name="Caroline"),))
+    named = replace(claim, turns=(claim.turns[0]._replace(name="Caroline"),))
     (memory,) = _found(named, GOOD)
     assert memory.provenance.metadata["speaker"] == "Caroline"

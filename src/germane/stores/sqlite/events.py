@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -106,8 +105,8 @@ def brief_of(
         event = event_of(row, users)
     else:
         found = passage(connection, key, size, place)
-        event = replace(event_of((*row[:6], "", *row[7:]), users), text=found.text, passage=found.passage)
-    return event if replaced == "[]" else replace(event, outdated=_outdated(replaced))
+        event = event_of((*row[:6], "", *row[7:]), users)._replace(text=found.text, passage=found.passage)
+    return event if replaced == "[]" else event._replace(outdated=_outdated(replaced))
 
 
 def _outdated(text: str) -> tuple[Outdated, ...]:
