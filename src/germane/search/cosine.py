@@ -50,8 +50,11 @@ def windows(partition: Partition, near: Cosines, snapshot: Snapshot, rows: NDArr
     them is written out in floating point.
     """
     vectors, scales = partition.columns["vector"], partition.columns["scale"]
-    window = []
-    for link, weight in ((rows, 1.0), (snapshot.before.take(rows), 0.5), (snapshot.after.take(rows), 0.5)):
+    window: list[tuple[NDArray[np.int8], NDArray[np.float64]]] = []
+    links: list[tuple[NDArray[np.integer], float]] = [(rows, 1.0)]
+    if snapshot.linked:
+        links += [(snapshot.before.take(rows), 0.5), (snapshot.after.take(rows), 0.5)]
+    for link, weight in links:
         scale = np.where(link < snapshot.rows, weight * scales.take(link, mode="clip"), 0.0)
         window.append((vectors.take(link, axis=0, mode="clip"), scale))
     squares = np.zeros(len(rows))

@@ -13,4 +13,4 @@ _MAX_LOG_ODDS = 60.0
 
 def sigmoid(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Returns σ(x) = 1 / (1 + e⁻ˣ), of the argument's shape."""
-    return 1 / (1 + np.exp(-np.clip(log_odds, -_MAX_LOG_ODDS, _MAX_LOG_ODDS)))
+    return 1 / (1 + np.exp(-np.maximum(np.minimum(log_odds, _MAX_LOG_ODDS), -_MAX_LOG_ODDS)))

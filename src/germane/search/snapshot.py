@@ -47,20 +47,19 @@ class Snapshot(NamedTuple):
     """Shape (rows − 1,): 1 where a row and the next row are neighbours, as most are, else 0."""
     distant: tuple[NDArray[np.int32], NDArray[np.int32]]
     """All other links: rows, and one neighbour of each."""
+    linked: bool
+    """Whether any row has a neighbour; memories have none."""
     norms_version: int
     """Changes whenever the norms of earlier rows change."""
     extras: dict[str, Any]
     """Where other modules store what they derive from the snapshot, for as long as rows are only appended."""
 
-    @property
-    def linked(self) -> bool:
-        """Whether any row has a neighbour; memories have none."""
-        return bool(len(self.distant[0]) or self.adjacent.any())
-
     def neighbour_sum(self, values: Floats) -> Floats:
         """Returns for each row the sum of its two neighbours' values, of the shape of `values`, (…, rows). Most neighbours are
         adjacent rows, where adding slices is ten times as fast as looking each neighbour up."""
         total = np.zeros(values.shape, np.float32)
+        if not self.linked:
+            return total
         np.multiply(values[..., :-1], self.adjacent, out=total[..., 1:])
         total[..., :-1] += values[..., 1:] * self.adjacent
         rows, neighbours = self.distant
@@ -71,6 +70,8 @@ class Snapshot(NamedTuple):
     def walk(self, rows: NDArray[np.intp], steps: int) -> NDArray[np.int32]:
         """Returns the rows 1 to `steps` steps before and after each of `rows`, nearest first: shape (2, steps, len(rows)). A
         row that isn't below the snapshot's `rows` means no neighbour."""
+        if not self.linked:
+            return np.full((2, steps, len(rows)), self.rows, np.int32)
         walked = np.empty((2, steps, len(rows)), np.int32)
         for side, link in enumerate((self.before, self.after)):
             at: NDArray[np.integer] = rows
@@ -129,6 +130,7 @@ class _Builder:
         self._blocks = counts
         self.rows = rows
         distant = self._distant.rows
+        adjacent = columns["adjacent"][: max(0, rows - 1)]
         self.snapshot = Snapshot(
             rows=rows,
             before=columns["before"][:rows],
@@ -137,8 +139,9 @@ class _Builder:
             own=columns["own"][:rows],
             window=columns["window"][:rows],
             blocks=_norm(counts, _mean(counts.sum(), int(np.count_nonzero(counts)))),
-            adjacent=columns["adjacent"][: max(0, rows - 1)],
+            adjacent=adjacent,
             distant=(self._distant["row"][:distant], self._distant["neighbour"][:distant]),
+            linked=bool(distant or adjacent.any()),
             norms_version=self._norms_version,
             extras=self._extras,
         )
