@@ -74,3 +74,10 @@ def test_words_of_other_scripts_become_character_n_grams() -> None:
 def test_punctuation_of_other_scripts_is_no_letter() -> None:
     assert _SMALL.ids("犬。") == _SMALL.ids("犬")
     assert _SMALL.ids("。，") == []
+
+
+@pytest.mark.requirement("ENGINE-12")
+def test_characters_that_stand_for_a_phrase_keep_nobody_busy() -> None:
+    """U+FDFA stands for eighteen characters. One is read whole; a run of them, as if it were two runs of letters."""
+    assert _SMALL.ids("\ufdfa") == _SMALL.ids("صلى الله عليه وسلم")
+    assert len(_SMALL.ids("\ufdfa" * 100)) <= 2 * 2 * 100

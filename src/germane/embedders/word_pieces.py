@@ -23,6 +23,9 @@ _CHUNK = re.compile(rf"[^\s{_PUNCTUATION}]{{1,100}}+|[{_PUNCTUATION}]")
 """A run without white space and ASCII punctuation, cut at 100 characters as BERT does. Chunks repeat, so their pieces can be
 cached."""
 _CACHED_CHUNKS, _MAX_CHUNK_CHARS = 65_536, 24
+_MAX_COMPOSED = 200
+"""Characters of a chunk's compatibility form that are read: one character may stand for eighteen (U+FDFA), and a message of
+nothing else would keep a thread busy for half a minute."""
 
 
 class WordPieces:
@@ -56,7 +59,7 @@ class WordPieces:
         return self._longest_pieces("".join(filter(str.isprintable, chunk)).lower())
 
     def _any(self, chunk: str) -> Iterator[int]:
-        composed = normalised(chunk.lower(), "NFKC")
+        composed = normalised(chunk.lower(), "NFKC")[:_MAX_COMPOSED]
         for run in FOREIGN.findall(composed):
             yield from (len(self._ids) + gram for gram in grams("".join(filter(_is_lettering, run))))
         for word in _words(FOREIGN.sub(" ", composed)):
