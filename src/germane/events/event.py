@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from germane.types.candidate import Outdated, PassageRange, Provenance, Sensitivity
@@ -30,6 +29,8 @@ MESSAGE_TYPES = ("user_message", "assistant_message", "tool_message", "system_me
 """The types of events that are messages. Passages of documents and these apart, all events are typed ones."""
 FIRST_TYPED = -(1 << 30)
 """The position of the first typed event of a session; such positions are below 0."""
+_NO_RAW: Mapping[str, Any] = {}
+"""A dict, as callers write `raw` as JSON, copy and pickle it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ class Event(NamedTuple):
     """64 bits of role and text, for alignment and deduplication."""
     session_started_at: datetime | None = None
     session_number: int | None = None
-    raw: Mapping[str, Any] = MappingProxyType({})
+    raw: Mapping[str, Any] = _NO_RAW
     provenance: Provenance = Provenance()
     passage: PassageRange | None = None
     """Where in the stored text `text` stands; None where `text` is the whole text."""
