@@ -65,7 +65,7 @@ class TransferContract:
         assert [thing.thing for thing in things[:3]] == [StoredDirective("Be kind"), new, old]
         record, first, second, stone = (thing.thing for thing in things[3:])
         assert record == SessionRecord(id="s", next=5, length=2, started_at=said[0].created_at, last_at=said[1].created_at)
-        assert [replace(event, session_started_at=None, session_number=None) for event in (first, second)] == said
+        assert [event._replace(session_started_at=None, session_number=None) for event in (first, second)] == said
         assert stone == Tombstone(id=gone.id, what="memory", at=LATER, by="me", reason="asked")
         assert (await dumped(store, Reach(org="default", agent="default", user="ben")))[1:] == things[:3]
         assert len(await dumped(store, Reach(org="acme"))) == 2

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, replace
+from dataclasses import fields, replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
+from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
@@ -188,11 +189,16 @@ def _read(what: str, line: Mapping[str, Any], checks: Mapping[str, Callable[[str
 
 def _complete(kind: type[Any], given: Mapping[str, Any], what: str, known: tuple[str, ...] = ()) -> None:
     """Raises `InvalidInput` where a field without a default is missing, but for those that are `known` otherwise."""
-    for field in fields(kind):
-        name = _NAMES.get((kind, field.name), field.name)
-        needed = field.default is MISSING and field.default_factory is MISSING and field.name not in known
-        if needed and given.get(name) is None:
+    for field in _without_default(kind):
+        name = _NAMES.get((kind, field), field)
+        if field not in known and given.get(name) is None:
             raise InvalidInput(f"{what} lacks its {name}")
+
+
+@cache
+def _without_default(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a dataclass or a named tuple that have no default."""
+    return tuple(name for name, field in signature(kind).parameters.items() if field.default is Parameter.empty)
 
 
 def _passed(_: str, value: Any) -> Any:
