@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from datetime import datetime
-from functools import cache, partial
+from functools import partial
 from inspect import Parameter, signature
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
@@ -189,16 +189,10 @@ def _read(what: str, line: Mapping[str, Any], checks: Mapping[str, Callable[[str
 
 def _complete(kind: type[Any], given: Mapping[str, Any], what: str, known: tuple[str, ...] = ()) -> None:
     """Raises `InvalidInput` where a field without a default is missing, but for those that are `known` otherwise."""
-    for field in _without_default(kind):
+    for field in _WITHOUT_DEFAULT[kind]:
         name = _NAMES.get((kind, field), field)
         if field not in known and given.get(name) is None:
             raise InvalidInput(f"{what} lacks its {name}")
-
-
-@cache
-def _without_default(kind: type[Any]) -> tuple[str, ...]:
-    """The fields of a dataclass or a named tuple that have no default."""
-    return tuple(name for name, field in signature(kind).parameters.items() if field.default is Parameter.empty)
 
 
 def _passed(_: str, value: Any) -> Any:
@@ -363,6 +357,13 @@ _TOMBSTONE_FIELDS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
 _NAMES = MappingProxyType(
     {(Event, new): old for old, new in _RENAMED.items()} | {(SessionRecord, "id"): "session"}  # by class and its own field
 )
+_WITHOUT_DEFAULT: Mapping[type[Any], tuple[str, ...]] = MappingProxyType(
+    {
+        kind: tuple(name for name, field in signature(kind).parameters.items() if field.default is Parameter.empty)
+        for kind in (Memory, ContradictionRecord, ArchivalEntry, SessionRecord, Event, Tombstone)
+    }
+)
+"""The fields of dataclasses and named tuples that have no default."""
 _THINGS: Mapping[str, Callable[[Mapping[str, Any], Owner], Thing]] = MappingProxyType(
     {
         "directive": _directive,
