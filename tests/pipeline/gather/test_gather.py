@@ -15,6 +15,7 @@ from germane.pipeline.gather.source import BusySource, Skipped
 from germane.store import Warming
 from germane.testing.builders import candidate
 from germane.testing.faults import Hang, Raise, Slow, faulty
+from germane.testing.stored import an_event
 from germane.testing.time_warp import warped
 from germane.types.strategy import SourcePlan
 from support.gather_stubs import (
@@ -124,7 +125,7 @@ async def test_a_source_that_fails_takes_no_other_down(error: BaseException, sta
 
 
 @pytest.mark.requirement("GATHER-2")
-@pytest.mark.parametrize("rubbish", ["tea", 7, {"tea": 1}, TEA])
+@pytest.mark.parametrize("rubbish", ["tea", 7, {"tea": 1}, TEA, an_event("tea")], ids=lambda value: type(value).__name__)
 @warped
 async def test_an_answer_that_is_no_candidates_is_none(rubbish: object) -> None:
     found = await gathered({"a": AnsweringSource(raw=rubbish), "b": AnsweringSource(raw=[TEA, "rubbish", None])})

@@ -20,8 +20,6 @@ __all__ = ["answer", "candidates", "source_report", "unread", "verdict"]
 
 _ANSWERS: Mapping[str, type | tuple[type, ...]] = MappingProxyType({"directive": Directive, "embedding": Query})
 """The type of a task's answer, for tasks that don't return candidates."""
-_SINGLE = (Candidate, Unread)
-"""Tuples too, but not of candidates."""
 _MIN_FAIR = 0.010
 """Seconds: a time-out counts as a failure only if the source had at least this long."""
 
@@ -31,8 +29,13 @@ def answer(name: str, task: asyncio.Future[Any] | None) -> Any:
     if task is None or not task.done() or task.cancelled() or task.exception() is not None:
         return None
     found = task.result()
-    fits = isinstance(found, _ANSWERS.get(name, (list, tuple))) and not isinstance(found, _SINGLE)
+    fits = isinstance(found, _ANSWERS[name]) if name in _ANSWERS else _is_list(found)
     return found if fits else None
+
+
+def _is_list(found: object) -> bool:
+    """Whether it is a list or a plain tuple. A single candidate or event is a tuple too, but with names."""
+    return isinstance(found, (list, tuple)) and not hasattr(found, "_fields")
 
 
 def candidates(name: str, task: asyncio.Future[Any]) -> Sequence[Candidate]:
