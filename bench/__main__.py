@@ -2,6 +2,7 @@
 
 latency        time of one assembly, warm and cold, by store size
 answers DATA   processor time over real conversations, and how much of what is found is read
+turns          a turn of a conversation, with many users in memory and deep in a long session
 load           open loop at a rate, bursts, and recording between requests
 burst          many calls at once, by deadline; after a restart; at ten times the load
 client         how long callers wait while the service hangs, is killed, restarts
@@ -109,6 +110,7 @@ from bench import (
     survival,
     tasks,
     tuning,
+    turns,
 )
 
 _LONG: Mapping[str, Callable[[], int]] = {
@@ -156,6 +158,8 @@ def main() -> int:
             return compactors(rest)
         case "latency":
             latency.main(rest)
+        case "turns":
+            turns.main(rest)
         case "burst":
             burst.main(rest)
         case "graph":

@@ -17,6 +17,7 @@ from germane.clock import Clock
 from germane.errors import EmbedderError
 from germane.events.operations import PutEvent
 from germane.memories.operations import Forget, PutMemory
+from germane.search.partition import Partition
 from germane.store import Warming
 from germane.stores.sqlite import SqliteStore, partitions
 from germane.stores.sqlite.readers import Reading
@@ -68,6 +69,39 @@ async def test_memory_stays_within_its_limit() -> None:
     for user in ("anna", "ben", "anna"):
         assert await found(store, "cat", scope=Scope(user=user)) == [f"cat of {user}"]
         assert len(store._partitions) == 1
+    await store.close()
+
+
+async def test_a_search_after_a_change_counts_only_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many users' partitions are in memory: counting all of them took longer than the search."""
+    store, counted = opened(":memory:"), list[Partition]()
+    size = Partition.nbytes.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(Partition, "nbytes", property(lambda self: counted.append(self) or size(self)))
+    for position, turn in enumerate(("cat", "dog")):
+        for user in ("anna", "ben", "cleo", "dora"):
+            scope = Scope(user=user)
+            await store.within(scope).journal.commit(
+                writing(PutEvent(an_event(f"{turn} of {user}", user=user, position=position)))
+            )
+            counted.clear()
+            assert f"{turn} of {user}" in await found(store, turn, scope=scope)
+            assert len(counted) == 1
+    await store.close()
+
+
+async def test_the_bytes_counted_are_those_held() -> None:
+    """After updates, evictions and a forgotten user."""
+    store = opened(":memory:", memory_limit=40_000)
+    for turn in range(3):
+        for user in ("anna", "ben", "cleo"):
+            scope = Scope(user=user)
+            await store.within(scope).journal.commit(writing(PutEvent(an_event(f"cat {turn}", user=user, position=turn))))
+            assert await found(store, "cat", scope=scope)
+            held = store._partitions._held.values()
+            assert store._partitions.nbytes == sum(loaded.partition.nbytes for loaded in held) <= 40_000
+            assert 1 <= len(held) < 3
+    store._partitions.drop(lambda _: True)
+    assert (store._partitions.nbytes, len(store._partitions)) == (0, 0)
     await store.close()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from contextlib import suppress
 from itertools import islice
 
@@ -31,17 +31,21 @@ _SLICE = 16_384
 """Units of a partition that are read at once: all rows together take five times the memory of the partition."""
 _STALE = 1000
 """Replaced units that a partition may keep before it is rebuilt; a large partition also as many as it has live units."""
+_Key = tuple[int, Domain]
+"""The partition's row in the file, and what of it is searched."""
 
 
 class Loaded:
     """One partition in memory, and the speakers' names by their hash. `lock` is held while the partition is updated."""
 
-    __slots__ = ("dimension", "loading", "lock", "model", "partition", "speakers")
+    __slots__ = ("counted", "dimension", "loading", "lock", "model", "partition", "speakers")
 
     def __init__(self, dimension: int, model: int) -> None:
         self.dimension, self.model = dimension, model
         self.lock = threading.Lock()
         self.loading = False
+        self.counted = 0
+        """The bytes by which it counts towards the limit."""
         self.partition = Partition(dimension)
         self.speakers: dict[int, str] = {}
 
@@ -54,13 +58,15 @@ class Partitions:
     ) -> None:
         self._dimension, self._model, self._max_bytes = dimension, model, max_bytes
         self._run_in_background = run_in_background
-        self._held: OrderedDict[tuple[int, Domain], Loaded] = OrderedDict()
+        self._held: OrderedDict[_Key, Loaded] = OrderedDict()
+        self._bytes = 0
+        """The sum of what the held ones count."""
         self._lock = threading.Lock()
 
     @property
     def nbytes(self) -> int:
-        with self._lock:
-            return sum(loaded.partition.nbytes for loaded in self._held.values())
+        """Bytes of the partitions in memory, as they were counted when they were last updated."""
+        return self._bytes
 
     def __len__(self) -> int:
         return len(self._held)
@@ -84,7 +90,7 @@ class Partitions:
             with reading.shielded():
                 self._refresh(reading.connection, in_file, loaded, domain)
         if outdated:
-            self._evict({in_file.id for in_file in visible})
+            self._evict([(in_file.id, domain) for in_file, _ in outdated], {in_file.id for in_file in visible})
         return held
 
     def drop(self, gone: Callable[[int], bool]) -> None:
@@ -93,18 +99,18 @@ class Partitions:
             held = list(self._held)
         for key in [key for key in held if gone(key[0])]:
             with self._lock:
-                self._held.pop(key, None)
+                self._remove(key)
 
     def forget(self) -> None:
         """Drops all partitions."""
         with self._lock:
-            self._held.clear()
+            self._clear()
 
     def reset(self, dimension: int, model: int) -> None:
         """Drops all partitions; from now on vectors of this dimension and model are loaded."""
         with self._lock:
             self._dimension, self._model = dimension, model
-            self._held.clear()
+            self._clear()
 
     def _held_for(self, partition: int, domain: Domain) -> Loaded:
         with self._lock:
@@ -130,6 +136,8 @@ class Partitions:
                 found = first(reading.connection, "SELECT revision FROM partitions WHERE id = ?", (in_file.id,))
                 if found is not None:
                     self._rebuild(reading.connection, in_file._replace(revision=found[0]), loaded, domain)
+                    with self._lock:
+                        self._count((in_file.id, domain))
             finally:
                 loaded.loading = False
 
@@ -170,17 +178,40 @@ class Partitions:
         if len(partition) > _SMALL:
             _trim()
 
-    def _evict(self, needed: Set[int]) -> None:
-        """Evicts the least recently used partitions until the limit is met, except those `needed` by the scope that is
-        searched, in both domains: else a partition larger than the limit would be evicted and read again with every search."""
+    def _evict(self, updated: Iterable[_Key], needed: Set[int]) -> None:
+        """Counts the `updated` partitions anew, and evicts the least recently used ones until the limit is met, except those
+        `needed` by the scope that is searched, in both domains: else a partition larger than the limit would be evicted and
+        read again with every search. Most turns of a conversation come here, so it doesn't look at all that is held."""
         with self._lock:
-            total = sum(loaded.partition.nbytes for loaded in self._held.values())
-            for key, loaded in list(self._held.items()):
-                if total <= self._max_bytes:
-                    return
+            for key in updated:
+                self._count(key)
+            excess, evicted = self._bytes - self._max_bytes, list[_Key]()
+            for key, loaded in self._held.items():
+                if excess <= 0:
+                    break
                 if key[0] not in needed and not loaded.loading:
-                    total -= loaded.partition.nbytes
-                    del self._held[key]
+                    excess -= loaded.counted
+                    evicted.append(key)
+            for key in evicted:
+                self._remove(key)
+
+    def _count(self, key: _Key) -> None:
+        """Counts a partition's bytes anew, where it is held. The caller holds the lock."""
+        loaded = self._held.get(key)
+        if loaded is not None:
+            before, loaded.counted = loaded.counted, loaded.partition.nbytes
+            self._bytes += loaded.counted - before
+
+    def _remove(self, key: _Key) -> None:
+        """The caller holds the lock."""
+        loaded = self._held.pop(key, None)
+        if loaded is not None:
+            self._bytes -= loaded.counted
+
+    def _clear(self) -> None:
+        """The caller holds the lock."""
+        self._held.clear()
+        self._bytes = 0
 
 
 def _trim() -> None:
