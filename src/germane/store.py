@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from germane.documents.reader import DocumentReader
     from germane.events.reader import EventReader
     from germane.graph.reader import GraphReader
-    from germane.injections.injection import KeptInjections
+    from germane.injections.injection import KeptInjections, Wanting
     from germane.memories.directive import Directive
     from germane.memories.llm_extraction.queue import ExtractionQueue
     from germane.memories.reader import MemoryReader
@@ -72,9 +72,11 @@ class ScopedStore(Protocol):
         aren't forgotten and have an allowed sensitivity, as stored now (PACK-8). A block's version must be the current one;
         blocks and entries are private."""
 
-    async def injections(self, also: Sequence[str] = (), *, at: datetime, filters: Filters) -> KeptInjections:
-        """Returns what was injected for the turns of the scope's session, oldest first, and those of its items, and of the ids
-        in `also`, that may be shown now, by the rules of `allowed` (INJECT-6). Nothing where the scope has no session."""
+    async def injections(self, wanting: Wanting, *, at: datetime, filters: Filters) -> KeptInjections:
+        """Returns what was injected for the turns of the scope's session: the heads of all records, the records that `wanting`
+        chooses from them, and which of their items, and of the ids it names, may be shown now, by the rules of `allowed`
+        (INJECT-6). A session may have hundreds of records, of which few stand in a prompt. Nothing where the scope has no
+        session."""
 
 
 @runtime_checkable

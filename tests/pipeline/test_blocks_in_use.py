@@ -12,6 +12,7 @@ import pytest
 from germane import Agent, Context, Germane, InvalidInput
 from germane.api.strategies import COMPOSITE, VERBOSE
 from germane.testing.hashed import Hashed
+from germane.testing.injection_contract import all_records
 from germane.types.query import Filters
 from support.appending import APPEND, APPEND_XML, Chat, prefix
 
@@ -245,7 +246,7 @@ async def test_a_record_is_not_kept_where_its_block_changed_before_it_was_writte
     await agent.blocks.set_text("persona", "version two")
     await germane._open.injections.flush()
     store = agent._scoped(agent.scope.within("s"))
-    kept = await store.injections(at=germane._open.clock.now(), filters=Filters())
+    kept = await store.injections(all_records, at=germane._open.clock.now(), filters=Filters())
     assert [record.text for record in kept.records] == []
 
 

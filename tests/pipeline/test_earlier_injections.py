@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.injections.injection import Injection, KeptInjections
+from germane.injections.injection import Injection, InjectionHead, KeptInjections
 from germane.pipeline.earlier_injections import Standing, stand
 from germane.pipeline.inject.match_turns import match_turns
 from germane.pipeline.inject.turns import HumanTurn, human_turns
+from germane.pipeline.matched_injections import match_records
 from germane.types.earlier import InjectedItem
 from germane.types.message import Message
 from germane.types.query import Filters
@@ -44,19 +45,27 @@ def record(turn: HumanTurn, occurrence: int = 1, tokens: int = 10) -> Injection:
 
 
 def standing(turns: Sequence[HumanTurn], records: Sequence[Injection], available: int = 1000, cap: int = 1000) -> Standing:
-    kept = KeptInjections(tuple(records), {item.id: 1 for one in records for item in one.items})
-    counted = {one.key: one.tokens for one in records}
-    return stand(
-        turns,
-        kept,
-        Filters(),
-        open=True,
-        available=available,
-        cap=cap,
-        per_text=0,
-        tokens=lambda one: counted[one.key],
-        now=NOW,
-    )
+    return standing_with(turns, records, {item.id: 1 for one in records for item in one.items}, Filters(), available, cap)
+
+
+def standing_with(
+    turns: Sequence[HumanTurn],
+    records: Sequence[Injection],
+    allowed: Mapping[str, int],
+    filters: Filters,
+    available: int = 1000,
+    cap: int = 1000,
+) -> Standing:
+    """What stands where the store reads only the records that are wanted."""
+    heads = [head(one) for one in records]
+    matched = match_records(turns, heads, open=True, available=available, cap=cap, per_text=0, now=NOW)
+    whole = tuple(one for one in records if one.key in matched.wanted().keys)
+    kept = KeptInjections(tuple(heads), whole, allowed)
+    return stand(matched, kept, filters, available=available, per_text=0, tokens=lambda one: one.tokens)
+
+
+def head(one: Injection) -> InjectionHead:
+    return InjectionHead(**{each.name: getattr(one, each.name) for each in fields(InjectionHead)})
 
 
 def test_a_turn_is_its_content_and_the_message_before() -> None:
@@ -107,10 +116,7 @@ def test_a_text_stands_only_as_long_as_everything_in_it_may_be_shown() -> None:
     turns = human_turns(said("a", "b", "c"), KEY)
     one = record(turns[0])
     for allowed, filters in (({}, Filters()), ({"id0": 2}, Filters()), ({"id0": 1}, Filters(exclude=frozenset({"id0"})))):
-        kept = KeptInjections((one,), allowed)
-        found = stand(
-            turns, kept, filters, open=True, available=99, cap=99, per_text=0, tokens=lambda each: each.tokens, now=NOW
-        )
+        found = standing_with(turns, [one], allowed, filters)
         assert found.texts == ()
         assert "m1 was forgotten" in found.warnings[0]
     assert [text.text for text in standing(turns, [one]).texts] == ["text of 0"]
@@ -159,3 +165,27 @@ def test_the_newest_turn_keeps_its_text_however_long() -> None:
     assert found.texts == ()
     assert "dropped: the budget has no room" in found.warnings[0]
     assert not standing(turns[:1], [long], available=800).closed
+
+
+def test_of_a_long_session_only_texts_that_may_stand_are_read() -> None:
+    """However many records there are, and however many of their turns the request holds."""
+    turns = human_turns(said(*(word for number in range(301) for word in (f"q{number}", f"a{number}"))), KEY)
+    records = [record(turn, tokens=40) for turn in turns[:-1]]
+    matched = match_records(turns, [head(one) for one in records], open=True, available=400, cap=400, per_text=0, now=NOW)
+    assert len(matched.found) == 300
+    shown = [text.turn for text in standing(turns, records, 400, 400).texts]
+    assert 1 <= len(shown) <= 8
+    assert matched.wanted().keys == {records[index // 2].key for index in shown}
+    waiting = match_records(turns, records, open=True, available=400, cap=400, per_text=0, now=NOW)
+    assert waiting.wanted() == (frozenset(), {f"id{index}" for index in shown})
+
+
+def test_a_text_without_room_isnt_said_to_be_withdrawn() -> None:
+    """Nothing was asked about its items, neither of a stored record nor of one that waits to be written."""
+    turns = human_turns(said("a", "b", "c", "d", "e"), KEY)
+    records = [record(turn, tokens=300) for turn in turns[:2]]
+    for heads in ([head(one) for one in records], records):
+        matched = match_records(turns, heads, open=True, available=300, cap=300, per_text=0, now=NOW)
+        kept = KeptInjections(tuple(heads), (), {})
+        found = stand(matched, kept, Filters(), available=300, per_text=0, tokens=lambda one: one.tokens)
+        assert found.warnings == ("the texts injected for messages 0, 2 are dropped: the budget has no room",)

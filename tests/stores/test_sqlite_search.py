@@ -76,7 +76,12 @@ async def test_a_search_after_a_change_counts_only_what_changed(monkeypatch: pyt
     """However many users' partitions are in memory: counting all of them took longer than the search."""
     store, counted = opened(":memory:"), list[Partition]()
     size = Partition.nbytes.fget  # type: ignore[attr-defined]
-    monkeypatch.setattr(Partition, "nbytes", property(lambda self: counted.append(self) or size(self)))
+
+    def counting(partition: Partition) -> int:
+        counted.append(partition)
+        return int(size(partition))
+
+    monkeypatch.setattr(Partition, "nbytes", property(counting))
     for position, turn in enumerate(("cat", "dog")):
         for user in ("anna", "ben", "cleo", "dora"):
             scope = Scope(user=user)

@@ -15,7 +15,7 @@ from germane.clock import Clock
 from germane.compaction.outline import OutlineLine
 from germane.events.event import Event
 from germane.events.reader import SessionPage
-from germane.injections.injection import KeptInjections
+from germane.injections.injection import KeptInjections, Wanting
 from germane.memories.directive import Directive
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
@@ -129,7 +129,7 @@ class Kept:
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
         return frozenset(ids)
 
-    async def injections(self, also: Sequence[str] = (), *, at: datetime, filters: Filters) -> KeptInjections:
+    async def injections(self, wanting: Wanting, *, at: datetime, filters: Filters) -> KeptInjections:
         return KeptInjections()
 
 

@@ -2,46 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from germane.types.earlier import InjectedItem
 
-__all__ = ["Injection", "KeptInjections"]
+__all__ = ["Injection", "InjectionHead", "InjectionKey", "KeptInjections", "WantedInjections", "Wanting"]
+
+InjectionKey = tuple[str, int]
+"""Identifies a record within its session: its turn, and its occurrence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Injection:
-    """`turn` is the keyed hash of the turn's content together with the message before it, `said` of its content alone; neither
-    tells what was said. `occurrence` counts the turns of the session with the same `turn` from 1. An empty `text` records that
-    nothing was injected. `last_handle` is the highest number of a handle so far. `tokens` are by the tokenizer named
-    `tokenizer`. `created_at` is by the clock."""
+class InjectionHead:
+    """A record without its text. `turn` is the keyed hash of the turn's content together with the message before it, `said` of
+    its content alone; neither tells what was said. `occurrence` counts the turns of the session with the same `turn` from 1.
+    `last_handle` is the highest number of a handle so far. `tokens` are by the tokenizer named `tokenizer`; an empty text has
+    none. `created_at` is by the clock."""
 
     turn: str
     said: str
     occurrence: int
-    text: str
     tokens: int
     tokenizer: str
     last_handle: int
-    items: tuple[InjectedItem, ...]
     created_at: datetime
     withdrawn: str = ""
     """Handles of the items that were forgotten or updated since: the text is gone then, and the turn has no text any more."""
+
+    @property
+    def key(self) -> InjectionKey:
+        return self.turn, self.occurrence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Injection(InjectionHead):
+    """A whole record. An empty `text` records that nothing was injected."""
+
+    text: str
+    items: tuple[InjectedItem, ...]
     relies_on: tuple[str, ...] = ()
     """Handles of the items that weren't added because they stood at earlier turns of the prompt."""
 
-    @property
-    def key(self) -> tuple[str, int]:
-        """Identifies the record within its session."""
-        return self.turn, self.occurrence
+
+class WantedInjections(NamedTuple):
+    """The keys of the records that are to be read whole, and ids of other items of which the store should say whether they may
+    be shown."""
+
+    keys: Set[InjectionKey] = frozenset()
+    ids: Set[str] = frozenset()
+
+
+Wanting = Callable[[Sequence[InjectionHead]], WantedInjections]
+"""Chooses from the heads of a session's records, oldest first. The store calls it once, in any thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptInjections:
-    """What the store answers: a session's records, oldest first, and the content hashes, by id, of those items that the scope
-    may see now."""
+    """What the store answers: the heads of all of a session's records, those records that were wanted whole, both oldest first,
+    and the content hashes, by id, of those of their items, and of the ids wanted besides, that the scope may see now."""
 
+    heads: tuple[InjectionHead, ...] = ()
     records: tuple[Injection, ...] = ()
     allowed: Mapping[str, int] = field(default_factory=dict)

@@ -1,32 +1,26 @@
 """Earlier injections: which texts of earlier calls stand in this prompt, and what that leaves to add (INJECT-6). Pure.
 
-A text stands again, byte for byte, with the turn it was injected for, as long as that turn is in the request and everything in
-the text may be shown. The newest turn keeps its text in the same way while tools run for it, and when it is sent again within
-ten minutes; but it is assembled anew where an item that wasn't added, as it stood at an earlier turn, stands there no more.
-
-Earlier texts take at most seven eighths of the budget: where they take more when a new turn comes, the oldest go until a
-quarter is left. So the prefix breaks once, and then holds for many turns. Which ones go follows from the records alone, so all
-workers agree.
+A text stands again, byte for byte, with the turn it was injected for, as long as that turn is in the request, the budget has
+room (`matched_injections.py`) and everything in the text may be shown. The newest turn keeps its text in the same way while
+tools run for it, and when it is sent again within ten minutes; but it is assembled anew where an item that wasn't added, as it
+stood at an earlier turn, stands there no more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from germane.injections.injection import Injection, KeptInjections
 from germane.injections.operations import PutInjection
-from germane.pipeline.inject.match_turns import match_turns
 from germane.pipeline.inject.turns import HumanTurn
+from germane.pipeline.matched_injections import MatchedInjections
 from germane.types.candidate import Candidate, Chosen, LeftOut, Reason, Scored
 from germane.types.earlier import EarlierInjection, InjectedItem
 from germane.types.query import Filters
 
 __all__ = ["NOTHING_STANDS", "Standing", "next_injection", "stand"]
-
-_RETRY = timedelta(minutes=10)
-"""How long after its first call the same newest turn counts as sent again; later, it is a new turn with the same words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,63 +102,53 @@ NOTHING_STANDS = Standing()
 
 
 def stand(
-    turns: Sequence[HumanTurn],
+    matched: MatchedInjections,
     kept: KeptInjections,
     filters: Filters,
     *,
-    open: bool,
     available: int,
-    cap: int,
     per_text: int,
     tokens: Callable[[Injection], int],
-    now: datetime,
 ) -> Standing:
-    """Finds the text of each turn. `open` says that the newest turn is the last message: nothing has answered it yet. `tokens`
-    counts a record's text; `cap` is the budget that doesn't depend on the size of the messages."""
-    if not turns:
-        return NOTHING_STANDS
-    newest = turns[-1]
-    found = match_turns(turns, kept.records, open)
-    if open and newest.index in found and now - found[newest.index].created_at > _RETRY:
-        del found[newest.index]
+    """Finds the text of each turn. `kept` has the records that `matched` wanted. `tokens` counts a record's text."""
+    newest, whole = matched.newest, {record.key: record for record in kept.records}
     warnings = list[str]()
-    standing = dict[int, Injection]()
-    for index, record in found.items():
-        if why := _refused(record, kept, filters):
+    standing = dict[int, Injection | None]()
+    """The records of the turns; None where the budget has no room for the text."""
+    for index, head in matched.found.items():
+        record = (head if isinstance(head, Injection) else whole.get(head.key)) if matched.has_room(index) else None
+        if why := head.withdrawn or ("" if record is None else _refused(record, kept, filters)):
             warnings.append(_withdrawn(index, why))
         else:
             standing[index] = record
     own = standing.get(newest.index)
-    sizes = {record.key: tokens(record) + per_text for record in kept.records if record.text}
-    showable = [record for record in kept.records if record.text and not _refused(record, kept, filters)]
-    texts = _with_room(standing, own, showable, sizes, available, cap)
+    sizes = {index: tokens(record) + per_text for index, record in standing.items() if record is not None and record.text}
+    texts = _within(available, standing, sizes)
     if own is not None and not _stands({*own.relies_on}, texts.values()):
         if own.text:
             warnings.append(f"the text injected for message {newest.index} is dropped: an item that stood before it is gone")
         del standing[newest.index]
-        showable, own = [record for record in showable if record is not own], None
-        texts = _with_room(standing, own, showable, sizes, available, cap)
+        own, texts = None, _within(available, standing, sizes)
     repeated = _repeated(texts)
     for index in repeated:
         warnings.append(f"the text injected for message {index} is dropped: a later one holds the same item")
         del texts[index]
-    if dropped := sorted(index for index, record in standing.items() if record.text and index not in (*texts, *repeated)):
+    shown = {index for index in standing if matched.found[index].tokens}
+    if dropped := sorted(shown.difference(texts, repeated)):
         warnings.append(f"the texts injected for messages {', '.join(map(str, dropped))} are dropped: the budget has no room")
     closed = own is not None and (not own.text or newest.index in texts)
-    replaced = found.get(newest.index)
-    last = max((record.occurrence for record in kept.records if record.turn == newest.key), default=0)
     return Standing(
         texts=tuple(
-            EarlierInjection(turn=index, text=record.text, tokens=sizes[record.key] - per_text, items=record.items)
+            EarlierInjection(turn=index, text=record.text, tokens=sizes[index] - per_text, items=record.items)
             for index, record in sorted(texts.items())
         ),
         per_text=per_text,
         new=None if closed else newest,
-        occurrence=last + 1 if replaced is None else replaced.occurrence,
-        replaces=replaced is not None,
+        occurrence=matched.occurrence,
+        replaces=newest.index in matched.found,
         closed=closed,
         newest=newest,
-        first_number=1 + max((record.last_handle for record in kept.records), default=0),
+        first_number=matched.first_number,
         warnings=tuple(warnings),
     )
 
@@ -245,43 +229,16 @@ def _stands(handles: Set[str], texts: Iterable[Injection]) -> bool:
     return handles <= {item.handle for record in texts for item in record.items}
 
 
-def _with_room(
-    standing: Mapping[int, Injection],
-    own: Injection | None,
-    records: Sequence[Injection],
-    sizes: dict[tuple[str, int], int],
-    available: int,
-    cap: int,
-) -> dict[int, Injection]:
-    """The texts for which there is room, by turn. `own` goes last."""
-    room = _kept_room(records, own, sizes, available, cap)
-    texts = {index: record for index, record in standing.items() if record.text and (record is own or record.key in room)}
-    total = sum(sizes[record.key] for record in texts.values())
+def _within(available: int, standing: Mapping[int, Injection | None], sizes: Mapping[int, int]) -> dict[int, Injection]:
+    """The texts that take at most so many tokens together, by turn: the oldest go first, that of the newest turn goes last."""
+    texts = {index: record for index, record in standing.items() if record is not None and record.text}
+    total = sum(sizes[index] for index in texts)
     for index in sorted(texts):
         if total <= available:
             break
-        total -= sizes[texts.pop(index).key]
+        total -= sizes[index]
+        del texts[index]
     return texts
-
-
-def _kept_room(
-    records: Sequence[Injection], own: Injection | None, sizes: dict[tuple[str, int], int], available: int, cap: int
-) -> set[tuple[str, int]]:
-    """The records that the budget has kept room for, turn by turn from the first; `own` takes none from the others. The limit
-    is the cap, halved as often as what is available asks for: so it changes rarely while the messages grow."""
-    limit = cap
-    while limit > available:
-        limit //= 2
-    standing: list[Injection] = []
-    total = 0
-    for record in (*records, None):
-        if total > 7 * limit / 8:
-            while total > limit / 4:
-                total -= sizes[standing.pop(0).key]
-        if record is not None and record is not own:
-            standing.append(record)
-            total += sizes[record.key]
-    return {record.key for record in standing}
 
 
 def _withdrawn(index: int, handles: str) -> str:

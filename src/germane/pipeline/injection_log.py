@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from germane.injections.injection import KeptInjections
+from germane.injections.injection import InjectionHead, KeptInjections, WantedInjections, Wanting
 from germane.injections.operations import MAX_RECORDS, PutInjection
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late
 from germane.pipeline.call_guard import Guard
@@ -15,6 +15,7 @@ from germane.pipeline.circuit_breaker import BreakerOpen
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.earlier_injections import NOTHING_STANDS, Standing, stand
 from germane.pipeline.inject.turns import human_turns
+from germane.pipeline.matched_injections import MatchedInjections, match_records
 from germane.store import ScopedStore
 from germane.types.lru_cache import LruCache
 from germane.types.metadata import SourceReport
@@ -40,33 +41,46 @@ class InjectionLog:
         hashes. Raises only what leaves an assembly."""
         request, measured = assembly.request, assembly.measured
         patience = None if deadline.gathered is None else max(0.0, deadline.gathered - guard.clock.steady())
-        kept, report = await self.read(request, store, guard, patience)
         turns = human_turns(request.messages, key)
-        if kept is None or measured is None or not turns:
+        waiting = self.waiting(request.scope)
+        matched: MatchedInjections | None = None
+
+        def wanting(heads: Sequence[InjectionHead]) -> WantedInjections:
+            nonlocal matched
+            if measured is None or not turns:
+                return WantedInjections()
+            matched = match_records(
+                turns,
+                _merged(heads, waiting),
+                open=all(message.role == "system" for message in request.messages[turns[-1].index + 1 :]),
+                available=measured.budget.available,
+                cap=assembly.cap,
+                per_text=measured.profile.per_message,
+                now=guard.clock.now(),
+            )
+            return matched.wanted()
+
+        kept, report = await self._read(request, store, guard, patience, wanting)
+        if kept is None or measured is None or matched is None:
             return NOTHING_STANDS, report
         tokenizer = measured.tokenizer
         standing = stand(
-            turns,
+            matched,
             kept,
             request.filters,
-            open=all(message.role == "system" for message in request.messages[turns[-1].index + 1 :]),
             available=measured.budget.available,
-            cap=assembly.cap,
             per_text=measured.profile.per_message,
             tokens=lambda record: record.tokens if record.tokenizer == tokenizer.name else tokenizer.count(record.text),
-            now=guard.clock.now(),
         )
         return standing, report
 
-    async def read(
-        self, request: Request, store: ScopedStore, guard: Guard, patience: float | None
+    async def _read(
+        self, request: Request, store: ScopedStore, guard: Guard, patience: float | None, wanting: Wanting
     ) -> tuple[KeptInjections | None, SourceReport]:
-        """The session's records, and the report on reading them. None where they can't be had in `patience` seconds: then
-        nothing of earlier calls stands in the prompt, and nothing is recorded. Raises only what leaves an assembly."""
+        """What the store keeps of the session, and the report on reading it. None where it can't be had in `patience` seconds:
+        then nothing of earlier calls stands in the prompt, and nothing is recorded. Raises only what leaves an assembly."""
         began = guard.clock.steady()
-        waiting = tuple(self._waiting.get(_key(request.scope), {}).values())
-        also = sorted({item.id for change in waiting for item in change.injection.items if item.stored})
-        start = partial(store.injections, also, at=request.at, filters=request.filters)
+        start = partial(store.injections, wanting, at=request.at, filters=request.filters)
         report = partial(SourceReport, name="injections")
         try:
             kept = await guard.call("injections", start, KeptInjections, patience=patience)
@@ -78,8 +92,7 @@ class InjectionLog:
             return None, report(status="timeout")
         except BaseException as error:
             return None, report(status="error", reason=type(error).__name__)
-        merged = _merged(kept, waiting)
-        return merged, report(status="ok", latency=guard.clock.steady() - began, found=len(merged.records))
+        return kept, report(status="ok", latency=guard.clock.steady() - began, found=len(kept.heads))
 
     def remember(self, assembly: Assembly, registered: Set[str], now: Callable[[], datetime]) -> None:
         """Adds the record of what this assembly injected, where one is to be kept. Raises only what leaves an assembly: the
@@ -129,14 +142,17 @@ def _key(scope: Scope) -> _Key:
     return scope.org, scope.agent, scope.user, scope.session
 
 
-def _merged(kept: KeptInjections, waiting: Sequence[PutInjection]) -> KeptInjections:
-    """The store's records, and then those that wait. A record of the store's gives way only to one that replaces it."""
-    records = {record.key: record for record in kept.records}
+def _merged(heads: Sequence[InjectionHead], waiting: Sequence[PutInjection]) -> Sequence[InjectionHead]:
+    """The heads of the store's records, and then the records that wait. A record of the store's gives way only to one that
+    replaces it."""
+    if not waiting:
+        return heads
+    known = {head.key: head for head in heads}
     for change in waiting:
-        other = records.get(change.injection.key)
+        other = known.get(change.injection.key)
         if other is None or other.withdrawn or change.replaces:
-            records[change.injection.key] = change.injection
-    return KeptInjections(tuple(records.values()), kept.allowed)
+            known[change.injection.key] = change.injection
+    return tuple(known.values())
 
 
 def _withdrawn(change: PutInjection) -> PutInjection:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from germane.blocks.operations import DropShare, PutBlock, PutEntry, PutShare
 from germane.blocks.shown import block_hash, entry_hash, shown_id
 from germane.events.operations import PutEvent
-from germane.injections.injection import Injection, KeptInjections
+from germane.injections.injection import Injection, InjectionHead, KeptInjections, WantedInjections
 from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
 from germane.memories.forget import forget
 from germane.memories.memory import Memory
@@ -24,7 +25,7 @@ from germane.types.plan import Change
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
-__all__ = ["InjectionContract", "an_injection"]
+__all__ = ["InjectionContract", "all_records", "an_injection"]
 
 ANNA = Scope(agent="a", user="anna", session="s")
 _ALL = Filters(sensitivities=("public", "private", "sensitive"))
@@ -51,7 +52,13 @@ def an_injection(*memories: Memory, turn: str = "turn", **fields: Any) -> Inject
 
 
 async def _kept(store: Store, scope: Scope = ANNA, also: Sequence[str] = (), filters: Filters = _ALL) -> KeptInjections:
-    return await store.within(scope).injections(also, at=NOON + timedelta(days=1), filters=filters)
+    wanting = partial(all_records, ids=frozenset(also))
+    return await store.within(scope).injections(wanting, at=NOON + timedelta(days=1), filters=filters)
+
+
+def all_records(heads: Sequence[InjectionHead], ids: frozenset[str] = frozenset()) -> WantedInjections:
+    """Wants all records whole, and these ids besides."""
+    return WantedInjections({head.key for head in heads}, ids)
 
 
 async def _write(store: Store, *changes: Change, scope: Scope = ANNA) -> None:
@@ -86,6 +93,27 @@ class InjectionContract:
         assert await store.within(ANNA).journal.revision() == revision
         for scope in (replace(ANNA, session="t"), replace(ANNA, session=None), replace(ANNA, user="ben"), Scope(agent="a")):
             assert (await _kept(store, scope)).records == ()
+
+    @pytest.mark.requirement("INJECT-6")
+    async def test_only_the_wanted_records_are_read_whole(self, store: Store) -> None:
+        """`wanting` sees the heads of all, oldest first; of the others the store tells nothing more."""
+        tea, coffee, milk = (a_memory(text, user="anna") for text in ("tea", "coffee", "milk"))
+        one, two = an_injection(tea, turn="one"), an_injection(coffee, turn="two", occurrence=2, withdrawn="")
+        await _write(store, *map(PutMemory, (tea, coffee, milk)), PutInjection("s", one), PutInjection("s", two))
+        seen = list[Sequence[InjectionHead]]()
+
+        def wanting(heads: Sequence[InjectionHead]) -> WantedInjections:
+            seen.append(tuple(heads))
+            return WantedInjections({two.key, ("unknown", 1)}, {milk.id})
+
+        kept = await store.within(ANNA).injections(wanting, at=NOON, filters=_ALL)
+        heads = tuple(
+            InjectionHead(**{each.name: getattr(whole, each.name) for each in fields(InjectionHead)}) for whole in (one, two)
+        )
+        assert seen == [heads]
+        assert (kept.heads, kept.records, kept.allowed.keys()) == (heads, (two,), {coffee.id, milk.id})
+        nothing = await store.within(replace(ANNA, user="ben")).injections(wanting, at=NOON, filters=_ALL)
+        assert (seen[1:], nothing) == ([()], KeptInjections())
 
     @pytest.mark.requirement("INJECT-6")
     async def test_the_first_record_of_a_turn_stays(self, store: Store) -> None:

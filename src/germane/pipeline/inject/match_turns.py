@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from germane.injections.injection import Injection
+from germane.injections.injection import InjectionHead, InjectionKey
 from germane.pipeline.inject.turns import HumanTurn
 
 __all__ = ["match_turns"]
 
 
-def match_turns(turns: Sequence[HumanTurn], records: Sequence[Injection], open: bool) -> dict[int, Injection]:
+def match_turns(turns: Sequence[HumanTurn], records: Sequence[InjectionHead], open: bool) -> dict[int, InjectionHead]:
     """The record of each turn, by the index of its message. Turns with the same key are matched in order, from the last:
     the first ones' records may be gone. Where the request has more of them than there are records, the newest is new."""
     place = {record.key: number for number, record in enumerate(records)}
@@ -31,7 +31,7 @@ def match_turns(turns: Sequence[HumanTurn], records: Sequence[Injection], open: 
     return found
 
 
-def _keyed_as_before(turns: Sequence[HumanTurn], records: Sequence[Injection]) -> Sequence[HumanTurn]:
+def _keyed_as_before(turns: Sequence[HumanTurn], records: Sequence[InjectionHead]) -> Sequence[HumanTurn]:
     """The turns, the first of them with the key it had before its predecessor was cut off, where later turns with the same
     words have that key and no other record has the words: so they are counted together."""
     first = turns[0]
@@ -41,15 +41,15 @@ def _keyed_as_before(turns: Sequence[HumanTurn], records: Sequence[Injection]) -
     return turns
 
 
-def _match_by_key(turns: Sequence[HumanTurn], records: Sequence[Injection], open: bool) -> dict[int, Injection]:
+def _match_by_key(turns: Sequence[HumanTurn], records: Sequence[InjectionHead], open: bool) -> dict[int, InjectionHead]:
     newest = turns[-1] if open else None
-    of_key: dict[str, list[Injection]] = defaultdict(list)
+    of_key: dict[str, list[InjectionHead]] = defaultdict(list)
     for record in records:
         of_key[record.turn].append(record)
     groups: dict[str, list[HumanTurn]] = defaultdict(list)
     for turn in turns:
         groups[turn.key].append(turn)
-    found: dict[int, Injection] = {}
+    found: dict[int, InjectionHead] = {}
     for key, group in groups.items():
         kept = of_key[key]
         known = group[:-1] if newest is not None and group[-1] is newest and len(kept) < len(group) else group
@@ -58,12 +58,15 @@ def _match_by_key(turns: Sequence[HumanTurn], records: Sequence[Injection], open
 
 
 def _match_by_content(
-    turns: Sequence[HumanTurn], records: Sequence[Injection], found: dict[int, Injection], place: dict[tuple[str, int], int]
+    turns: Sequence[HumanTurn],
+    records: Sequence[InjectionHead],
+    found: dict[int, InjectionHead],
+    place: dict[InjectionKey, int],
 ) -> None:
     """Adds records for turns whose predecessor was cut off or edited: for the first turn of the request the latest record with
     its content that is older than the next turn's, else the only one, and for others the only one."""
     used = {record.key for record in found.values()}
-    with_content: dict[str, list[Injection]] = defaultdict(list)
+    with_content: dict[str, list[InjectionHead]] = defaultdict(list)
     for record in records:
         with_content[record.said].append(record)
     open_turns = [turn for turn in turns if turn.index not in found and turn.said in with_content]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from datetime import timedelta
 from typing import Any
 
 import apsw
 
 from germane.blocks.shown import stored_id
-from germane.injections.injection import Injection
+from germane.injections.injection import Injection, InjectionHead, Wanting
 from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
 from germane.stores.sqlite.encoding import micros, moment, shown, stored, to_json
 from germane.stores.sqlite.gate import archived_now, tasks_now
@@ -25,7 +25,11 @@ __all__ = ["forget_sessions", "injections_of", "put_injection", "withdraw"]
 
 _ALL = Filters(sensitivities=("public", "private", "sensitive"))
 _COLUMNS = "turn, said, occurrence, text, tokens, tokenizer, last_handle, items, created_at, withdrawn, relies_on"
-_READ = f"SELECT {_COLUMNS} FROM injections WHERE partition = ? AND session = ? ORDER BY key"
+_HEADS = (
+    "SELECT key, turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn FROM injections"
+    " WHERE partition = ? AND session = ? ORDER BY key"
+)
+_READ = f"SELECT {_COLUMNS} FROM injections WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key"
 _INSERT = (
     f"INSERT INTO injections (partition, session, {_COLUMNS}) VALUES ({', '.join('?' * 13)})"
     " ON CONFLICT (partition, session, turn, occurrence) DO UPDATE SET text = excluded.text, tokens = excluded.tokens,"
@@ -45,9 +49,19 @@ _HOLDING = (
 )
 
 
-def injections_of(connection: apsw.Connection, partition: int, session: str) -> tuple[Injection, ...]:
-    """Returns the session's records, oldest first."""
-    return tuple(map(_injection, rows(connection, _READ, (partition, stored(session)))))
+def injections_of(
+    connection: apsw.Connection, partition: int, session: str, wanting: Wanting
+) -> tuple[tuple[InjectionHead, ...], tuple[Injection, ...], Set[str]]:
+    """Returns the heads of the session's records, the records that `wanting` chooses, both oldest first, and the ids that it
+    names."""
+    places, heads = list[int](), list[InjectionHead]()
+    for key, *row in rows(connection, _HEADS, (partition, stored(session))):
+        places.append(key)
+        heads.append(_head(row))
+    wanted = wanting(heads)
+    chosen = [place for place, head in zip(places, heads, strict=True) if head.key in wanted.keys] if wanted.keys else []
+    found = map(_injection, rows(connection, _READ, (to_json(chosen),))) if chosen else ()
+    return tuple(heads), tuple(found), wanted.ids
 
 
 def put_injection(
@@ -119,6 +133,20 @@ def _row(record: Injection) -> Row:
         micros(record.created_at),
         record.withdrawn,
         to_json(record.relies_on),
+    )
+
+
+def _head(row: Sequence[Any]) -> InjectionHead:
+    turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn = row
+    return InjectionHead(
+        turn=turn,
+        said=said,
+        occurrence=occurrence,
+        tokens=tokens,
+        tokenizer=tokenizer,
+        last_handle=last_handle,
+        created_at=moment(created_at),
+        withdrawn=shown(withdrawn),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from germane.injections.injection import KeptInjections
+from germane.injections.injection import KeptInjections, Wanting
 from germane.memories.directive import Directive
 from germane.stores.sqlite.block_reader import SqliteBlocks
 from germane.stores.sqlite.delegated_sessions import delegated_session
@@ -105,7 +105,7 @@ class SqliteScopedStore:
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
         return await self._readers.read_batched(lambda reading: frozenset(self._allowed(reading.connection, ids, at, filters)))
 
-    async def injections(self, also: Sequence[str] = (), *, at: datetime, filters: Filters) -> KeptInjections:
+    async def injections(self, wanting: Wanting, *, at: datetime, filters: Filters) -> KeptInjections:
         session = self._scope.session
         if session is None:
             return KeptInjections()
@@ -113,9 +113,12 @@ class SqliteScopedStore:
         def work(reading: Reading) -> KeptInjections:
             visible = reading.visible(self._scope)
             own = [partition.id for partition in visible if partition.user == self._scope.user]
-            records = injections_of(reading.connection, own[0], session) if own else ()
+            if own:
+                heads, records, also = injections_of(reading.connection, own[0], session, wanting)
+            else:
+                heads, records, also = (), (), wanting(()).ids
             ids = {item.id for record in records for item in record.items if item.stored}
-            return KeptInjections(records, self._allowed(reading.connection, sorted(ids.union(also)), at, filters))
+            return KeptInjections(heads, records, self._allowed(reading.connection, sorted(ids | also), at, filters))
 
         return await self._readers.read_batched(work)
 
