@@ -4,7 +4,6 @@ field."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from germane.errors import InvalidInput
@@ -13,7 +12,7 @@ from germane.graph.entity import Entity
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Relation
 from germane.graph.said import MAX_ALIASES, MAX_PROPERTIES, Said
-from germane.memories.checks import json_value, moment, share
+from germane.memories.checks import json_value, share
 from germane.transfer.line_fields import ObjectFields
 from germane.transfer.stored import Owner
 from germane.transfer.stored_graph import Sources, StoredEntity, StoredPattern, StoredRelation
@@ -100,7 +99,7 @@ def parsed_entity(line: Mapping[str, Any], owner: Owner) -> StoredEntity:
 def parsed_relation(line: Mapping[str, Any], owner: Owner) -> StoredRelation:
     """Returns the relation in a line. Raises `InvalidInput`."""
     given = _Fields(line, "a relation")
-    ends, ended_by = given.take("valid_to", None), given.take("ended_by", None)
+    ended_by = given.take("ended_by", None)
     relation = Relation(
         id=given.text("id"),
         source=given.text("source"),
@@ -111,7 +110,7 @@ def parsed_relation(line: Mapping[str, Any], owner: Owner) -> StoredRelation:
         confidence=share("confidence", given.take("confidence", 0.8)),
         properties=_properties(given.take("properties", {})),
         valid_from=given.time("valid_from"),
-        valid_to=None if ends is None else _time("valid_to", ends),
+        valid_to=given.maybe_time("valid_to"),
         **given.ending(),
     )
     stated, refs = _parsed(given.take("stated", None)), _sources(given.take("refs", ()))
@@ -181,12 +180,6 @@ def _properties(value: Any) -> Mapping[str, Any]:
     return found
 
 
-def _time(name: str, value: Any) -> datetime:
-    if not isinstance(value, str):
-        raise InvalidInput(f"{name} must be a time in ISO 8601, not {type(value).__name__}")
-    return moment(name, value, "UTC")
-
-
 class _Fields(ObjectFields):
     """The fields of an entity, a relation or a pattern."""
 
@@ -195,9 +188,6 @@ class _Fields(ObjectFields):
         if not isinstance(value, str) or not 0 < len(value) <= maximum:
             raise InvalidInput(f"{name} must be a text of 1 to {maximum:,} characters, not {shown(value)}")
         return string(name, value, REMARK)
-
-    def time(self, name: str) -> datetime:
-        return _time(name, self.take(name))
 
     def count(self, name: str) -> int:
         value = self.take(name, 0)
@@ -215,6 +205,5 @@ class _Fields(ObjectFields):
     def ending(self) -> dict[str, Any]:
         """The fields that all three have."""
         created = self.time("created_at")
-        updated = self.take("updated_at", None)
-        at = created if updated is None else _time("updated_at", updated)
-        return {"sensitivity": self.level(), "created_at": created, "updated_at": at}
+        updated = self.maybe_time("updated_at")
+        return {"sensitivity": self.level(), "created_at": created, "updated_at": updated or created}
