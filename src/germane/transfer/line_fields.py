@@ -15,9 +15,9 @@ from germane.types.limits import ID, REFERENCES, REMARK, Limit, shown, within
 from germane.types.limits import text as string
 from germane.types.scope import Scope
 
-__all__ = ["REQUIRED", "LineFields", "ObjectFields", "written_time"]
+__all__ = ["LineFields", "written_time"]
 
-REQUIRED: Any = object()
+_REQUIRED: Any = object()
 """In the place of a default: the field may not be missing."""
 _COUNTS = (1 << 53) - 1
 """The largest whole number that every reader of JSON keeps exact."""
@@ -25,39 +25,29 @@ _HASHES = 1 << 63
 _SENSITIVITIES = get_args(Sensitivity)
 
 
-class ObjectFields:
-    """Each field is taken once. `what` names the object in errors. Every method raises `InvalidInput`."""
+class LineFields:
+    """Each field is taken once. `what` names the object in errors. Every method raises `InvalidInput`. Errors hold no text of
+    the file, but for a name that should be one of a few."""
 
     def __init__(self, value: Any, what: str) -> None:
         if not isinstance(value, Mapping):
             raise InvalidInput(f"{what} must be an object, not {type(value).__name__}")
         self._left, self._what = dict(value), what
 
-    def take(self, name: str, default: Any = REQUIRED) -> Any:
+    def take(self, name: str, default: Any = _REQUIRED) -> Any:
         value = self._left.pop(name, default)
-        if value is REQUIRED:
+        if value is _REQUIRED:
             raise InvalidInput(f"{self._what} lacks its {name}")
         return value
 
-    def time(self, name: str, default: Any = REQUIRED) -> datetime:
+    def time(self, name: str, default: Any = _REQUIRED) -> datetime:
         value = self.take(name, default)
         return value if value is default else moment(name, string(name, value, REMARK), "UTC")
 
     def maybe_time(self, name: str) -> datetime | None:
         return self.time(name) if self._left.get(name) is not None else self._left.pop(name, None)
 
-    def end(self) -> None:
-        """Raises `InvalidInput` for a field that nobody took."""
-        for name in sorted(map(str, self._left)):
-            raise InvalidInput(
-                f"{self._what} has a field {name[:40]!r} that this germane doesn't know: upgrade germane, or remove it"
-            )
-
-
-class LineFields(ObjectFields):
-    """Fields of the usual kinds. Errors hold no text of the file, but for a name that should be one of a few."""
-
-    def text(self, name: str, limit: Limit, default: Any = REQUIRED, *, empty: bool = False, valid: bool = True) -> str:
+    def text(self, name: str, limit: Limit, default: Any = _REQUIRED, *, empty: bool = False, valid: bool = True) -> str:
         """A text within the limit: one with a character at least, unless `empty`, and without lone surrogates, if `valid`."""
         value = string(name, self.take(name, default), limit, valid=valid)
         if not value and not empty:
@@ -70,14 +60,17 @@ class LineFields(ObjectFields):
     def session(self) -> str:
         return Scope(session=self.text("session", ID)).session or ""
 
-    def whole(self, name: str, minimum: int, maximum: int = _COUNTS, default: Any = REQUIRED) -> int:
+    def whole(self, name: str, minimum: int, maximum: int = _COUNTS, default: Any = _REQUIRED) -> int:
         value = self.take(name, default)
         if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
             raise InvalidInput(f"{name} must be a whole number from {minimum:,} to {maximum:,}, not {shown(value)}")
         return value
 
-    def count(self, name: str, default: Any = REQUIRED, *, maximum: int = _COUNTS) -> int:
+    def count(self, name: str, default: Any = _REQUIRED, *, maximum: int = _COUNTS) -> int:
         return self.whole(name, 0, maximum, default)
+
+    def maybe_count(self, name: str) -> int | None:
+        return self.count(name) if self._left.get(name) is not None else self._left.pop(name, None)
 
     def content_hash(self) -> int:
         return self.whole("content_hash", -_HASHES, _HASHES - 1)
@@ -89,7 +82,7 @@ class LineFields(ObjectFields):
             raise InvalidInput(f"{name} must be true or false, not {type(value).__name__}")
         return value
 
-    def one_of(self, name: str, allowed: tuple[Any, ...], default: Any = REQUIRED) -> Any:
+    def one_of(self, name: str, allowed: tuple[Any, ...], default: Any = _REQUIRED) -> Any:
         value = self.take(name, default)
         if (value is not None and not isinstance(value, str)) or value not in allowed:
             names = ", ".join(str(one) or "''" for one in allowed)
@@ -100,7 +93,7 @@ class LineFields(ObjectFields):
         found: Sensitivity = self.one_of("sensitivity", _SENSITIVITIES, "private")
         return found
 
-    def entries(self, name: str, maximum: int) -> list[Any]:
+    def entries(self, name: str, maximum: int = _COUNTS) -> list[Any]:
         value = self.take(name, [])
         if not isinstance(value, list):
             raise InvalidInput(f"{name} must be a list, not {type(value).__name__}")
@@ -116,6 +109,13 @@ class LineFields(ObjectFields):
             raise InvalidInput(f"{name} must be an object, not {type(value).__name__}")
         bounded(name, value)
         return slim(value)
+
+    def end(self) -> None:
+        """Raises `InvalidInput` for a field that nobody took."""
+        for name in sorted(map(str, self._left)):
+            raise InvalidInput(
+                f"{self._what} has a field {name[:40]!r} that this germane doesn't know: upgrade germane, or remove it"
+            )
 
 
 def written_time(value: datetime | None) -> str | None:
