@@ -305,6 +305,8 @@ LIMITS = {
 }
 """The limit of each text."""
 BESIDE = {"type", *Owner._fields}
+INNER = [("StoredBlock", "versions"), ("StoredBlock", "shares"), ("StoredStack", "branches"), ("StoredStack", "checkpoints")]
+"""Lists of objects."""
 CASES = [(kind, name) for kind, line in LINES.items() for name in line if name not in BESIDE]
 
 
@@ -343,6 +345,34 @@ def test_every_field_is_checked(kind: str, name: str) -> None:
     """A number with a fraction is right for none but the value of a fact."""
     with pytest.raises(InvalidInput, match=CALLED.get(name, name)):
         parse_line(LINES[kind] | {name: 3.5})
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "field"), [(*inner, field) for inner in INNER for field in LINES[inner[0]][inner[1]][0]]
+)
+def test_every_field_of_an_object_inside_is_checked(kind: str, name: str, field: str) -> None:
+    """Its type and, of a text, its length."""
+    (one,) = LINES[kind][name]
+    for wrong in (3.5, "x" * 4_000_001):
+        with pytest.raises(InvalidInput, match=field):
+            parse_line(LINES[kind] | {name: [one | {field: wrong}]})
+    with pytest.raises(InvalidInput, match="a field 'mood'"):
+        parse_line(LINES[kind] | {name: [one | {"mood": 1}]})
+
+
+def test_who_made_a_version_is_an_agent_with_a_remark() -> None:
+    """As long as both together, with a blank and brackets."""
+    (one,) = LINES["StoredBlock"]["versions"]
+    assert isinstance(parse_line(LINES["StoredBlock"] | {"versions": [one | {"by": "x" * 1_259}]}), Owned)
+    with pytest.raises(InvalidInput, match="by has 1,260 characters"):
+        parse_line(LINES["StoredBlock"] | {"versions": [one | {"by": "x" * 1_260}]})
+
+
+@pytest.mark.parametrize(("kind", "name", "most"), [("StoredStack", "branches", 64), ("TaskFrame", "artifacts", 1_000)])
+def test_a_list_that_is_too_long_is_refused(kind: str, name: str, most: int) -> None:
+    """One entry more is too much."""
+    with pytest.raises(InvalidInput, match=f"{name} has {most + 1:,} entries, {most:,} are allowed"):
+        parse_line(LINES[kind] | {name: LINES[kind][name] * (most + 1)})
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
