@@ -8,6 +8,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, get_args
 
 from germane.blocks.block import DEFAULT_LIMIT, Block, block_type, content_hash_of
@@ -17,15 +18,16 @@ from germane.blocks.schema import parse_schema
 from germane.blocks.share import Share
 from germane.blocks.version import KeptVersion, Version, VersionKind
 from germane.errors import InvalidInput
-from germane.transfer.line_fields import REQUIRED, ObjectFields
+from germane.transfer.line_fields import LineFields, written_time
 from germane.transfer.stored import Owner, StoredBlock
-from germane.types.limits import BLOCK_TEXT, ID, MESSAGE_TEXT, REMARK, shown
+from germane.types.limits import BLOCK_TEXT, ID, MESSAGE_TEXT, REMARK
 from germane.types.limits import text as string
 
 __all__ = ["block_line", "parsed_block"]
 
 _KINDS = get_args(VersionKind)
-_COUNTS = 1 << 53
+_BY = replace(REMARK, maximum=REMARK.maximum + ID.maximum + 3)
+"""The limit of an agent's id with what `by` said, in brackets."""
 
 
 def block_line(stored: StoredBlock) -> dict[str, Any]:
@@ -44,7 +46,7 @@ def block_line(stored: StoredBlock) -> dict[str, Any]:
         "version": block.version,
         "created_at": block.created_at.isoformat(),
         "updated_at": block.updated_at.isoformat(),
-        "deleted_at": None if block.deleted_at is None else block.deleted_at.isoformat(),
+        "deleted_at": written_time(block.deleted_at),
         "snapshot": None if stored.snapshot is None else [stored.snapshot[0], _written(stored.snapshot[1])],
         "versions": [_version(kept, delta) for kept, delta in stored.versions],
         "shares": [
@@ -56,12 +58,12 @@ def block_line(stored: StoredBlock) -> dict[str, Any]:
 
 def parsed_block(line: Mapping[str, Any], owner: Owner) -> StoredBlock:
     """Returns the block in a line, with its document and history. Raises `InvalidInput`."""
-    given = _Line(line, "a block")
-    text = given.text("text", MESSAGE_TEXT.maximum)
+    given = LineFields(line, "a block")
+    text = given.text("text", MESSAGE_TEXT, empty=True)
     block = Block(
-        id=given.text("id", ID.maximum, empty=False),
+        id=given.text("id", ID),
         label=checked_label(given.take("label")),
-        description=given.text("description", MESSAGE_TEXT.maximum, default=""),
+        description=given.text("description", MESSAGE_TEXT, "", empty=True),
         type=block_type(given.take("block_type", "working")),
         schema=parse_schema(given.take("schema")),
         permission=checked_permission(given.take("permission", "read_write")),
@@ -69,7 +71,7 @@ def parsed_block(line: Mapping[str, Any], owner: Owner) -> StoredBlock:
         pinned=given.flag("pinned"),
         user=owner.user,
         agent=owner.agent or "",
-        version=given.count("version"),
+        version=given.count("version", 0),
         text=text,
         content_hash=content_hash_of(text),
         created_at=given.time("created_at"),
@@ -107,21 +109,19 @@ def _version(kept: KeptVersion, delta: bytes | None) -> dict[str, Any]:
 
 
 def _parsed_version(value: Any) -> tuple[KeptVersion, bytes | None]:
-    given = _Line(value, "a version of a block")
-    kind, undone_by = given.take("kind"), given.maybe_count("undone_by")
-    if kind not in _KINDS or not isinstance(kind, str):
-        raise InvalidInput(f"kind must be one of {', '.join(_KINDS)}, not {shown(kind)}")
-    digest = given.text("content_hash", 64)
+    given = LineFields(value, "a version of a block")
+    undone_by = given.maybe_count("undone_by")
+    digest = given.text("content_hash", ID)
     if len(digest) != 64 or any(digit not in "0123456789abcdef" for digit in digest):
         raise InvalidInput("content_hash must be a SHA-256 in hex")
     version = Version(
-        number=given.count("number"),
-        kind=kind,  # type: ignore[arg-type]
+        number=given.count("number", 0),
+        kind=given.one_of("kind", _KINDS),
         at=given.time("at"),
-        by=given.text("by", REMARK.maximum + ID.maximum + 3, default=""),
-        operation=given.text("operation", REMARK.maximum, default=""),
-        reason=given.text("reason", REMARK.maximum, default=""),
-        characters=given.count("characters"),
+        by=given.text("by", _BY, "", empty=True),
+        operation=given.text("operation", REMARK, "", empty=True),
+        reason=given.text("reason", REMARK, "", empty=True),
+        characters=given.count("characters", 0),
         content_hash=digest,
         target=given.maybe_count("target"),
         undone=undone_by is not None,
@@ -130,7 +130,7 @@ def _parsed_version(value: Any) -> tuple[KeptVersion, bytes | None]:
     kept = KeptVersion(
         version=version,
         frontiers=_read("frontiers", given.take("frontiers")),
-        size=given.count("size"),
+        size=given.count("size", 0),
         span=given.maybe_count("span"),
         undone_by=undone_by,
     )
@@ -139,11 +139,11 @@ def _parsed_version(value: Any) -> tuple[KeptVersion, bytes | None]:
 
 
 def _parsed_share(value: Any, block: Block) -> Share:
-    given = _Line(value, "a share of a block")
+    given = LineFields(value, "a share of a block")
     share = Share(
         block_id=block.id,
         label=block.label,
-        agent=given.text("agent", ID.maximum, empty=False),
+        agent=given.text("agent", ID),
         permission=checked_permission(given.take("permission")),
         created_at=given.time("created_at"),
     )
@@ -168,36 +168,3 @@ def _read(name: str, value: Any) -> bytes:
         return b64decode(string(name, value, MESSAGE_TEXT), validate=True)
     except (Error, ValueError):
         raise InvalidInput(f"{name} must be bytes in base64") from None
-
-
-class _Line(ObjectFields):
-    """The fields of a block, its versions and its shares."""
-
-    def text(self, name: str, maximum: int, *, empty: bool = True, default: Any = REQUIRED) -> str:
-        value = self.take(name, default)
-        if not isinstance(value, str) or len(value) > maximum or (not value and not empty):
-            raise InvalidInput(
-                f"{name} must be a string of {'0' if empty else '1'} to {maximum:,} characters, not {shown(value)}"
-            )
-        return value
-
-    def count(self, name: str, default: int = 0, *, maximum: int = _COUNTS) -> int:
-        value = self.take(name, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= maximum:
-            raise InvalidInput(f"{name} must be a whole number from 0 to {maximum}, not {shown(value)}")
-        return value
-
-    def maybe_count(self, name: str) -> int | None:
-        return self.count(name) if self._left.get(name) is not None else self._left.pop(name, None)
-
-    def flag(self, name: str) -> bool:
-        value = self.take(name, False)
-        if not isinstance(value, bool):
-            raise InvalidInput(f"{name} must be true or false, not {shown(value)}")
-        return value
-
-    def entries(self, name: str) -> list[Any]:
-        value = self.take(name, [])
-        if not isinstance(value, list):
-            raise InvalidInput(f"{name} must be a list, not {type(value).__name__}")
-        return value

@@ -4,27 +4,23 @@ field."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.graph.aliases import MAX_NAME, name_key
+from germane.graph.aliases import name_key
 from germane.graph.entity import Entity
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Relation
 from germane.graph.said import MAX_ALIASES, MAX_PROPERTIES, Said
-from germane.memories.checks import json_value, moment, share
-from germane.transfer.line_fields import ObjectFields
+from germane.memories.checks import json_value, share
+from germane.transfer.line_fields import LineFields, written_time
 from germane.transfer.stored import Owner
 from germane.transfer.stored_graph import Sources, StoredEntity, StoredPattern, StoredRelation
-from germane.types.candidate import Sensitivity
-from germane.types.limits import ID, NAME, NAMES, REMARK, TAG, entries, shown
+from germane.types.limits import ID, NAME, NAMES, REMARK, TAG, entries
 from germane.types.limits import text as string
 
 __all__ = ["graph_line", "parsed_entity", "parsed_pattern", "parsed_relation"]
 
-_LEVELS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
-_COUNTS = 1 << 53
 _SOURCES = 1_000_000
 
 
@@ -54,7 +50,7 @@ def graph_line(thing: StoredEntity | StoredRelation | StoredPattern) -> tuple[st
                 "confidence": relation.confidence,
                 "properties": dict(relation.properties),
                 "valid_from": relation.valid_from.isoformat(),
-                "valid_to": None if relation.valid_to is None else relation.valid_to.isoformat(),
+                "valid_to": written_time(relation.valid_to),
                 "ended_by": thing.ended_by,
                 **_ended(relation),
                 "stated": _said(thing.stated),
@@ -76,19 +72,19 @@ def graph_line(thing: StoredEntity | StoredRelation | StoredPattern) -> tuple[st
 
 def parsed_entity(line: Mapping[str, Any], owner: Owner) -> StoredEntity:
     """Returns the entity in a line. Raises `InvalidInput`."""
-    given = _Fields(line, "an entity")
+    given = LineFields(line, "an entity")
     aliases = entries("aliases", given.take("aliases", ()), NAMES, NAME)
     entity = Entity(
-        id=given.text("id"),
-        type=given.text("entity_type", TAG.maximum),
-        name=given.text("name", MAX_NAME),
+        id=given.text("id", ID),
+        type=given.text("entity_type", TAG),
+        name=given.text("name", NAME),
         user=owner.user,
         aliases=aliases,
         properties=_properties(given.take("properties", {})),
         salience=share("salience", given.take("salience")),
         salient_at=given.time("salient_at"),
         mentions=0,
-        **given.ending(),
+        **_ending(given),
     )
     stated, mentions = _parsed(given.take("stated", None)), _sources(given.take("mentions", ()))
     given.end()
@@ -99,41 +95,40 @@ def parsed_entity(line: Mapping[str, Any], owner: Owner) -> StoredEntity:
 
 def parsed_relation(line: Mapping[str, Any], owner: Owner) -> StoredRelation:
     """Returns the relation in a line. Raises `InvalidInput`."""
-    given = _Fields(line, "a relation")
-    ends, ended_by = given.take("valid_to", None), given.take("ended_by", None)
+    given = LineFields(line, "a relation")
     relation = Relation(
-        id=given.text("id"),
-        source=given.text("source"),
-        type=given.text("relation_type", TAG.maximum),
-        target=given.text("target"),
+        id=given.text("id", ID),
+        source=given.text("source", ID),
+        type=given.text("relation_type", TAG),
+        target=given.text("target", ID),
         user=owner.user,
         weight=share("weight", given.take("weight", 1.0)),
         confidence=share("confidence", given.take("confidence", 0.8)),
         properties=_properties(given.take("properties", {})),
         valid_from=given.time("valid_from"),
-        valid_to=None if ends is None else _time("valid_to", ends),
-        **given.ending(),
+        valid_to=given.maybe_time("valid_to"),
+        **_ending(given),
     )
     stated, refs = _parsed(given.take("stated", None)), _sources(given.take("refs", ()))
+    ended_by = given.maybe_text("ended_by", ID)
     given.end()
-    by = None if ended_by is None else string("ended_by", ended_by, ID)
-    return StoredRelation(relation=relation, stated=stated, refs=refs, ended_by=by)
+    return StoredRelation(relation=relation, stated=stated, refs=refs, ended_by=ended_by)
 
 
 def parsed_pattern(line: Mapping[str, Any], owner: Owner) -> StoredPattern:
     """Returns the pattern in a line. Raises `InvalidInput`."""
-    given = _Fields(line, "a pattern")
+    given = LineFields(line, "a pattern")
     intent = given.take("intent", None)
     pattern = Pattern(
-        id=given.text("id"),
-        action=given.text("action", REMARK.maximum),
+        id=given.text("id", ID),
+        action=given.text("action", REMARK),
         keywords=entries("keywords", given.take("keywords", ()), NAMES, TAG),
         intent=None if intent is None else string("intent", intent, TAG),
         entity_types=entries("entity_types", given.take("entity_types", ()), NAMES, TAG),
         user=owner.user,
-        successes=given.count("successes"),
-        applications=given.count("applications"),
-        **given.ending(),
+        successes=given.count("successes", 0),
+        applications=given.count("applications", 0),
+        **_ending(given),
     )
     refs = entries("refs", given.take("refs", ()), NAMES, ID)
     given.end()
@@ -154,11 +149,11 @@ def _said(said: Said | None) -> dict[str, Any] | None:
 def _parsed(value: Any) -> Said | None:
     if value is None:
         return None
-    given = _Fields(value, "what was said")
+    given = LineFields(value, "what was said")
     names = entries("names", given.take("names", ()), NAMES, NAME)
     if len(names) > MAX_ALIASES + 1 or not all(map(name_key, names)):
         raise InvalidInput(f"names must be at most {MAX_ALIASES + 1} names that can be looked up")
-    said = Said(names=names, properties=_properties(given.take("properties", {})), sensitivity=given.level())
+    said = Said(names=names, properties=_properties(given.take("properties", {})), sensitivity=given.sensitivity())
     given.end()
     return said
 
@@ -181,40 +176,7 @@ def _properties(value: Any) -> Mapping[str, Any]:
     return found
 
 
-def _time(name: str, value: Any) -> datetime:
-    if not isinstance(value, str):
-        raise InvalidInput(f"{name} must be a time in ISO 8601, not {type(value).__name__}")
-    return moment(name, value, "UTC")
-
-
-class _Fields(ObjectFields):
-    """The fields of an entity, a relation or a pattern."""
-
-    def text(self, name: str, maximum: int = ID.maximum) -> str:
-        value = self.take(name)
-        if not isinstance(value, str) or not 0 < len(value) <= maximum:
-            raise InvalidInput(f"{name} must be a text of 1 to {maximum:,} characters, not {shown(value)}")
-        return string(name, value, REMARK)
-
-    def time(self, name: str) -> datetime:
-        return _time(name, self.take(name))
-
-    def count(self, name: str) -> int:
-        value = self.take(name, 0)
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _COUNTS:
-            raise InvalidInput(f"{name} must be a whole number from 0 to {_COUNTS - 1}, not {shown(value)}")
-        return value
-
-    def level(self) -> Sensitivity:
-        value = self.take("sensitivity", "private")
-        for known in _LEVELS:
-            if known == value:
-                return known
-        raise InvalidInput(f"sensitivity must be one of {', '.join(_LEVELS)}, not {shown(value)}")
-
-    def ending(self) -> dict[str, Any]:
-        """The fields that all three have."""
-        created = self.time("created_at")
-        updated = self.take("updated_at", None)
-        at = created if updated is None else _time("updated_at", updated)
-        return {"sensitivity": self.level(), "created_at": created, "updated_at": at}
+def _ending(given: LineFields) -> dict[str, Any]:
+    """The fields that all three have."""
+    created, updated = given.time("created_at"), given.maybe_time("updated_at")
+    return {"sensitivity": given.sensitivity(), "created_at": created, "updated_at": updated or created}

@@ -15,8 +15,6 @@ from germane.types.limits import ARCHIVED, ID, MESSAGES, NAME, REMARK, SUMMARY_T
 
 __all__ = ["archived_line", "parsed_archived", "parsed_summary", "summary_line"]
 
-_COUNTS = 1 << 53
-
 
 def archived_line(archived: KeptEntry) -> dict[str, Any]:
     """Returns the fields of an archived entry's line, without its type and owner."""
@@ -39,17 +37,15 @@ def parsed_archived(line: Mapping[str, Any]) -> KeptEntry:
     """Returns the archived entry in a line. Raises `InvalidInput`."""
     given = LineFields(line, "an archived entry")
     entry = ArchiveEntry(
-        handle=given.text("handle", ID.maximum),
+        handle=given.text("handle", ID),
         kind=given.one_of("kind", get_args(EntryKind)),
-        provider=given.text("provider", NAME.maximum),
-        title=given.short("title", REMARK.maximum),
-        previous=given.short("previous", ID.maximum),
-        part=given.count("part", _COUNTS, 0),
+        provider=given.text("provider", NAME),
+        title=given.text("title", REMARK, "", empty=True, valid=False),
+        previous=given.text("previous", ID, "", empty=True),
+        part=given.count("part", 0),
         messages=_messages(given.entries("messages", MESSAGES.maximum)),
     )
-    archived = KeptEntry(
-        id=given.text("id", ID.maximum), session=given.session(), entry=entry, created_at=given.time("created_at")
-    )
+    archived = KeptEntry(id=given.text("id", ID), session=given.session(), entry=entry, created_at=given.time("created_at"))
     given.end()
     return archived
 
@@ -75,18 +71,18 @@ def parsed_summary(line: Mapping[str, Any]) -> KeptSummary:
     """Returns the summary in a line. Raises `InvalidInput`."""
     given = LineFields(line, "a summary")
     summary = SpanSummary(
-        text=given.text("text", SUMMARY_TEXT.maximum),
-        covers=given.count("covers", _COUNTS),
-        tokens=given.count("tokens", _COUNTS),
+        text=given.text("text", SUMMARY_TEXT, valid=False),
+        covers=given.count("covers"),
+        tokens=given.count("tokens"),
         method=given.one_of("method", get_args(SummaryMethod), "extractive"),
         ids=_ids(given.entries("ids", MESSAGES.maximum)),
-        note=given.short("note", REMARK.maximum),
+        note=given.text("note", REMARK, "", empty=True, valid=False),
     )
     kept = KeptSummary(
-        id=given.text("id", ID.maximum),
+        id=given.text("id", ID),
         session=given.session(),
         summary=summary,
-        fingerprint=given.text("fingerprint", ID.maximum),
+        fingerprint=given.text("fingerprint", ID),
         created_at=given.time("created_at"),
     )
     given.end()

@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import fields
-from datetime import datetime
 from typing import Any
 
 from germane.blocks.entry import ArchivalEntry
@@ -20,30 +18,32 @@ from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.tasks.frame import TaskFrame
 from germane.transfer.block_line import block_line
+from germane.transfer.directive_line import directive_line
+from germane.transfer.entry_line import entry_line
 from germane.transfer.graph_line import graph_line
 from germane.transfer.history_line import archived_line, summary_line
+from germane.transfer.line_fields import written_time
+from germane.transfer.memory_line import contradiction_line, memory_line
+from germane.transfer.session_line import message_line, session_line
 from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredBlock, StoredDirective, StoredStack, Thing
 from germane.transfer.stored_graph import StoredEntity, StoredPattern, StoredRelation
 from germane.transfer.task_line import stack_line, task_line
-from germane.types.candidate import Provenance
+from germane.transfer.tombstone_line import tombstone_line
 from germane.types.inventory import Tombstone
 
-__all__ = ["FORMAT", "VERSION", "header_line", "line_of", "written"]
+__all__ = ["FORMAT", "HOLDS", "VERSION", "header_line", "line_of", "written"]
 
 FORMAT = "germane-export"
 VERSION = 4
 """The version of the format. A reader takes this one and earlier ones."""
-_UNSAFE = re.compile(
-    "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
-_HOLDS = (
+HOLDS = (
     *("directives", "memories", "contradictions", "blocks", "entries", "sessions", "messages"),
     *("entities", "relations", "patterns", "tasks", "task_stacks", "archived", "summaries", "tombstones"),
 )
-_PROVENANCE = tuple(field.name for field in fields(Provenance))
-_NOT_WRITTEN = frozenset({"id", "kind", "content", "user", "secrets", "near_duplicates"})
-"""Fields of a memory that are written otherwise, or that the store derives."""
-_MEMORY = tuple(field.name for field in fields(Memory) if field.name not in _NOT_WRITTEN)
+"""What the header counts: the fields of `Contents`, but for the time of the latest change."""
+_UNSAFE = re.compile(
+    "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
 
 
 def header_line(reach: Reach, contents: Contents) -> dict[str, Any]:
@@ -52,16 +52,17 @@ def header_line(reach: Reach, contents: Contents) -> dict[str, Any]:
         "type": "header",
         "format": FORMAT,
         "version": VERSION,
-        "scope": {name: getattr(reach, name) for name in ("org", "agent", "user", "all_users")},
-        "holds": {name: getattr(contents, name) for name in _HOLDS},
-        "latest": _plain(contents.latest),
+        "scope": {"org": reach.org, "agent": reach.agent, "user": reach.user, "all_users": reach.all_users},
+        "holds": {name: getattr(contents, name) for name in HOLDS},
+        "latest": written_time(contents.latest),
     }
 
 
 def line_of(owned: Owned) -> dict[str, Any]:
     """Returns the line of a stored thing."""
     kind, rest = _parts(owned.thing)
-    return {"type": kind, **owned.owner._asdict(), **rest}
+    owner = owned.owner
+    return {"type": kind, "org": owner.org, "agent": owner.agent, "user": owner.user, **rest}
 
 
 def written(line: Mapping[str, Any]) -> str:
@@ -72,25 +73,22 @@ def written(line: Mapping[str, Any]) -> str:
 
 def _parts(thing: Thing) -> tuple[str, dict[str, Any]]:
     match thing:
-        case StoredDirective(text):
-            return "directive", {"text": text}
+        case StoredDirective():
+            return "directive", directive_line(thing)
         case Memory():
-            content = {field.name: _plain(getattr(thing.content, field.name)) for field in fields(thing.content)}
-            rest = {name: _plain(getattr(thing, name)) for name in _MEMORY}
-            return "memory", {"id": thing.id, "kind": thing.kind, **content, **rest}
+            return "memory", memory_line(thing)
         case StoredBlock():
             return "block", block_line(thing)
         case ArchivalEntry():
-            return "entry", {name: _plain(getattr(thing, name)) for name in ("id", "text", "metadata", "created_at")}
+            return "entry", entry_line(thing)
         case SessionRecord():
-            named = {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
-            return "session", {"session": named.pop("id"), **named}
+            return "session", session_line(thing)
         case Event():
-            return "message", _message(thing)
+            return "message", message_line(thing)
         case StoredEntity() | StoredRelation() | StoredPattern():
             return graph_line(thing)
         case ContradictionRecord():
-            return "contradiction", {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
+            return "contradiction", contradiction_line(thing)
         case TaskFrame():
             return "task", task_line(thing)
         case StoredStack():
@@ -100,36 +98,7 @@ def _parts(thing: Thing) -> tuple[str, dict[str, Any]]:
         case KeptSummary():
             return "summary", summary_line(thing)
         case Tombstone():
-            return "tombstone", {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
-
-
-def _message(event: Event) -> dict[str, Any]:
-    return {
-        "session": event.session,
-        "position": event.position,
-        "id": event.message_id,
-        "germane_id": event.id,
-        "event_type": event.type,
-        "role": event.role,
-        "name": event.name or None,
-        "content": event.text,
-        "created_at": event.created_at.isoformat(),
-        "recorded_at": event.recorded_at.isoformat(),
-        "sensitivity": event.sensitivity,
-        "content_hash": event.content_hash,
-        "provenance": _plain(event.provenance),
-        "raw": event.raw,
-        "outcome": event.outcome,
-        "task": event.task,
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, Provenance):
-        return {name: _plain(getattr(value, name)) for name in _PROVENANCE}
-    return list(value) if isinstance(value, tuple) else value
+            return "tombstone", tombstone_line(thing)
 
 
 def _escape(match: re.Match[str]) -> str:

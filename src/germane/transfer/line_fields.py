@@ -4,39 +4,111 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
 from germane.errors import InvalidInput
+from germane.events.prepared_message import slim
 from germane.memories.checks import moment
-from germane.types.limits import ID, REFERENCES, REMARK, shown, within
+from germane.types.candidate import Sensitivity
+from germane.types.extent import bounded
+from germane.types.limits import ID, REFERENCES, REMARK, Limit, shown, within
 from germane.types.limits import text as string
 from germane.types.scope import Scope
 
-__all__ = ["REQUIRED", "LineFields", "ObjectFields"]
+__all__ = ["LineFields", "written_time"]
 
-REQUIRED: Any = object()
+_REQUIRED: Any = object()
 """In the place of a default: the field may not be missing."""
+_COUNTS = (1 << 53) - 1
+"""The largest whole number that every reader of JSON keeps exact."""
+_HASHES = 1 << 63
+_SENSITIVITIES = get_args(Sensitivity)
 
 
-class ObjectFields:
-    """Each field is taken once. `what` names the object in errors. Every method raises `InvalidInput`."""
+class LineFields:
+    """Each field is taken once. `what` names the object in errors. Every method raises `InvalidInput`. Errors hold no text of
+    the file, but for a name that should be one of a few."""
 
     def __init__(self, value: Any, what: str) -> None:
         if not isinstance(value, Mapping):
             raise InvalidInput(f"{what} must be an object, not {type(value).__name__}")
         self._left, self._what = dict(value), what
 
-    def take(self, name: str, default: Any = REQUIRED) -> Any:
+    def take(self, name: str, default: Any = _REQUIRED) -> Any:
         value = self._left.pop(name, default)
-        if value is REQUIRED:
+        if value is _REQUIRED:
             raise InvalidInput(f"{self._what} lacks its {name}")
         return value
 
-    def time(self, name: str) -> datetime:
-        return moment(name, string(name, self.take(name), REMARK), "UTC")
+    def time(self, name: str, default: Any = _REQUIRED) -> datetime:
+        value = self.take(name, default)
+        return value if value is default else moment(name, string(name, value, REMARK), "UTC")
 
     def maybe_time(self, name: str) -> datetime | None:
         return self.time(name) if self._left.get(name) is not None else self._left.pop(name, None)
+
+    def text(self, name: str, limit: Limit, default: Any = _REQUIRED, *, empty: bool = False, valid: bool = True) -> str:
+        """A text within the limit: one with a character at least, unless `empty`, and without lone surrogates, if `valid`."""
+        value = string(name, self.take(name, default), limit, valid=valid)
+        if not value and not empty:
+            raise InvalidInput(f"{name} is empty")
+        return value
+
+    def maybe_text(self, name: str, limit: Limit) -> str | None:
+        return self.text(name, limit) if self._left.get(name) is not None else self._left.pop(name, None)
+
+    def session(self) -> str:
+        return Scope(session=self.text("session", ID)).session or ""
+
+    def whole(self, name: str, minimum: int, maximum: int = _COUNTS, default: Any = _REQUIRED) -> int:
+        value = self.take(name, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
+            raise InvalidInput(f"{name} must be a whole number from {minimum:,} to {maximum:,}, not {shown(value)}")
+        return value
+
+    def count(self, name: str, default: Any = _REQUIRED, *, maximum: int = _COUNTS) -> int:
+        return self.whole(name, 0, maximum, default)
+
+    def maybe_count(self, name: str) -> int | None:
+        return self.count(name) if self._left.get(name) is not None else self._left.pop(name, None)
+
+    def content_hash(self) -> int:
+        return self.whole("content_hash", -_HASHES, _HASHES - 1)
+
+    def flag(self, name: str) -> bool:
+        """True or false; false where it is left out."""
+        value = self.take(name, False)
+        if not isinstance(value, bool):
+            raise InvalidInput(f"{name} must be true or false, not {type(value).__name__}")
+        return value
+
+    def one_of(self, name: str, allowed: tuple[Any, ...], default: Any = _REQUIRED) -> Any:
+        value = self.take(name, default)
+        if (value is not None and not isinstance(value, str)) or value not in allowed:
+            names = ", ".join(str(one) or "''" for one in allowed)
+            raise InvalidInput(f"{name} must be one of {names}, not {shown(value)}")
+        return value
+
+    def sensitivity(self) -> Sensitivity:
+        found: Sensitivity = self.one_of("sensitivity", _SENSITIVITIES, "private")
+        return found
+
+    def entries(self, name: str, maximum: int = _COUNTS) -> list[Any]:
+        value = self.take(name, [])
+        if not isinstance(value, list):
+            raise InvalidInput(f"{name} must be a list, not {type(value).__name__}")
+        if len(value) > maximum:
+            within(name, len(value), REFERENCES)
+            raise InvalidInput(f"{name} has {len(value)} entries, {maximum} are allowed")
+        return value
+
+    def json_object(self, name: str) -> dict[str, Any]:
+        """An object of any fields, as it is stored; empty where it is left out."""
+        value = self.take(name, {})
+        if not isinstance(value, Mapping):
+            raise InvalidInput(f"{name} must be an object, not {type(value).__name__}")
+        bounded(name, value)
+        return slim(value)
 
     def end(self) -> None:
         """Raises `InvalidInput` for a field that nobody took."""
@@ -46,45 +118,6 @@ class ObjectFields:
             )
 
 
-class LineFields(ObjectFields):
-    """Fields of the usual kinds."""
-
-    def text(self, name: str, maximum: int) -> str:
-        value = self.take(name)
-        if not isinstance(value, str) or not 1 <= len(value) <= maximum:
-            raise InvalidInput(f"{name} must be a string of 1 to {maximum:,} characters, not {shown(value)}")
-        return value
-
-    def short(self, name: str, maximum: int) -> str:
-        """A text that may be empty, and may be left out."""
-        value = self.take(name, "")
-        if not isinstance(value, str) or len(value) > maximum:
-            raise InvalidInput(f"{name} must be a string of at most {maximum:,} characters, not {shown(value)}")
-        return value
-
-    def maybe_text(self, name: str, maximum: int) -> str | None:
-        return self.text(name, maximum) if self._left.get(name) is not None else self._left.pop(name, None)
-
-    def session(self) -> str:
-        return Scope(session=self.text("session", ID.maximum)).session or ""
-
-    def count(self, name: str, maximum: int, default: Any = REQUIRED) -> int:
-        value = self.take(name, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= maximum:
-            raise InvalidInput(f"{name} must be a whole number from 0 to {maximum:,}, not {shown(value)}")
-        return value
-
-    def one_of(self, name: str, allowed: tuple[Any, ...], default: Any = REQUIRED) -> Any:
-        value = self.take(name, default)
-        if (value is not None and not isinstance(value, str)) or value not in allowed:
-            raise InvalidInput(f"{name} must be one of {', '.join(map(str, allowed))}, not {shown(value)}")
-        return value
-
-    def entries(self, name: str, maximum: int) -> list[Any]:
-        value = self.take(name, [])
-        if not isinstance(value, list):
-            raise InvalidInput(f"{name} must be a list, not {type(value).__name__}")
-        if len(value) > maximum:
-            within(name, len(value), REFERENCES)
-            raise InvalidInput(f"{name} has {len(value)} entries, {maximum} are allowed")
-        return value
+def written_time(value: datetime | None) -> str | None:
+    """Returns the time as a line holds it; None stays None."""
+    return None if value is None else value.isoformat()

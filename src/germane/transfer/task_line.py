@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, get_args
 
 from germane.errors import InvalidInput
-from germane.memories.checks import check_provenance
 from germane.tasks.branching import BRANCH_STATES, TaskBranch, TaskCheckpoint
 from germane.tasks.frame import CLOSED, STATUSES, Mode, TaskArtifact, TaskFrame
 from germane.tasks.limits import MAX_BRANCHES, MAX_DEPTH
-from germane.transfer.line_fields import LineFields
+from germane.transfer.line_fields import LineFields, written_time
+from germane.transfer.line_provenance import parsed_provenance, provenance_fields
 from germane.transfer.stored import Owner, StoredStack
-from germane.types.candidate import Provenance, Sensitivity
+from germane.types.candidate import Sensitivity
 from germane.types.limits import ID, LABEL, REFERENCES, TASK_GOAL, TASK_RESULT, TASK_TITLE, shown
 from germane.types.limits import text as string
 
 __all__ = ["parsed_stack", "parsed_task", "stack_line", "task_line"]
-
-_COUNTS = 1 << 53
 
 
 def task_line(frame: TaskFrame) -> dict[str, Any]:
@@ -42,16 +39,8 @@ def task_line(frame: TaskFrame) -> dict[str, Any]:
         "allowed": list(frame.allowed),
         "created_at": frame.created_at.isoformat(),
         "updated_at": frame.updated_at.isoformat(),
-        "closed_at": _time(frame.closed_at),
-        "provenance": {
-            "source_kind": frame.provenance.source_kind,
-            "channel": frame.provenance.channel,
-            "session": frame.provenance.session,
-            "message_id": frame.provenance.message_id,
-            "tool_call_id": frame.provenance.tool_call_id,
-            "refs": list(frame.provenance.refs),
-            "metadata": dict(frame.provenance.metadata),
-        },
+        "closed_at": written_time(frame.closed_at),
+        "provenance": provenance_fields(frame.provenance),
     }
 
 
@@ -60,26 +49,26 @@ def parsed_task(line: Mapping[str, Any], owner: Owner) -> TaskFrame:
     given = LineFields(line, "a task")
     status = given.one_of("status", STATUSES)
     frame = TaskFrame(
-        id=given.text("id", ID.maximum),
+        id=given.text("id", ID),
         session=given.session(),
-        branch=given.text("branch", LABEL.maximum),
-        parent=given.maybe_text("parent", ID.maximum),
-        depth=given.count("depth", MAX_DEPTH),
+        branch=given.text("branch", LABEL),
+        parent=given.maybe_text("parent", ID),
+        depth=given.count("depth", maximum=MAX_DEPTH),
         status=status,
-        goal=given.text("goal", TASK_GOAL.maximum),
-        result=given.maybe_text("result", TASK_RESULT.maximum),
+        goal=given.text("goal", TASK_GOAL),
+        result=given.maybe_text("result", TASK_RESULT),
         artifacts=tuple(_artifact(pair) for pair in given.entries("artifacts", REFERENCES.maximum)),
         user=owner.user,
-        sensitivity=given.one_of("sensitivity", get_args(Sensitivity), "private"),
-        version=given.count("version", _COUNTS, 1),
+        sensitivity=given.sensitivity(),
+        version=given.count("version", 1),
         delegated=given.one_of("delegated", (*get_args(Mode), None), None),
-        child_session=given.maybe_text("child_session", ID.maximum),
-        delegation_depth=given.count("delegation_depth", MAX_DEPTH, 0),
+        child_session=given.maybe_text("child_session", ID),
+        delegation_depth=given.count("delegation_depth", 0, maximum=MAX_DEPTH),
         allowed=tuple(_level(one) for one in given.entries("allowed", len(get_args(Sensitivity)))),
         created_at=given.time("created_at"),
         updated_at=given.time("updated_at"),
         closed_at=given.maybe_time("closed_at"),
-        provenance=_provenance(given.take("provenance", {})),
+        provenance=parsed_provenance(given.take("provenance", {})),
     )
     given.end()
     if (frame.closed_at is not None) != (status in CLOSED):
@@ -104,7 +93,7 @@ def stack_line(stack: StoredStack) -> dict[str, Any]:
                 "current": one.current,
                 "state": one.state,
                 "forked_at": one.forked_at.isoformat(),
-                "closed_at": _time(one.closed_at),
+                "closed_at": written_time(one.closed_at),
             }
             for one in stack.branches
         ],
@@ -121,8 +110,8 @@ def parsed_stack(line: Mapping[str, Any]) -> StoredStack:
     session = given.session()
     stack = StoredStack(
         session=session,
-        branch=given.text("branch", LABEL.maximum),
-        moves=given.count("moves", _COUNTS, 0),
+        branch=given.text("branch", LABEL),
+        moves=given.count("moves", 0),
         branches=tuple(_branch(one, session) for one in given.entries("branches", MAX_BRANCHES)),
         checkpoints=tuple(_checkpoint(one, session) for one in given.entries("checkpoints", MAX_BRANCHES)),
     )
@@ -136,11 +125,11 @@ def _branch(value: Any, session: str) -> TaskBranch:
     given = LineFields(value, "a branch")
     branch = TaskBranch(
         session=session,
-        name=given.text("name", LABEL.maximum),
-        parent=given.maybe_text("parent", LABEL.maximum),
-        base=given.maybe_text("base", ID.maximum),
-        root=given.maybe_text("root", ID.maximum),
-        current=given.maybe_text("current", ID.maximum),
+        name=given.text("name", LABEL),
+        parent=given.maybe_text("parent", LABEL),
+        base=given.maybe_text("base", ID),
+        root=given.maybe_text("root", ID),
+        current=given.maybe_text("current", ID),
         state=given.one_of("state", BRANCH_STATES, "open"),
         forked_at=given.time("forked_at"),
         closed_at=given.maybe_time("closed_at"),
@@ -153,9 +142,9 @@ def _checkpoint(value: Any, session: str) -> TaskCheckpoint:
     given = LineFields(value, "a checkpoint")
     checkpoint = TaskCheckpoint(
         session=session,
-        name=given.text("name", LABEL.maximum),
-        branch=given.text("branch", LABEL.maximum),
-        frame=given.maybe_text("frame", ID.maximum),
+        name=given.text("name", LABEL),
+        branch=given.text("branch", LABEL),
+        frame=given.maybe_text("frame", ID),
         created_at=given.time("created_at"),
     )
     given.end()
@@ -172,13 +161,3 @@ def _level(value: Any) -> Any:
     if value not in get_args(Sensitivity) or not isinstance(value, str):
         raise InvalidInput(f"allowed must be some of {', '.join(get_args(Sensitivity))}, not {shown(value)}")
     return value
-
-
-def _provenance(value: Any) -> Provenance:
-    if not isinstance(value, Mapping) or not set(value) <= set(Provenance.__slots__):
-        raise InvalidInput("provenance must be an object with the fields of a provenance")
-    return check_provenance(Provenance(**{**value, "refs": tuple(value.get("refs", ()))}))
-
-
-def _time(value: datetime | None) -> str | None:
-    return None if value is None else value.isoformat()
