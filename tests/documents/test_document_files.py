@@ -105,6 +105,14 @@ async def test_what_is_no_file_is_said(opened: Germane, folder: Path, name: str,
     assert str(error.value).startswith(str(folder))
 
 
+@pytest.mark.parametrize("text", ["# Title\n\nA paragraph.", "word " * 2_000])
+async def test_a_text_in_the_place_of_a_path_is_said(opened: Germane, text: str) -> None:
+    """Without repeating it."""
+    with pytest.raises(InvalidInput, match="give a text as text=, with its source=") as error:
+        await opened.agent("a").documents.ingest(text)
+    assert len(str(error.value)) < 200
+
+
 async def test_a_folder_that_is_none_is_said(opened: Germane, folder: Path) -> None:
     """A file is ingested with `ingest`."""
     with pytest.raises(InvalidInput, match="is no folder: use ingest"):

@@ -34,6 +34,8 @@ from germane.types.scope import Scope
 __all__ = ["Documents", "FolderIngested"]
 
 _SENSITIVITIES: tuple[Sensitivity, ...] = get_args(Sensitivity)
+_MAX_NAME = 1024
+"""Characters of a path that is taken for one: what is longer, and no file, is a text in the wrong place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +68,9 @@ class Documents:
         dry_run: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Ingested:
-        """Stores the passages of a document: of the file at `path`, or of a `text`, or the `data` of a
-        file, with a `source`. Idempotent by content: the
-        same document again adds nothing; of a changed one, passages that stay keep their ids, and those that are gone are
-        forgotten. `source` names the document (default: the file's whole path), `title` is shown (default: the file's name).
+        """Stores the passages of a document: of the file at `path`, or of a `text`, or the `data` of a file, with a `source`.
+        Idempotent by content: the same document again adds nothing; of a changed one, passages that stay keep their ids, and
+        those that are gone are forgotten. `source` names the document (default: the file's whole path), `title` is shown (default: the file's name).
         `media_type` is text/markdown, text/html, text/x-code, text/x-log, text/csv, text/plain or application/pdf (default: by
         name and content). `agent_wide` stores it for every user of the agent. `dry_run` stores nothing and returns what would
         be done. `progress` is called with hundredths done and 100. Secrets are treated as in messages. Raises `InvalidInput`
@@ -104,6 +105,10 @@ class Documents:
         except Conflict:
             raise
         except InvalidInput as error:
+            if len(name := str(file)) > _MAX_NAME or "\n" in name:
+                raise InvalidInput(
+                    f"path must name a file, not {shown(name)}: give a text as text=, with its source="
+                ) from None
             raise InvalidInput(f"{file}: {error}") from None
 
     async def ingest_folder(
