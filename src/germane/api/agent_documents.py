@@ -71,10 +71,10 @@ class Documents:
         """Stores the passages of a document: of the file at `path`, or of a `text`, or the `data` of a file, with a `source`.
         Idempotent by content: the same document again adds nothing; of a changed one, passages that stay keep their ids, and
         those that are gone are forgotten. `source` names the document (default: the file's whole path), `title` is shown
-        (default: the file's name). `media_type` is text/markdown, text/html, text/x-code, text/x-log, text/csv, text/plain or application/pdf (default: by
-        name and content). `agent_wide` stores it for every user of the agent. `dry_run` stores nothing and returns what would
-        be done. `progress` is called with hundredths done and 100. Secrets are treated as in messages. Raises `InvalidInput`
-        for what can't be read, `MissingExtra` for a PDF without pypdf, and `Conflict`."""
+        (default: the file's name). `media_type` is text/markdown, text/html, text/x-code, text/x-log, text/csv, text/plain or
+        application/pdf (default: by name and content). `agent_wide` stores it for every user of the agent. `dry_run` stores
+        nothing and returns what would be done. `progress` is called with hundredths done and 100. Secrets are treated as in
+        messages. Raises `InvalidInput` for what can't be read, `MissingExtra` for a PDF without pypdf, and `Conflict`."""
         flags(agent_wide=agent_wide, dry_run=dry_run)
         if sum(one is not None for one in (path, text, data)) != 1:
             raise InvalidInput("give either a path, or a text or data with its source")
