@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from germane.embedders.character_grams import FOREIGN, grams
 from germane.text.fifo_cache import FifoCache
@@ -40,13 +40,17 @@ class WordPieces:
         self._longest = max(map(len, vocabulary), default=0)
         self._cached: FifoCache[str, tuple[int, ...]] = FifoCache(_CACHED_CHUNKS)
 
-    def ids(self, text: str) -> list[int]:
-        """Returns the positions of the text's pieces in the vocabulary; n-grams follow at its end, see `grams`."""
+    def ids(self, text: str, between: Callable[[], None] = lambda: None) -> list[int]:
+        """Returns the positions of the text's pieces in the vocabulary; n-grams follow at its end, see `grams`. `between` is
+        called after each chunk that isn't in the cache."""
         ids: list[int] = []
         cached = self._cached
         for chunk in _CHUNK.findall(text):
             known = cached.get(chunk)
-            ids += self._split(chunk) if known is None else known
+            if known is None:
+                known = self._split(chunk)
+                between()
+            ids += known
         return ids
 
     def _split(self, chunk: str) -> tuple[int, ...]:
