@@ -37,7 +37,12 @@ class WordPieces:
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self.vocabulary = vocabulary
         self._ids = {piece: id for id, piece in enumerate(vocabulary)}
-        self._longest = max(map(len, vocabulary), default=0)
+        self._longest: dict[str, int] = {}
+        """The length of the longest piece that begins with a character; with `##` before it, of one that continues a word."""
+        for piece in filter(None, vocabulary):
+            self._lengthen(piece[0], len(piece))
+            if piece.startswith("##"):
+                self._lengthen(piece[:3], len(piece) - 2)
         self._cached: FifoCache[str, tuple[int, ...]] = FifoCache(_CACHED_CHUNKS)
 
     def ids(self, text: str, between: Callable[[], None] = lambda: None) -> list[int]:
@@ -73,13 +78,17 @@ class WordPieces:
         start = 0
         while start < len(word):
             prefix = "##" if start else ""
-            for end in range(min(len(word), start + self._longest), start, -1):
+            longest = self._longest.get(prefix + word[start], 0)
+            for end in range(min(len(word), start + longest), start, -1):
                 if (id := self._ids.get(prefix + word[start:end])) is not None:
                     yield id
                     break
             else:
                 end = start + 1
             start = end
+
+    def _lengthen(self, beginning: str, length: int) -> None:
+        self._longest[beginning] = max(length, self._longest.get(beginning, 0))
 
 
 def _words(text: str) -> list[str]:
