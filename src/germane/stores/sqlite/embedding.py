@@ -40,7 +40,7 @@ _BATCH = 256
 _BATCH_BYTES = 65_536
 """Bytes of long texts' parts in a batch at most."""
 _LINKED = 64
-"""Memories that get their vectors in one transaction: linking one with its near-duplicates takes the writer 0.2 ms."""
+"""Memories that get their vectors in one transaction: linking one with its near-duplicates takes the writer 0.2 ms or more."""
 _PLAIN = "embedding"
 """A text that every embedder takes: where it fails too, the embedder fails, and not a text."""
 _TRIES = 2
