@@ -85,6 +85,28 @@ async def test_the_async_face_answers_the_same() -> None:
         await embedder.close()
 
 
+@pytest.mark.requirement("LIMITS-3")
+@warped
+async def test_in_the_background_it_pauses_after_each_text(embedder: EITHER) -> None:
+    """In a thread, however short the texts are; the vectors are the same."""
+    texts, threads = ["a dog"] * 3, list[int]()
+    embedder.embed_now(texts)
+    vectors = await embedder.embed_in_background(texts, lambda: threads.append(threading.get_ident()))
+    assert len(threads) == 3
+    assert threading.get_ident() not in threads
+    assert np.array_equal(vectors, embedder.embed_now(texts))
+
+
+@pytest.mark.requirement("LIMITS-3")
+@pytest.mark.parametrize("kind", [Distilled, Static])
+async def test_in_the_background_it_pauses_within_a_text_of_new_words(kind: type[EITHER]) -> None:
+    """Splitting words that aren't in the cache is what takes long."""
+    embedder, pauses, text = kind(), list[None](), " ".join(f"w{number:x}" for number in range(500))
+    await embedder.embed_in_background([text], lambda: pauses.append(None))
+    assert len(pauses) == 501
+    await embedder.close()
+
+
 @pytest.mark.parametrize("kind", [Distilled, Static])
 async def test_closing_releases_the_table_and_the_next_text_loads_it(kind: type[EITHER]) -> None:
     embedder = kind()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -54,6 +55,28 @@ def test_reading_goes_on_after_what_has_no_piece() -> None:
     """Where BERT would take the whole word for unknown."""
     assert _SMALL.ids("unxaffable") == [0, 1, 2]
     assert _SMALL.ids("☃ a") == [3]
+
+
+class Looked(dict[str, int]):
+    """Notes what it is asked for."""
+
+    def __init__(self, ids: dict[str, int]) -> None:
+        super().__init__(ids)
+        self.asked = list[str]()
+
+    def get(self, piece: str, default: Any = None) -> Any:
+        self.asked.append(piece)
+        return super().get(piece, default)
+
+
+def test_only_pieces_that_can_begin_with_a_character_are_looked_up() -> None:
+    """None for a flag; where a long piece begins with another character, no more than the longest that begins with this one."""
+    pieces = WordPieces(["un", "##aff", "abracadabra", "##a"])
+    looked = pieces._ids = Looked(pieces._ids)
+    assert pieces.ids("\U0001f1e6" * 50) == []
+    assert looked.asked == []
+    assert pieces.ids("unaaaaaa") == [0, *[3] * 6]
+    assert looked.asked[:4] == ["un", "##aaa", "##aa", "##a"]
 
 
 @pytest.mark.parametrize("run", ["a" * 250, "a" * 24, "a" * 25])

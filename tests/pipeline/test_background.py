@@ -64,6 +64,23 @@ def test_it_goes_on_in_the_end_however_busy_everybody_is(time: Time) -> None:
     assert sum(time.slept) == pytest.approx(0.010, abs=0.0011)
 
 
+def test_while_no_assembly_is_at_work_the_pauses_may_be_further_apart(time: Time) -> None:
+    breath = Breath(lambda: False, quiet=0.002, steady=time.steady, sleep=time.sleep)
+    for _ in range(6):
+        time.now += 0.0006
+        breath()
+    assert time.slept == [0.00005]
+
+
+@pytest.mark.requirement("LIMITS-3")
+def test_for_an_assembly_it_stands_back_after_half_a_millisecond_all_the_same(time: Time) -> None:
+    looks: Iterator[bool] = iter([True, True, False])
+    breath = Breath(lambda: next(looks), quiet=0.002, steady=time.steady, sleep=time.sleep)
+    time.now += 0.0006
+    breath()
+    assert time.slept == [0.00005, 0.001]
+
+
 @warped
 async def test_on_an_event_loop_one_step_is_done_at_a_time() -> None:
     background, order = Background(lambda: False), list[str]()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from germane import Agent, Germane
+from germane.pipeline.admission_queue import AdmissionQueue
+from support.calendar import Opening
 
 FILLER = " ".join(f"filler{number}" for number in range(4_000))
 NEEDLE = "Caroline keeps the spare key under the blue flowerpot."
@@ -65,3 +69,21 @@ async def test_every_part_has_its_vector_when_recording_returns(germane: Germane
     said = [{"role": "user", "content": f"{number} " + "日記を書いた。" * 700} for number in range(30)]
     await agent.record(said, session="s1")
     assert await germane._open.store.stale_vectors() == 0
+
+
+@pytest.mark.requirement("LIMITS-3")
+async def test_the_thread_that_makes_vectors_asks_whether_an_assembly_is_at_work(
+    opening: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the event loop's thread nor the one that analyses recordings does it."""
+    asked = set[str]()
+
+    def busy(_: AdmissionQueue) -> bool:
+        asked.add(threading.current_thread().name)
+        return False
+
+    monkeypatch.setattr(AdmissionQueue, "busy", busy)
+    async with opening() as germane:
+        await germane.agent("support").record([{"role": "user", "content": f"{LONG} {LONG} {LONG}"}], session="s1")
+        assert await germane._open.store.stale_vectors() == 0
+    assert [name for name in asked if name.startswith("asyncio")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from germane.events.operations import PutEvent
 from germane.memories.operations import Forget, PutMemory
 from germane.search.partition import Partition
 from germane.store import Warming
-from germane.stores.sqlite import SqliteStore, partitions
+from germane.stores.sqlite import SqliteStore, embedding, partitions
 from germane.stores.sqlite.readers import Reading
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, question, writing
@@ -154,6 +154,38 @@ async def test_a_slow_embedders_texts_are_stored_first_and_embedded_after() -> N
     assert await store.embed_pending() == 1
     assert await store.embed_pending() == 0
     assert await near(store, "green tea", EMBEDDER) == ["green tea"]
+    await store.close()
+
+
+class Pausing(Hashed):
+    """Calls `between` after each text, in the thread that it was asked in."""
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        raise AssertionError("what no caller waits for is embedded in the background")
+
+    async def embed_in_background(self, texts: Sequence[str], between: Callable[[], None]) -> NDArray[np.float32]:
+        for _ in texts:
+            between()
+        return self._vectors(texts)
+
+
+@pytest.mark.requirement("LIMITS-3")
+async def test_vectors_that_no_caller_waits_for_are_made_and_written_with_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After each text, and before each write; of memories no more are written at once than the writer links in some ms."""
+    monkeypatch.setattr(embedding, "_LINKED", 2)
+    breaths = list[bool]()
+    store = opened(":memory:", Pausing(), breath=lambda: breaths.append(threading.current_thread() is threading.main_thread()))
+    texts = [f"tea number {number}" for number in range(5)]
+    await store.within(Scope()).journal.commit(writing(*map(PutMemory, map(a_memory, texts))))
+    writer = store._writer
+    assert writer is not None
+    await writer.run(lambda to: to.connection.execute("UPDATE units_memories SET model = NULL, vector = NULL"))
+    assert (await store.stale_vectors(), breaths) == (5, [])
+    assert await store.reembed() == 5
+    assert breaths == [True] * 5 + [False] * 3
+    assert await store.stale_vectors() == 0
+    revisions = await writer.run(lambda to: [*to.connection.execute("SELECT count(*) FROM units_memories GROUP BY revision")])
+    assert sorted(revisions) == [(1,), (2,), (2,)]
     await store.close()
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.text.normal import Form, content_hash, fold, is_normalised, normalised, unpiled
+from germane.text.normal import _TIDY, Form, content_hash, fold, is_normalised, normalised, unpiled, wide
 
 ANY_TEXT = st.text(st.characters(), max_size=100)
 
@@ -29,6 +29,16 @@ ANY_TEXT = st.text(st.characters(), max_size=100)
 def test_folding_keeps_what_tells_words_apart(text: str, folded: str) -> None:
     """Latin accents and case go, the marks of Indic scripts stay."""
     assert fold(text) == folded
+
+
+@given(text=st.text(st.one_of(st.characters(), st.sampled_from([*map(chr, _TIDY)])), max_size=20))
+def test_a_text_without_characters_to_tidy_is_what_tidying_would_make_it(text: str) -> None:
+    assert wide(text) == normalised(text, "NFKC").translate(_TIDY)
+
+
+def test_each_character_to_tidy_is_seen_alone_among_others() -> None:
+    for text in (f"é{chr(code)}é" for code in _TIDY):
+        assert wide(text) == normalised(text, "NFKC").translate(_TIDY)
 
 
 @given(text=ANY_TEXT)

@@ -38,7 +38,8 @@ from germane.embedders.watched import WatchedEmbedder
 from germane.errors import InvalidInput
 from germane.llms.function import FunctionLLM
 from germane.llms.named import open_llm
-from germane.pipeline.background import Background
+from germane.pipeline.admission_queue import AdmissionQueue
+from germane.pipeline.background import Background, Breath
 from germane.pipeline.engine import Engine
 from germane.pipeline.gather.source import SourceFactory
 from germane.ports.embedder import Assuming, Embedder, Watched, dimension_if_known, is_contextual, prepare
@@ -64,6 +65,9 @@ _PREPARING_SECONDS = 5.0
 _COMMONEST = "o200k"
 """The vocabulary that most models' counts and estimates use: loaded on opening, or the first answer would be late."""
 
+_QUIET_EMBEDDING = 0.002
+"""Seconds of making vectors between two pauses while no assembly is at work. A pause of 50 microseconds takes 150 in the end:
+after each half millisecond it would cost a quarter of the throughput."""
 _DIRECTIVES = 4096
 """Directives that are read on opening, so that no answer lacks them: the agents' first, then those of users."""
 
@@ -152,6 +156,7 @@ async def wire(
             asyncio.to_thread(words.cosines, np.zeros(1, np.uint32), ["something"]),
         ]
     await asyncio.gather(*loading)
+    admission = AdmissionQueue()
     try:
         _assume_dimension(vectors, path)
         store = await asyncio.to_thread(
@@ -162,6 +167,7 @@ async def wire(
             relevance=relevance_model,
             words=words,
             count=counter(_COMMONEST).count if warm else None,
+            breath=Breath(admission.busy, quiet=_QUIET_EMBEDDING),
         )
     except BaseException:
         if vectors is not chosen:
@@ -188,13 +194,14 @@ async def wire(
         nonce_key=key,
         sources=dict(sources),
         history=compactions,
+        admission=admission,
     )
     if warm:
         await _warm_up(engine, store, words)
     store.when_vanished(engine.directive_cache.revise)
     since = engine.directive_cache.changes
     engine.directive_cache.load(await store.directives(_DIRECTIVES), since)
-    catch_up, background = CatchUp(store, watched), Background(engine.admission.busy)
+    catch_up, background = CatchUp(store, watched), Background(admission.busy)
     catch_up.start()
     worker = None
     if model is not None:

@@ -7,7 +7,7 @@ says from which version, and how.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 
@@ -41,8 +41,8 @@ class Distilled(TableEmbedder["_Table"]):
     def _load(self) -> _Table:
         return _Table.load()
 
-    def _add(self, table: _Table, text: str, vector: NDArray[np.float32]) -> None:
-        rows = np.array(table.pieces.ids(text), np.intp)
+    def _add(self, table: _Table, text: str, vector: NDArray[np.float32], between: Callable[[], None]) -> None:
+        rows = np.array(table.pieces.ids(text, between), np.intp)
         grams = rows[rows >= table.grams]
         vector += table.sum(rows[rows < table.grams] if len(grams) else rows)
         if len(grams):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -42,8 +42,9 @@ class TableEmbedder(ABC, Generic[T]):
         """Reads the table from its files. Raises `EmbedderError`."""
 
     @abstractmethod
-    def _add(self, table: T, text: str, vector: NDArray[np.float32]) -> None:
-        """Adds the vectors of the text's pieces to `vector`, which holds zeros."""
+    def _add(self, table: T, text: str, vector: NDArray[np.float32], between: Callable[[], None]) -> None:
+        """Adds the vectors of the text's pieces to `vector`, which holds zeros. Calls `between` after each piece that isn't in
+        its cache."""
 
     @abstractmethod
     def _whole_words(self, table: T) -> tuple[Sequence[str], NDArray[Any]]:
@@ -67,11 +68,19 @@ class TableEmbedder(ABC, Generic[T]):
             return await asyncio.to_thread(self.embed_now, texts)
         return self.embed_now(texts)
 
+    async def embed_in_background(self, texts: Sequence[str], between: Callable[[], None]) -> NDArray[np.float32]:
+        """As `embed_now`, in a thread, with pauses; see `Pausing`."""
+        return await asyncio.to_thread(self._embedded, texts, between)
+
     def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self._embedded(texts)
+
+    def _embedded(self, texts: Sequence[str], between: Callable[[], None] = lambda: None) -> NDArray[np.float32]:
         table = self._loaded()
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for vector, text in zip(vectors, texts, strict=True):
-            self._add(table, text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}", vector)
+            self._add(table, text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}", vector, between)
+            between()
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         np.divide(vectors, lengths, out=vectors, where=lengths > 0)  # the sum has the direction of the mean
         return vectors

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from germane.embedders.character_grams import FOREIGN, grams
 from germane.text.fifo_cache import FifoCache
@@ -37,16 +37,25 @@ class WordPieces:
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self.vocabulary = vocabulary
         self._ids = {piece: id for id, piece in enumerate(vocabulary)}
-        self._longest = max(map(len, vocabulary), default=0)
+        self._longest: dict[str, int] = {}
+        """The length of the longest piece that begins with a character; with `##` before it, of one that continues a word."""
+        for piece in filter(None, vocabulary):
+            self._lengthen(piece[0], len(piece))
+            if piece.startswith("##"):
+                self._lengthen(piece[:3], len(piece) - 2)
         self._cached: FifoCache[str, tuple[int, ...]] = FifoCache(_CACHED_CHUNKS)
 
-    def ids(self, text: str) -> list[int]:
-        """Returns the positions of the text's pieces in the vocabulary; n-grams follow at its end, see `grams`."""
+    def ids(self, text: str, between: Callable[[], None] = lambda: None) -> list[int]:
+        """Returns the positions of the text's pieces in the vocabulary; n-grams follow at its end, see `grams`. `between` is
+        called after each chunk that isn't in the cache."""
         ids: list[int] = []
         cached = self._cached
         for chunk in _CHUNK.findall(text):
             known = cached.get(chunk)
-            ids += self._split(chunk) if known is None else known
+            if known is None:
+                known = self._split(chunk)
+                between()
+            ids += known
         return ids
 
     def _split(self, chunk: str) -> tuple[int, ...]:
@@ -69,13 +78,17 @@ class WordPieces:
         start = 0
         while start < len(word):
             prefix = "##" if start else ""
-            for end in range(min(len(word), start + self._longest), start, -1):
+            longest = self._longest.get(prefix + word[start], 0)
+            for end in range(min(len(word), start + longest), start, -1):
                 if (id := self._ids.get(prefix + word[start:end])) is not None:
                     yield id
                     break
             else:
                 end = start + 1
             start = end
+
+    def _lengthen(self, beginning: str, length: int) -> None:
+        self._longest[beginning] = max(length, self._longest.get(beginning, 0))
 
 
 def _words(text: str) -> list[str]:

@@ -32,22 +32,24 @@ _MAX_PAUSE = 0.010
 
 
 class Breath:
-    """A pause between two steps of background work, in its thread. `busy` tells whether an assembly is at work; `steady` is a
-    clock that threads can read, in seconds."""
+    """A pause between two steps of background work, in its thread. `busy` tells whether an assembly is at work; `quiet` is how
+    many seconds of work go between two pauses while none is. `steady` is a clock that threads can read, in seconds."""
 
     def __init__(
         self,
         busy: Callable[[], bool],
         *,
+        quiet: float = _WORK,
         steady: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._busy, self._steady, self._sleep = busy, steady, sleep
+        self._busy, self._quiet, self._steady, self._sleep = busy, quiet, steady, sleep
         self._rested = steady()
 
     def __call__(self) -> None:
         now = self._steady()
-        if now - self._rested < _WORK:
+        worked = now - self._rested
+        if worked < _WORK or (worked < self._quiet and not self._busy()):
             return
         self._sleep(_REST)
         while self._busy() and self._steady() - now < _MAX_PAUSE:

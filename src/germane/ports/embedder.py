@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -14,10 +14,12 @@ __all__ = [
     "STATIC_EMBEDDERS",
     "Assuming",
     "Embedder",
+    "Pausing",
     "Preparable",
     "Shortening",
     "Watched",
     "dimension_if_known",
+    "embed_in_background",
     "is_contextual",
     "prepare",
     "shorten_query",
@@ -31,7 +33,8 @@ class Embedder(Protocol):
     """Turns texts into unit-length float32 vectors of one vector space. Implementations raise no error but `EmbedderError`.
 
     These six members are all that an embedder needs. More are optional: `contextual` (see `is_contextual`), `prepare` (see
-    `Preparable`), `family` and `assume` (see `Assuming`), `shorten_query` (see `Shortening`).
+    `Preparable`), `family` and `assume` (see `Assuming`), `shorten_query` (see `Shortening`), `embed_in_background` (see
+    `Pausing`).
     """
 
     @property
@@ -89,6 +92,15 @@ class Shortening(Protocol):
         """Returns the part of a query that is embedded; the whole of a query of usual length. Takes no I/O."""
 
 
+@runtime_checkable
+class Pausing(Protocol):
+    """Optional capability of a quick embedder: it can make vectors in steps, with pauses between."""
+
+    async def embed_in_background(self, texts: Sequence[str], between: Callable[[], None]) -> NDArray[np.float32]:
+        """As `embed`, always in a thread, for texts that no assembly waits for. `between` is called in that thread after each
+        step, which takes a millisecond at most, and may sleep."""
+
+
 class Watched(Embedder, Protocol):
     """A slow embedder of which it is known whether it answers at the moment."""
 
@@ -116,6 +128,13 @@ def is_contextual(embedder: Embedder) -> bool:
     """Returns the embedder's optional attribute `contextual`, default False: whether it reads a text as a whole, as transformer
     models do. Cosines of contextual embedders are distributed differently, so they get relevance coefficients of their own."""
     return bool(getattr(embedder, "contextual", False))
+
+
+async def embed_in_background(embedder: Embedder, texts: Sequence[str], between: Callable[[], None]) -> NDArray[np.float32]:
+    """Calls the embedder's `embed_in_background`, if it has one, else `embed`."""
+    if isinstance(embedder, Pausing):
+        return await embedder.embed_in_background(texts, between)
+    return await embedder.embed(texts)
 
 
 async def prepare(embedder: Embedder) -> None:

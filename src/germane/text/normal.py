@@ -28,6 +28,8 @@ _DROPPED = chain(
 )  # fmt: skip
 _QUOTES = {0x2018: "'", 0x2019: "'", 0x02BC: "'", 0xFF07: "'", 0x2010: "-", 0x2011: "-"}
 _TIDY: dict[int, str | None] = dict.fromkeys(_DROPPED) | _QUOTES | {ord("ё"): "е"}
+_UNTIDY = re.compile(f"[{''.join(map(re.escape, map(chr, _TIDY)))}]")
+"""A character of `_TIDY`. Most texts have none, and looking takes a quarter of the time of translating."""
 _BARE = {code: unicodedata.normalize("NFD", chr(code))[0] for code in _ACCENTED if unicodedata.decomposition(chr(code))} | {
     ord(odd): plain for odd, plain in _ODD.items()
 }
@@ -62,7 +64,7 @@ def unpiled(text: str) -> str:
 
 def wide(text: str) -> str:
     """Returns `text` in NFKC without invisible joiners and optional vowel points. Case and accents are kept."""
-    return text if text.isascii() else normalised(text, "NFKC").translate(_TIDY)
+    return text if text.isascii() else _tidied(normalised(text, "NFKC"))
 
 
 def bare(word: str) -> str:
@@ -75,7 +77,7 @@ def fold(text: str) -> str:
     string."""
     if text.isascii():
         return text.lower()
-    return bare(wide(text).casefold().translate(_TIDY))
+    return bare(_tidied(wide(text).casefold()))
 
 
 def content_hash(*parts: str) -> int:
@@ -94,6 +96,10 @@ def content_hash(*parts: str) -> int:
         for block in data:
             digest.update(block)
     return int.from_bytes(digest.digest(), "big", signed=True)
+
+
+def _tidied(text: str) -> str:
+    return text.translate(_TIDY) if _UNTIDY.search(text) else text
 
 
 def _cut(run: re.Match[str]) -> str:

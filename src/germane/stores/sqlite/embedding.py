@@ -7,7 +7,9 @@ store is opened again, or all vectors are made again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import apsw
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from germane.blocks.entry import searched_text
 from germane.errors import EmbedderError
-from germane.ports.embedder import Embedder, dimension_if_known
+from germane.ports.embedder import Embedder, dimension_if_known, embed_in_background
 from germane.search.parts import PART
 from germane.search.quantised import encode
 from germane.stores.sqlite.archive import archived_by_key
@@ -37,6 +39,8 @@ __all__ = ["Embedding", "asked_dimension", "model_row"]
 _BATCH = 256
 _BATCH_BYTES = 65_536
 """Bytes of long texts' parts in a batch at most."""
+_LINKED = 64
+"""Memories that get their vectors in one transaction: linking one with its near-duplicates takes the writer 0.2 ms or more."""
 _PLAIN = "embedding"
 """A text that every embedder takes: where it fails too, the embedder fails, and not a text."""
 _TRIES = 2
@@ -85,10 +89,11 @@ async def asked_dimension(embedder: Embedder) -> int:
 
 
 class Embedding:
-    """`model` is the file's row id of the embedder's model, 0 where the file has none."""
+    """`model` is the file's row id of the embedder's model, 0 where the file has none. `breath` is called between two steps, in
+    the embedder's thread where it has one, and may sleep."""
 
-    def __init__(self, embedder: Embedder, model: int, readers: Readers) -> None:
-        self._embedder, self.model, self._readers = embedder, model, readers
+    def __init__(self, embedder: Embedder, model: int, readers: Readers, breath: Callable[[], None]) -> None:
+        self._embedder, self.model, self._readers, self._breath = embedder, model, readers, breath
         self._refused = set[_Place]()
 
     @property
@@ -170,33 +175,38 @@ class Embedding:
         self._refused.update(_place(table, text) for text, vector in zip(texts, answers, strict=True) if vector is None)
         if not embedded:
             return 0
-        vectors = encode(np.stack([vector for _, vector in embedded]))
         part = " AND part = ?5" if table == "units_parts" else " AND ?5 = 0"
 
-        def work(transaction: Transaction) -> int:
+        def work(transaction: Transaction, some: Sequence[tuple[_Text, NDArray[np.float32]]]) -> int:
             sql = f"UPDATE {table} SET vector = ?1, model = ?2, revision = ?3 WHERE key = ?4{part} AND revision = ?6"
             before = transaction.connection.total_changes()
+            vectors = encode(np.stack([vector for _, vector in some]))  # not on the event loop: half a millisecond
             vectored = [
                 (vector, self.model, transaction.revision, text.key, text.part, text.revision)
-                for (text, _), vector in zip(embedded, vectors, strict=True)
+                for (text, _), vector in zip(some, vectors, strict=True)
             ]
             transaction.connection.executemany(sql, vectored)
-            transaction.touch({text.partition for text, _ in embedded})
+            transaction.touch({text.partition for text, _ in some})
             written = int(transaction.connection.total_changes() - before)
             if table == "units_memories":
                 transaction.link_near(
-                    Vectored(text.partition, text.key, vector) for (text, _), vector in zip(embedded, vectors, strict=True)
+                    Vectored(text.partition, text.key, vector) for (text, _), vector in zip(some, vectors, strict=True)
                 )
             return written
 
-        return await writer.run(work)
+        size = _LINKED if table == "units_memories" else len(embedded)
+        done = 0
+        for start in range(0, len(embedded), size):
+            await asyncio.to_thread(self._breath)
+            done += await writer.run(partial(work, some=embedded[start : start + size]))
+        return done
 
     async def _vectors(self, texts: list[str]) -> list[NDArray[np.float32] | None]:
         """Returns a vector for each text, None for a refused one, which is found by halving. Raises `EmbedderError` where it
         isn't the texts that the embedder fails on."""
         for _ in range(_TRIES if len(texts) == 1 else min(1, len(texts))):
             try:
-                return list(await self._embedder.embed(texts))
+                return list(await embed_in_background(self._embedder, texts, self._breath))
             except EmbedderError:
                 await self._embedder.embed([_PLAIN])
         if len(texts) < 2:

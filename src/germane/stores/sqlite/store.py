@@ -86,6 +86,7 @@ class SqliteStore:
         relevance: Relevance | None = None,
         words: WordVectors | None = None,
         count: Callable[[str], int] | None = None,
+        breath: Callable[[], None] = lambda: None,
     ) -> None:
         self._database, self._embedder, self._clock, self._count = database, embedder, clock, count
         with mapped(database.name):
@@ -106,7 +107,7 @@ class SqliteStore:
         with mapped(database.name):
             self._erasure = Erasure(database, self._vanished, writable=writing is not None)
         self._writer = None if writing is None else Writer(writing, self._begin, database, self._erasure)
-        self._embedding = Embedding(embedder, self._model, self._background)
+        self._embedding = Embedding(embedder, self._model, self._background, breath)
         self._dumps: WeakSet[Dump] = WeakSet()
         self._closing = False
 
@@ -123,6 +124,7 @@ class SqliteStore:
         relevance: Relevance | None = None,
         words: WordVectors | None = None,
         count: Callable[[str], int] | None = None,
+        breath: Callable[[], None] = lambda: None,
     ) -> SqliteStore:
         """Opens the store in the file at `path`, which is created if it doesn't exist. `:memory:` opens a store in memory,
         which is gone when it is closed. A file that can't be written is opened read-only.
@@ -130,7 +132,8 @@ class SqliteStore:
         `readers` is the number of threads for searches, and for other reads as well. At most `memory_limit` bytes of search
         partitions stay in memory. `vfs` names another of SQLite's file systems. `relevance` is the model that ranks hits
         (default: the shipped one), `words` finds words of similar meaning. `count` counts the tokens of what
-        is stored, so that searches know what results cost; without it they go by the words.
+        is stored, so that searches know what results cost; without it they go by the words. `breath` is called between two
+        steps of making vectors that no caller waits for, in a thread, and may sleep.
 
         Blocks for some milliseconds. Where a process was killed before all that was forgotten was scrubbed, `open` starts the
         scrubbing and waits for it up to a quarter of a second; it continues in a thread, and `check` reports it meanwhile.
@@ -148,6 +151,7 @@ class SqliteStore:
                 relevance=relevance,
                 words=words,
                 count=count,
+                breath=breath,
             )
         except BaseException:
             if writing is not None:
