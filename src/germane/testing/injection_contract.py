@@ -111,7 +111,7 @@ class InjectionContract:
             InjectionHead(**{each.name: getattr(whole, each.name) for each in fields(InjectionHead)}) for whole in (one, two)
         )
         assert seen == [heads]
-        assert (kept.heads, kept.records, kept.allowed.keys()) == (heads, (two,), {coffee.id, milk.id})
+        assert (kept.heads, kept.records, set(kept.allowed)) == (heads, (two,), {coffee.id, milk.id})
         nothing = await store.within(replace(ANNA, user="ben")).injections(wanting, at=NOON, filters=_ALL)
         assert (seen[1:], nothing) == ([()], KeptInjections())
 
