@@ -53,9 +53,9 @@ _COLUMNS = {
 _PART = Unit._fields.index("part")
 _MAX_PARTS = 1 << 20
 """More parts than any text has."""
-_OBJECTS, _SNAPSHOT_ROW = 12_000, 120
-"""Bytes of a partition's objects besides the numbers in its arrays, and of its snapshot for each row, both as measured: of a
-user of few messages the objects are most."""
+_OBJECTS, _SNAPSHOT, _SNAPSHOT_ROW = 6_000, 6_000, 120
+"""Bytes of a partition's objects besides the numbers in its arrays, of its snapshot's once there are rows, and of the snapshot's
+numbers for each row, as measured: of a user of few messages the objects are most."""
 
 
 class Partition:
@@ -97,8 +97,9 @@ class Partition:
     @property
     def nbytes(self) -> int:
         """Bytes in memory, with those of its snapshot: measured within a fifth for 1 to 5,000 units."""
-        arrays = self.columns.nbytes + self.terms.nbytes + self.postings.nbytes
-        return _OBJECTS + arrays + _SNAPSHOT_ROW * self.columns.rows + 200 * len(self._sessions)
+        arrays, rows = self.columns.nbytes + self.terms.nbytes + self.postings.nbytes, self.columns.rows
+        snapshot = _SNAPSHOT + _SNAPSHOT_ROW * rows if rows else 0
+        return _OBJECTS + arrays + snapshot + 200 * len(self._sessions)
 
     def place(self, row: int) -> tuple[int, int]:
         """First byte and end of the part of a long text that this row is; zeros for a text that isn't long."""
