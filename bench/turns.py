@@ -3,7 +3,8 @@
     python -m bench turns [--users 0 100 1000 2000] [--turns 20 100 200 400]
 
 A turn of an agent is an assembly in its session, and recording what was said. In a long session the program sends the whole
-conversation, or its last ten turns. The figures are medians, in milliseconds of processor time of all threads.
+conversation, or its last ten turns. The figures are medians, in milliseconds of processor time of all threads. Last, new users
+come, of whom memories are extracted; what each leaves in the process's memory is counted too.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pathlib import Path
 from statistics import median
 from time import process_time
 
+from psutil import Process
+
 from bench.corpus import endless
 from bench.machine import describe
 from germane import Agent, Germane
@@ -26,6 +29,7 @@ _MEASURED = 30
 _WINDOW = 19
 """Messages of ten turns, the last of which isn't answered yet."""
 _SENTENCES = 100_000
+_NEW = 1000
 _TURNS = 2
 """Turns of each other user: the second assembly finds what the first turn said, and so has it in memory."""
 
@@ -79,6 +83,21 @@ async def _deep(germane: Germane, depths: Sequence[int], said: Iterator[str], wi
             print(_row(f"turn {turn} of a session, {sent} sent", spent[-_MEASURED:]), flush=True)
 
 
+async def _new_users(germane: Germane, count: int) -> None:
+    async def come(number: int) -> float:
+        said = f"My name is Ana{number}. I live in Town{number} and I prefer tea{number}."
+        began = process_time()
+        await germane.agent("c", user=f"new {number}").record([{"role": "user", "content": said}], session="s")
+        return 1000 * (process_time() - began)
+
+    for number in range(_MEASURED):
+        await come(number)
+    before = Process().memory_info().rss
+    spent = [await come(_MEASURED + number) for number in range(count)]
+    left = (Process().memory_info().rss - before) / count / 1000
+    print(f"{f'{count:,} new users, {left:.0f} kB of memory each':<54}{median(spent):12.1f}", flush=True)
+
+
 async def _run(users: Sequence[int], turns: Sequence[int]) -> None:
     said = endless(_SENTENCES, seed=7)
     with tempfile.TemporaryDirectory() as folder:
@@ -87,6 +106,7 @@ async def _run(users: Sequence[int], turns: Sequence[int]) -> None:
             await _among_users(germane, sorted(users), said)
             for window in (None, _WINDOW):
                 await _deep(germane, turns, said, window)
+            await _new_users(germane, _NEW)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -50,3 +50,11 @@ def test_what_was_dropped_is_not_found() -> None:
     signatures.drop([6, 99])
     assert [near.tolist() for near in signatures.near(bits, 8)] == [[5], [], [7]]
     assert len(signatures) == 2
+
+
+def test_all_signatures_of_a_dimension_share_their_planes() -> None:
+    """They are made once: each partition has signatures of its own, and each transaction too."""
+    one, other = Signatures(DIMENSION)._planes, Signatures(DIMENSION)._planes
+    assert one is other
+    assert not any(array.flags.writeable for array in one)
+    assert Signatures(64)._planes[0].shape == (256, 64)

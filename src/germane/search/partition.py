@@ -54,8 +54,8 @@ _PART = Unit._fields.index("part")
 _MAX_PARTS = 1 << 20
 """More parts than any text has."""
 _OBJECTS, _SNAPSHOT, _SNAPSHOT_ROW = 6_000, 6_000, 120
-"""Bytes of a partition's objects besides the numbers in its arrays, of its snapshot's once there are rows, and of the snapshot's
-numbers for each row, as measured: of a user of few messages the objects are most."""
+"""Bytes of a partition's objects besides the numbers in its arrays, of its snapshot's objects once there are rows, and of the
+snapshot's numbers for each row, as measured: of a user of few messages the objects are most."""
 
 
 class Partition:

@@ -8,6 +8,7 @@ are compared first, which takes a scan of 8 bytes a row; only rows that are near
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ class Signatures:
     """The signatures of rows, each with a key. Not thread-safe."""
 
     def __init__(self, dimension: int) -> None:
-        self._planes = quantise(np.random.default_rng(_SEED).standard_normal((_BITS, dimension)))
+        self._planes = _planes(dimension)
         self._columns = Columns(_COLUMNS)
 
     def __len__(self) -> int:
@@ -65,6 +66,16 @@ class Signatures:
         keys, words = self._columns["key"][:rows], [self._columns[f"word{index}"][:rows] for index in range(_WORDS)]
         room = np.empty(rows, np.uint64), np.empty(rows, np.uint8), np.empty(rows, np.bool_)
         return [keys[_near(one, words, room)[:limit]] for one in bits]
+
+
+@lru_cache(maxsize=4)
+def _planes(dimension: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """The planes, the same for all signatures of a dimension: making them takes milliseconds, and they take more memory than
+    the signatures of a thousand vectors."""
+    planes = quantise(np.random.default_rng(_SEED).standard_normal((_BITS, dimension)))
+    for array in planes:
+        array.setflags(write=False)
+    return planes
 
 
 def _near(one: Bits, words: list[Bits], room: tuple[Bits, NDArray[np.uint8], NDArray[np.bool_]]) -> NDArray[np.intp]:

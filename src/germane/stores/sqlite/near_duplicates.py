@@ -28,6 +28,8 @@ __all__ = ["NearDuplicates", "Vectored"]
 ReadMemories = Callable[[apsw.Connection, int, Sequence[int]], dict[int, Memory]]
 _MAX_ROWS = 2_000_000
 """Signatures in memory, of 40 bytes each, besides those of the partition in use."""
+_OBJECTS = 100
+"""The signatures in whose room a partition's objects find place."""
 _SLICE = 16_384
 _MAX_NEAR = 8
 """Memories that a new one is compared with and linked to, at most."""
@@ -54,6 +56,8 @@ class _Known:
         self.fresh: dict[int, tuple[bytes, int]] = {}
         """The vectors that were signed last, each with the index of its signature in `bits`."""
         self.bits = self.committed.sign(np.zeros((0, dimension), np.int8))
+        self.counted = 0
+        """The signatures by which it counts towards the limit."""
 
 
 class NearDuplicates:
@@ -63,16 +67,20 @@ class NearDuplicates:
     def __init__(self, dimension: int, model: int, read: ReadMemories) -> None:
         self.dimension, self.model, self._read = dimension, model, read
         self._known: OrderedDict[int, _Known] = OrderedDict()
+        self._counted = 0
+        """The sum of what the known ones count."""
 
     def reset(self, dimension: int, model: int) -> None:
         """Takes another model, whose vectors aren't comparable with those of before."""
         self.dimension, self.model = dimension, model
         self._known.clear()
+        self._counted = 0
 
     def drop(self, partition: int, keys: Iterable[int] | None = None) -> None:
         """Removes the signatures of forgotten memories; of all of the partition where `keys` is None."""
         if keys is None:
-            self._known.pop(partition, None)
+            if (known := self._known.pop(partition, None)) is not None:
+                self._counted -= known.counted
         elif (known := self._known.get(partition)) is not None:
             gone = list(keys)
             known.committed.drop(gone)
@@ -136,7 +144,7 @@ class NearDuplicates:
                 known.highest = max(known.highest, *keys)
                 known.committed.add(np.array(keys, np.int64), self._signed(known, part))
             known.revision = revision - 1
-            self._evict()
+            self._count(known)
         return known
 
     def _signed(self, known: _Known, units: Sequence[tuple[int, bytes]]) -> Bits:
@@ -146,10 +154,12 @@ class NearDuplicates:
         values, _ = decode([blob for _, blob in units], self.dimension)
         return known.committed.sign(values)
 
-    def _evict(self) -> None:
-        total = sum(len(known.committed) for known in self._known.values())
-        while total > _MAX_ROWS and len(self._known) > 1:
-            total -= len(self._known.popitem(last=False)[1].committed)
+    def _count(self, known: _Known) -> None:
+        """Counts the partition in use anew, and evicts the least recently used ones until the limit is met."""
+        before, known.counted = known.counted, _OBJECTS + len(known.committed)
+        self._counted += known.counted - before
+        while self._counted > _MAX_ROWS and len(self._known) > 1:
+            self._counted -= self._known.popitem(last=False)[1].counted
 
 
 def _near_pairs(

@@ -1,0 +1,54 @@
+"""Near-duplicates in memory: whose signatures stay, and that they are found again after they went."""
+
+from __future__ import annotations
+
+import pytest
+
+from germane.clock import Clock
+from germane.memories.operations import ForgetOwner, PutMemory
+from germane.stores.sqlite import SqliteStore, near_duplicates
+from germane.testing.hashed import Hashed
+from germane.testing.stored import NOON, a_memory, writing
+from germane.types.query import Filters
+from germane.types.scope import Scope
+
+_SAID = " ".join(f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
+pytestmark = pytest.mark.requirement("MEM-4")
+
+
+async def remembered(store: SqliteStore, user: str, text: str) -> None:
+    await store.within(Scope(user=user)).journal.commit(writing(PutMemory(a_memory(text, user=user))))
+
+
+def counted(store: SqliteStore) -> int:
+    near = store._near
+    assert near._counted == sum(known.counted for known in near._known.values())
+    return near._counted
+
+
+async def test_signatures_stay_within_their_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The least recently used go, and a user without many memories counts, too; what they said is still compared with."""
+    monkeypatch.setattr(near_duplicates, "_MAX_ROWS", 250)
+    store = SqliteStore.open(":memory:", embedder=Hashed(), clock=Clock())
+    for turn in ("tea", "milk", "jam"):
+        for user in ("anna", "ben", "cleo"):
+            await remembered(store, user, f"{_SAID} {turn}")
+            assert counted(store) <= 250
+    assert len(store._near._known) == 2
+    found = await store.within(Scope(user="anna")).memories.list(Filters(), at=NOON, limit=10)
+    assert all(memory.near_duplicates for memory in found.memories)
+    await store.close()
+
+
+async def test_a_forgotten_user_counts_no_more() -> None:
+    """Nor does anybody after a change of the embedder."""
+    store = SqliteStore.open(":memory:", embedder=Hashed(), clock=Clock())
+    for user in ("anna", "ben"):
+        await remembered(store, user, "one")
+        await remembered(store, user, "two")
+    before = counted(store)
+    await store.within(Scope(user="anna")).journal.commit(writing(ForgetOwner(at=NOON)))
+    assert 0 < counted(store) < before
+    store._near.reset(8, 2)
+    assert counted(store) == 0
+    await store.close()
