@@ -96,14 +96,14 @@ async def test_a_search_after_a_change_counts_only_what_changed(monkeypatch: pyt
 
 async def test_the_bytes_counted_are_those_held() -> None:
     """After updates, evictions and a forgotten user."""
-    store = opened(":memory:", memory_limit=40_000)
+    store = opened(":memory:", memory_limit=25_000)
     for turn in range(3):
         for user in ("anna", "ben", "cleo"):
             scope = Scope(user=user)
             await store.within(scope).journal.commit(writing(PutEvent(an_event(f"cat {turn}", user=user, position=turn))))
             assert await found(store, "cat", scope=scope)
             held = store._partitions._held.values()
-            assert store._partitions.nbytes == sum(loaded.partition.nbytes for loaded in held) <= 40_000
+            assert store._partitions.nbytes == sum(loaded.partition.nbytes for loaded in held) <= 25_000
             assert 1 <= len(held) < 3
     store._partitions.drop(lambda _: True)
     assert (store._partitions.nbytes, len(store._partitions)) == (0, 0)

@@ -15,6 +15,9 @@ from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["Columns"]
 
+_SPARE = 16
+"""Rows that a small array has to spare at most; a large one has an eighth of its rows."""
+
 
 class Columns:
     """Named columns of equal length. `shapes` gives each column's dtype and the shape of one entry (`()` for a scalar)."""
@@ -41,7 +44,7 @@ class Columns:
         needed = self.rows + count
         for name, array in self._arrays.items():
             if len(array) < needed:
-                grown = np.zeros((needed + needed // 8 + 16, *array.shape[1:]), array.dtype)
+                grown = np.zeros((needed + max(needed // 8, min(needed, _SPARE)), *array.shape[1:]), array.dtype)
                 grown[: self.rows] = array[: self.rows]
                 self._arrays[name] = array = grown
             array[self.rows : needed] = values[name]
