@@ -356,3 +356,31 @@ async def test_what_stands_counts_in_the_budget(agent: Agent) -> None:
     chat.strategy = replace(APPEND, cap=300)
     tight = (await chat.say("Which toys does the greyhound Biscuit like?")).metadata
     assert 0 < tight.earlier_tokens < tight.total_tokens_injected
+
+
+async def test_a_session_that_changes_its_model_keeps_what_stands_within_its_room(germane: Germane) -> None:
+    """The texts count in the new model's tokens, which are more; stored records and those that wait are counted alike."""
+    told = {
+        "What is my greyhound called?": "Caroline's greyhound is called Biscuit",
+        "Which tea do I adore?": "Caroline adores oolong tea",
+        "Where did the sofa come from?": "The grey sofa came from Lisbon",
+        "Where does the cat sleep?": "The neighbour's cat sleeps on the roof",
+        "What does a ferry ticket cost?": "A ferry ticket costs nine euros",
+        "What is broken in the lighthouse?": "The old lighthouse has a broken lamp",
+        "Which bread does Peter bake?": "Peter bakes rye bread every Sunday",
+    }
+    for flushed in (True, False):
+        agent, fewer = germane.agent(user=f"flushed {flushed}"), False
+        for fact in told.values():
+            await agent.remember(fact)
+        chat = Chat(agent, strategy=replace(APPEND, cap=350))
+        for question in told:
+            before = await chat.say(question)
+            if flushed:
+                await germane._open.injections.flush()
+            after = await chat.send(chat.history[:-1], model="claude-sonnet-4-5", provider="anthropic")
+            newest = len(chat.history) - 2
+            assert sum(text.tokens for text in after.earlier if text.turn < newest) <= 7 * 350 / 8
+            assert not any("withdrawn" in warning for warning in after.trace.warnings)
+            fewer = fewer or len([text for text in after.earlier if text.turn < newest]) < len(before.earlier)
+        assert fewer

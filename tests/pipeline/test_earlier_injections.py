@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -59,7 +60,7 @@ def standing_with(
     """What stands where the store reads only the records that are wanted."""
     heads = [head(one) for one in records]
     matched = match_records(turns, heads, open=True, available=available, cap=cap, per_text=0, now=NOW)
-    whole = tuple(one for one in records if one.key in matched.wanted().keys)
+    whole = tuple(one for one in records if one.key in matched.wanted("t").keys)
     kept = KeptInjections(tuple(heads), whole, allowed)
     return stand(matched, kept, filters, available=available, per_text=0, tokens=lambda one: one.tokens)
 
@@ -175,9 +176,9 @@ def test_of_a_long_session_only_texts_that_may_stand_are_read() -> None:
     assert len(matched.found) == 300
     shown = [text.turn for text in standing(turns, records, 400, 400).texts]
     assert 1 <= len(shown) <= 8
-    assert matched.wanted().keys == {records[index // 2].key for index in shown}
+    assert matched.wanted("t").keys == {records[index // 2].key for index in shown}
     waiting = match_records(turns, records, open=True, available=400, cap=400, per_text=0, now=NOW)
-    assert waiting.wanted() == (frozenset(), {f"id{index}" for index in shown})
+    assert waiting.wanted("t") == (frozenset(), {f"id{index}" for index in shown})
 
 
 def test_a_text_without_room_isnt_said_to_be_withdrawn() -> None:
@@ -189,3 +190,16 @@ def test_a_text_without_room_isnt_said_to_be_withdrawn() -> None:
         kept = KeptInjections(tuple(heads), (), {})
         found = stand(matched, kept, Filters(), available=300, per_text=0, tokens=lambda one: one.tokens)
         assert found.warnings == ("the texts injected for messages 0, 2 are dropped: the budget has no room",)
+
+
+def test_texts_that_another_tokenizer_counted_are_counted_anew() -> None:
+    """All of them are read for that, so that the budget keeps the same room as if they had been counted so from the start."""
+    turns = human_turns(said(*(word for number in range(21) for word in (f"q{number}", f"a{number}"))), KEY)
+    records = [record(turn, tokens=40) for turn in turns[:-1]]
+    matching = partial(match_records, turns, open=True, available=1000, cap=1000, per_text=0, now=NOW)
+    before = matching([replace(head(one), tokenizer="u" if one in records[:5] else "t") for one in records])
+    assert [one.key for one in before.counted_otherwise("t")] == [one.key for one in records[:5]]
+    assert before.wanted("t").keys == {one.key for one in records}
+    anew = matching(before.heads, counts={one.key: 80 for one in records[:5]})
+    from_the_start = matching([replace(head(one), tokens=80 if one in records[:5] else 40) for one in records])
+    assert anew.room == from_the_start.room != before.room

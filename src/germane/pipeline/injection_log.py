@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from germane.injections.injection import InjectionHead, KeptInjections, WantedInjections, Wanting
+from germane.injections.injection import Injection, InjectionHead, KeptInjections, WantedInjections, Wanting
 from germane.injections.operations import MAX_RECORDS, PutInjection
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late
 from germane.pipeline.call_guard import Guard
@@ -42,35 +42,43 @@ class InjectionLog:
         request, measured = assembly.request, assembly.measured
         patience = None if deadline.gathered is None else max(0.0, deadline.gathered - guard.clock.steady())
         turns = human_turns(request.messages, key)
-        waiting = self.waiting(request.scope)
+        if measured is None or not turns:
+            _, report = await self._read(request, store, guard, patience, lambda _: WantedInjections())
+            return NOTHING_STANDS, report
+        tokenizer, waiting = measured.tokenizer, self.waiting(request.scope)
+        matching = partial(
+            match_records,
+            turns,
+            open=all(message.role == "system" for message in request.messages[turns[-1].index + 1 :]),
+            available=measured.budget.available,
+            cap=assembly.cap,
+            per_text=measured.profile.per_message,
+            now=guard.clock.now(),
+        )
         matched: MatchedInjections | None = None
 
         def wanting(heads: Sequence[InjectionHead]) -> WantedInjections:
             nonlocal matched
-            if measured is None or not turns:
-                return WantedInjections()
-            matched = match_records(
-                turns,
-                _merged(heads, waiting),
-                open=all(message.role == "system" for message in request.messages[turns[-1].index + 1 :]),
-                available=measured.budget.available,
-                cap=assembly.cap,
-                per_text=measured.profile.per_message,
-                now=guard.clock.now(),
-            )
-            return matched.wanted()
+            matched = matching(_merged(heads, waiting))
+            return matched.wanted(tokenizer.name)
 
         kept, report = await self._read(request, store, guard, patience, wanting)
-        if kept is None or measured is None or matched is None:
+        if kept is None or matched is None:
             return NOTHING_STANDS, report
-        tokenizer = measured.tokenizer
+
+        def tokens(record: Injection) -> int:
+            return record.tokens if record.tokenizer == tokenizer.name else tokenizer.count(record.text)
+
+        if matched.counted_otherwise(tokenizer.name):
+            whole = (*kept.records, *(head for head in matched.heads if isinstance(head, Injection)))
+            matched = matching(matched.heads, counts={record.key: tokens(record) for record in whole})
         standing = stand(
             matched,
             kept,
             request.filters,
             available=measured.budget.available,
             per_text=measured.profile.per_message,
-            tokens=lambda record: record.tokens if record.tokenizer == tokenizer.name else tokenizer.count(record.text),
+            tokens=tokens,
         )
         return standing, report
 
