@@ -3,7 +3,8 @@
 
 Earlier texts take at most seven eighths of the budget: where they take more when a new turn comes, the oldest go until a
 quarter is left. So the prefix breaks once, and then holds for many turns. Which ones go follows from the heads of the session's
-records alone, so all workers agree, and only the texts that may stand are read: a session has hundreds of records.
+records, so all workers agree, and only the texts that may stand are read: a session has hundreds of records. In a session that
+changed its model all texts are read, to count them in the new model's tokens.
 """
 
 from __future__ import annotations
