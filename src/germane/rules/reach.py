@@ -26,7 +26,8 @@ class Obstacle:
 
 def obstacle(tool: str, index: RuleIndex, state: TurnState, now: float, *, consent: bool = True) -> Obstacle | None:
     """Returns what makes a call of `tool` impossible for the rest of this turn; None where some sequence of allowed calls ends
-    with it. With `consent` False, consents count as given."""
+    with it. Of a tool that ends the turn it isn't asked what else is owed before. With `consent` False, consents count as
+    given."""
     if state.ended_by:
         return Obstacle(f"the turn has ended with {quoted(state.ended_by)}")
     needed = _needed(tool, index, state)
