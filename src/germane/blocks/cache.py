@@ -6,8 +6,9 @@ A plan takes a document out and edits it; whoever committed the plan puts it bac
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
+
+from germane.types.sized_lru import SizedLru
 
 if TYPE_CHECKING:
     from germane.blocks.document import BlockDocument
@@ -20,19 +21,17 @@ _OVERHEAD = 4_096
 
 
 class CachedDocument(NamedTuple):
-    """A document as it is stored at a version of its block; `size` is its estimated size in bytes."""
+    """A document as it is stored at a version of its block."""
 
     version: int
     document: BlockDocument
-    size: int
 
 
 class DocumentCache:
     """Holds documents of at most `max_bytes` by the ids of their blocks. Thread-safe."""
 
     def __init__(self, max_bytes: int = _MAX_BYTES) -> None:
-        self._max_bytes, self._bytes = max_bytes, 0
-        self._held: OrderedDict[str, CachedDocument] = OrderedDict()
+        self._held = SizedLru[str, CachedDocument](max_bytes)
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -41,23 +40,13 @@ class DocumentCache:
     def take(self, id: str) -> CachedDocument | None:
         """Removes the document of a block and returns it; None where there is none."""
         with self._lock:
-            held = self._held.pop(id, None)
-            self._bytes -= held.size if held is not None else 0
-            return held
+            return self._held.pop(id)
 
     def put(self, id: str, version: int, document: BlockDocument, stored: int) -> None:
         """Keeps a document of which `stored` bytes are in the store, unless a later version of it is held; evicts the documents
         that weren't used for the longest time."""
-        entry = CachedDocument(version, document, stored + _OVERHEAD)
         with self._lock:
             held = self._held.get(id)
-            if held is not None and held.version > version:
-                return
-            if held is not None:
-                self._bytes -= held.size
-            self._held[id] = entry
-            self._held.move_to_end(id)
-            self._bytes += entry.size
-            while self._bytes > self._max_bytes:
-                _, evicted = self._held.popitem(last=False)
-                self._bytes -= evicted.size
+            if held is None or held.version <= version:
+                self._held.put(id, CachedDocument(version, document), stored + _OVERHEAD)
+                self._held.evict()

@@ -6,7 +6,6 @@ are only used by the writer's thread. What they find is checked with the stored 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -22,6 +21,7 @@ from germane.stores.sqlite.encoding import to_json
 from germane.stores.sqlite.links import both_restored, put_link
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.units import dropped
+from germane.types.sized_lru import SizedLru
 
 __all__ = ["NearDuplicates", "Vectored"]
 
@@ -56,8 +56,6 @@ class _Known:
         self.fresh: dict[int, tuple[bytes, int]] = {}
         """The vectors that were signed last, each with the index of its signature in `bits`."""
         self.bits = self.committed.sign(np.zeros((0, dimension), np.int8))
-        self.counted = 0
-        """The signatures by which it counts towards the limit."""
 
 
 class NearDuplicates:
@@ -66,21 +64,17 @@ class NearDuplicates:
 
     def __init__(self, dimension: int, model: int, read: ReadMemories) -> None:
         self.dimension, self.model, self._read = dimension, model, read
-        self._known: OrderedDict[int, _Known] = OrderedDict()
-        self._counted = 0
-        """The sum of what the known ones count."""
+        self._known = SizedLru[int, _Known](_MAX_ROWS)
 
     def reset(self, dimension: int, model: int) -> None:
         """Takes another model, whose vectors aren't comparable with those of before."""
         self.dimension, self.model = dimension, model
         self._known.clear()
-        self._counted = 0
 
     def drop(self, partition: int, keys: Iterable[int] | None = None) -> None:
         """Removes the signatures of forgotten memories; of all of the partition where `keys` is None."""
         if keys is None:
-            if (known := self._known.pop(partition, None)) is not None:
-                self._counted -= known.counted
+            self._known.pop(partition)
         elif (known := self._known.get(partition)) is not None:
             gone = list(keys)
             known.committed.drop(gone)
@@ -127,10 +121,10 @@ class NearDuplicates:
     def _current(self, connection: apsw.Connection, partition: int, revision: int) -> _Known:
         """The partition's signatures as of the last commit. What the transaction adds may be rolled back, so that it is kept
         apart, and read from the file after its commit."""
-        known = self._known.get(partition)
+        known = self._known.use(partition)
         if known is None:
-            known = self._known[partition] = _Known(self.dimension)
-        self._known.move_to_end(partition)
+            known = _Known(self.dimension)
+            self._known.put(partition, known, _OBJECTS)
         if known.adding != revision:
             known.added, known.adding = Signatures(self.dimension), revision
         if known.revision < revision - 1:
@@ -144,7 +138,8 @@ class NearDuplicates:
                 known.highest = max(known.highest, *keys)
                 known.committed.add(np.array(keys, np.int64), self._signed(known, part))
             known.revision = revision - 1
-            self._count(known)
+            self._known.resize(partition, _OBJECTS + len(known.committed))
+            self._known.evict(lambda other, _: other == partition)
         return known
 
     def _signed(self, known: _Known, units: Sequence[tuple[int, bytes]]) -> Bits:
@@ -153,13 +148,6 @@ class NearDuplicates:
             return known.bits[[known.fresh[key][1] for key, _ in units]]
         values, _ = decode([blob for _, blob in units], self.dimension)
         return known.committed.sign(values)
-
-    def _count(self, known: _Known) -> None:
-        """Counts the partition in use anew, and evicts the least recently used ones until the limit is met."""
-        before, known.counted = known.counted, _OBJECTS + len(known.committed)
-        self._counted += known.counted - before
-        while self._counted > _MAX_ROWS and len(self._known) > 1:
-            self._counted -= self._known.popitem(last=False)[1].counted
 
 
 def _near_pairs(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Set
 from contextlib import suppress
 from itertools import islice
@@ -22,6 +21,7 @@ from germane.stores.sqlite.readers import Reading
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.units import Domain, changed, dropped, many
 from germane.stores.sqlite.visible_partitions import VisiblePartition
+from germane.types.sized_lru import SizedLru
 
 __all__ = ["Loaded", "Partitions"]
 
@@ -38,14 +38,12 @@ _Key = tuple[int, Domain]
 class Loaded:
     """One partition in memory, and the speakers' names by their hash. `lock` is held while the partition is updated."""
 
-    __slots__ = ("counted", "dimension", "loading", "lock", "model", "partition", "speakers")
+    __slots__ = ("dimension", "loading", "lock", "model", "partition", "speakers")
 
     def __init__(self, dimension: int, model: int) -> None:
         self.dimension, self.model = dimension, model
         self.lock = threading.Lock()
         self.loading = False
-        self.counted = 0
-        """The bytes by which it counts towards the limit."""
         self.partition = Partition(dimension)
         self.speakers: dict[int, str] = {}
 
@@ -56,17 +54,15 @@ class Partitions:
     def __init__(
         self, *, dimension: int, model: int, max_bytes: int, run_in_background: Callable[[Callable[[Reading], object]], None]
     ) -> None:
-        self._dimension, self._model, self._max_bytes = dimension, model, max_bytes
+        self._dimension, self._model = dimension, model
         self._run_in_background = run_in_background
-        self._held: OrderedDict[_Key, Loaded] = OrderedDict()
-        self._bytes = 0
-        """The sum of what the held ones count."""
+        self._held = SizedLru[_Key, Loaded](max_bytes)
         self._lock = threading.Lock()
 
     @property
     def nbytes(self) -> int:
         """Bytes of the partitions in memory, as they were counted when they were last updated."""
-        return self._bytes
+        return self._held.size
 
     def __len__(self) -> int:
         return len(self._held)
@@ -99,25 +95,25 @@ class Partitions:
             held = list(self._held)
         for key in [key for key in held if gone(key[0])]:
             with self._lock:
-                self._remove(key)
+                self._held.pop(key)
 
     def forget(self) -> None:
         """Drops all partitions."""
         with self._lock:
-            self._clear()
+            self._held.clear()
 
     def reset(self, dimension: int, model: int) -> None:
         """Drops all partitions; from now on vectors of this dimension and model are loaded."""
         with self._lock:
             self._dimension, self._model = dimension, model
-            self._clear()
+            self._held.clear()
 
     def _held_for(self, partition: int, domain: Domain) -> Loaded:
         with self._lock:
-            loaded = self._held.get((partition, domain))
+            loaded = self._held.use((partition, domain))
             if loaded is None:
-                loaded = self._held[partition, domain] = Loaded(self._dimension, self._model)
-            self._held.move_to_end((partition, domain))
+                loaded = Loaded(self._dimension, self._model)
+                self._held.put((partition, domain), loaded)
             return loaded
 
     def _large(self, connection: apsw.Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> bool:
@@ -185,33 +181,13 @@ class Partitions:
         with self._lock:
             for key in updated:
                 self._count(key)
-            excess, evicted = self._bytes - self._max_bytes, list[_Key]()
-            for key, loaded in self._held.items():
-                if excess <= 0:
-                    break
-                if key[0] not in needed and not loaded.loading:
-                    excess -= loaded.counted
-                    evicted.append(key)
-            for key in evicted:
-                self._remove(key)
+            self._held.evict(lambda key, loaded: key[0] in needed or loaded.loading)
 
     def _count(self, key: _Key) -> None:
         """Counts a partition's bytes anew, where it is held. The caller holds the lock."""
         loaded = self._held.get(key)
         if loaded is not None:
-            before, loaded.counted = loaded.counted, loaded.partition.nbytes
-            self._bytes += loaded.counted - before
-
-    def _remove(self, key: _Key) -> None:
-        """The caller holds the lock."""
-        loaded = self._held.pop(key, None)
-        if loaded is not None:
-            self._bytes -= loaded.counted
-
-    def _clear(self) -> None:
-        """The caller holds the lock."""
-        self._held.clear()
-        self._bytes = 0
+            self._held.resize(key, loaded.partition.nbytes)
 
 
 def _trim() -> None:
