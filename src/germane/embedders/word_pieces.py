@@ -37,12 +37,10 @@ class WordPieces:
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self.vocabulary = vocabulary
         self._ids = {piece: id for id, piece in enumerate(vocabulary)}
-        self._longest: dict[str, int] = {}
+        by_length = sorted(vocabulary, key=len)  # so that the longest one of each beginning comes last, and stays
+        self._longest = {piece[:1]: len(piece) for piece in by_length}
+        self._longest |= {piece[:3]: len(piece) - 2 for piece in by_length if piece.startswith("##")}
         """The length of the longest piece that begins with a character; with `##` before it, of one that continues a word."""
-        for piece in filter(None, vocabulary):
-            self._lengthen(piece[0], len(piece))
-            if piece.startswith("##"):
-                self._lengthen(piece[:3], len(piece) - 2)
         self._cached: FifoCache[str, tuple[int, ...]] = FifoCache(_CACHED_CHUNKS)
 
     def ids(self, text: str, between: Callable[[], None] = lambda: None) -> list[int]:
@@ -86,9 +84,6 @@ class WordPieces:
             else:
                 end = start + 1
             start = end
-
-    def _lengthen(self, beginning: str, length: int) -> None:
-        self._longest[beginning] = max(length, self._longest.get(beginning, 0))
 
 
 def _words(text: str) -> list[str]:
