@@ -45,7 +45,7 @@ class LineFields:
         return value if value is default else moment(name, string(name, value, REMARK), "UTC")
 
     def maybe_time(self, name: str) -> datetime | None:
-        return self.time(name) if self._left.get(name) is not None else self._left.pop(name, None)
+        return self.time(name) if self._given(name) else None
 
     def text(self, name: str, limit: Limit, default: Any = _REQUIRED, *, empty: bool = False, valid: bool = True) -> str:
         """A text within the limit: one with a character at least, unless `empty`, and without lone surrogates, if `valid`."""
@@ -55,7 +55,7 @@ class LineFields:
         return value
 
     def maybe_text(self, name: str, limit: Limit) -> str | None:
-        return self.text(name, limit) if self._left.get(name) is not None else self._left.pop(name, None)
+        return self.text(name, limit) if self._given(name) else None
 
     def session(self) -> str:
         return Scope(session=self.text("session", ID)).session or ""
@@ -70,7 +70,7 @@ class LineFields:
         return self.whole(name, 0, maximum, default)
 
     def maybe_count(self, name: str) -> int | None:
-        return self.count(name) if self._left.get(name) is not None else self._left.pop(name, None)
+        return self.count(name) if self._given(name) else None
 
     def content_hash(self) -> int:
         return self.whole("content_hash", -_HASHES, _HASHES - 1)
@@ -109,6 +109,13 @@ class LineFields:
             raise InvalidInput(f"{name} must be an object, not {type(value).__name__}")
         bounded(name, value)
         return slim(value)
+
+    def _given(self, name: str) -> bool:
+        """Whether the field has a value. Takes a null."""
+        if self._left.get(name) is None:
+            self._left.pop(name, None)
+            return False
+        return True
 
     def end(self) -> None:
         """Raises `InvalidInput` for a field that nobody took."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from germane.transfer.line_fields import LineFields
-from germane.types.inventory import Tombstone
+from germane.types.inventory import Tombstone, TombstoneKind
 from germane.types.limits import ID, REMARK
 
 __all__ = ["parsed_tombstone", "tombstone_line"]
 
-_FORGOTTEN = ("memory", "message", "block", "entity", "relation", "pattern", "task", "archived", "summary")
+_KINDS = get_args(TombstoneKind)
 
 
 def tombstone_line(stone: Tombstone) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def parsed_tombstone(line: Mapping[str, Any]) -> Tombstone:
     given = LineFields(line, "a tombstone")
     stone = Tombstone(
         id=given.text("id", ID),
-        what=given.one_of("what", _FORGOTTEN),
+        what=given.one_of("what", _KINDS),
         at=given.time("at"),
         by=given.text("by", REMARK, "", empty=True),
         reason=given.text("reason", REMARK, "", empty=True),

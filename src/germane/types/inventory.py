@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-__all__ = ["AgentPage", "AgentSummary", "Stats", "Tombstone", "UserPage", "UserSummary"]
+__all__ = ["AgentPage", "AgentSummary", "Stats", "Tombstone", "TombstoneKind", "UserPage", "UserSummary"]
+
+TombstoneKind = Literal["memory", "message", "block", "entity", "relation", "pattern", "task", "archived", "summary"]
+"""What was forgotten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +96,7 @@ class Tombstone:
     pattern, task, or entry (`archived`) or summary of compactions: its id, and no content."""
 
     id: str
-    what: Literal["memory", "message", "block", "entity", "relation", "pattern", "task", "archived", "summary"]
+    what: TombstoneKind
     at: datetime
     by: str = ""
     reason: str = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import apsw
 
@@ -29,12 +29,11 @@ from germane.stores.sqlite.task_forgetting import TASK_TABLES, drop_pointers, fo
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import UNIT_TABLES, delete_units
 from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition, in_clause
+from germane.types.inventory import TombstoneKind
 
 __all__ = ["TOMBSTONE_KINDS", "forget", "forget_whole", "ids_in_use", "put_tombstones", "select"]
 
-TOMBSTONE_KINDS: dict[
-    str, Literal["memory", "message", "block", "entity", "relation", "pattern", "task", "archived", "summary"]
-] = {
+TOMBSTONE_KINDS: dict[str, TombstoneKind] = {
     "memories": "memory",
     "events": "message",
     "blocks": "block",
