@@ -88,10 +88,9 @@ def content_hash(*parts: str) -> int:
     digest = blake2b(digest_size=8)
     for part in parts:
         if part.isascii():
-            digest.update(len(part).to_bytes(8, "big"))
-            digest.update(part.encode())
-            continue
-        data = [normalised(block).encode("utf-8", "surrogatepass") for block in blocks(part)]
+            data = [part.encode()]
+        else:
+            data = [normalised(block).encode("utf-8", "surrogatepass") for block in blocks(part)]
         digest.update(sum(map(len, data)).to_bytes(8, "big"))
         for block in data:
             digest.update(block)
