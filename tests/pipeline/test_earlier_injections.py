@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.injections.injection import Injection, InjectionHead, KeptInjections
+from germane.injections.injection import Injection, KeptInjections
 from germane.pipeline.earlier_injections import Standing, stand
 from germane.pipeline.inject.match_turns import match_turns
 from germane.pipeline.inject.turns import HumanTurn, human_turns
 from germane.pipeline.matched_injections import match_records
+from germane.testing.injection_contract import head_of
 from germane.types.earlier import InjectedItem
 from germane.types.message import Message
 from germane.types.query import Filters
@@ -58,15 +59,11 @@ def standing_with(
     cap: int = 1000,
 ) -> Standing:
     """What stands where the store reads only the records that are wanted."""
-    heads = [head(one) for one in records]
+    heads = [head_of(one) for one in records]
     matched = match_records(turns, heads, open=True, available=available, cap=cap, per_text=0, now=NOW)
     whole = tuple(one for one in records if one.key in matched.wanted("t").keys)
     kept = KeptInjections(tuple(heads), whole, allowed)
     return stand(matched, kept, filters, available=available, per_text=0, tokens=lambda one: one.tokens)
-
-
-def head(one: Injection) -> InjectionHead:
-    return InjectionHead(**{each.name: getattr(one, each.name) for each in fields(InjectionHead)})
 
 
 def test_a_turn_is_its_content_and_the_message_before() -> None:
@@ -172,7 +169,7 @@ def test_of_a_long_session_only_texts_that_may_stand_are_read() -> None:
     """However many records there are, and however many of their turns the request holds."""
     turns = human_turns(said(*(word for number in range(301) for word in (f"q{number}", f"a{number}"))), KEY)
     records = [record(turn, tokens=40) for turn in turns[:-1]]
-    matched = match_records(turns, [head(one) for one in records], open=True, available=400, cap=400, per_text=0, now=NOW)
+    matched = match_records(turns, [head_of(one) for one in records], open=True, available=400, cap=400, per_text=0, now=NOW)
     assert len(matched.found) == 300
     shown = [text.turn for text in standing(turns, records, 400, 400).texts]
     assert 1 <= len(shown) <= 8
@@ -185,7 +182,7 @@ def test_a_text_without_room_isnt_said_to_be_withdrawn() -> None:
     """Nothing was asked about its items, neither of a stored record nor of one that waits to be written."""
     turns = human_turns(said("a", "b", "c", "d", "e"), KEY)
     records = [record(turn, tokens=300) for turn in turns[:2]]
-    for heads in ([head(one) for one in records], records):
+    for heads in ([head_of(one) for one in records], records):
         matched = match_records(turns, heads, open=True, available=300, cap=300, per_text=0, now=NOW)
         kept = KeptInjections(tuple(heads), (), {})
         found = stand(matched, kept, Filters(), available=300, per_text=0, tokens=lambda one: one.tokens)
@@ -197,9 +194,9 @@ def test_texts_that_another_tokenizer_counted_are_counted_anew() -> None:
     turns = human_turns(said(*(word for number in range(21) for word in (f"q{number}", f"a{number}"))), KEY)
     records = [record(turn, tokens=40) for turn in turns[:-1]]
     matching = partial(match_records, turns, open=True, available=1000, cap=1000, per_text=0, now=NOW)
-    before = matching([replace(head(one), tokenizer="u" if one in records[:5] else "t") for one in records])
+    before = matching([replace(head_of(one), tokenizer="u" if one in records[:5] else "t") for one in records])
     assert [one.key for one in before.counted_otherwise("t")] == [one.key for one in records[:5]]
     assert before.wanted("t").keys == {one.key for one in records}
     anew = matching(before.heads, counts={one.key: 80 for one in records[:5]})
-    from_the_start = matching([replace(head(one), tokens=80 if one in records[:5] else 40) for one in records])
+    from_the_start = matching([replace(head_of(one), tokens=80 if one in records[:5] else 40) for one in records])
     assert anew.room == from_the_start.room != before.room

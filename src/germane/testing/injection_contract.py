@@ -25,7 +25,7 @@ from germane.types.plan import Change
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
-__all__ = ["InjectionContract", "all_records", "an_injection"]
+__all__ = ["InjectionContract", "all_records", "an_injection", "head_of"]
 
 ANNA = Scope(agent="a", user="anna", session="s")
 _ALL = Filters(sensitivities=("public", "private", "sensitive"))
@@ -49,6 +49,10 @@ def an_injection(*memories: Memory, turn: str = "turn", **fields: Any) -> Inject
         "created_at": NOON,
     }
     return Injection(**given | fields)
+
+
+def head_of(record: Injection) -> InjectionHead:
+    return InjectionHead(**{each.name: getattr(record, each.name) for each in fields(InjectionHead)})
 
 
 async def _kept(store: Store, scope: Scope = ANNA, also: Sequence[str] = (), filters: Filters = _ALL) -> KeptInjections:
@@ -107,9 +111,7 @@ class InjectionContract:
             return WantedInjections({two.key, ("unknown", 1)}, {milk.id})
 
         kept = await store.within(ANNA).injections(wanting, at=NOON, filters=_ALL)
-        heads = tuple(
-            InjectionHead(**{each.name: getattr(whole, each.name) for each in fields(InjectionHead)}) for whole in (one, two)
-        )
+        heads = (head_of(one), head_of(two))
         assert seen == [heads]
         assert (kept.heads, kept.records, set(kept.allowed)) == (heads, (two,), {coffee.id, milk.id})
         nothing = await store.within(replace(ANNA, user="ben")).injections(wanting, at=NOON, filters=_ALL)

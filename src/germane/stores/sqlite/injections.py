@@ -24,11 +24,9 @@ from germane.types.query import Filters
 __all__ = ["forget_sessions", "injections_of", "put_injection", "withdraw"]
 
 _ALL = Filters(sensitivities=("public", "private", "sensitive"))
-_COLUMNS = "turn, said, occurrence, text, tokens, tokenizer, last_handle, items, created_at, withdrawn, relies_on"
-_HEADS = (
-    "SELECT key, turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn FROM injections"
-    " WHERE partition = ? AND session = ? ORDER BY key"
-)
+_HEAD = "turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn"
+_COLUMNS = f"{_HEAD}, text, items, relies_on"
+_HEADS = f"SELECT key, {_HEAD} FROM injections WHERE partition = ? AND session = ? ORDER BY key"
 _READ = f"SELECT {_COLUMNS} FROM injections WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key"
 _INSERT = (
     f"INSERT INTO injections (partition, session, {_COLUMNS}) VALUES ({', '.join('?' * 13)})"
@@ -57,7 +55,7 @@ def injections_of(
     places, heads = list[int](), list[InjectionHead]()
     for key, *row in rows(connection, _HEADS, (partition, stored(session))):
         places.append(key)
-        heads.append(_head(row))
+        heads.append(InjectionHead(**_head(row)))
     wanted = wanting(heads)
     chosen = [place for place, head in zip(places, heads, strict=True) if head.key in wanted.keys] if wanted.keys else []
     found = map(_injection, rows(connection, _READ, (to_json(chosen),))) if chosen else ()
@@ -125,46 +123,35 @@ def _row(record: Injection) -> Row:
         record.turn,
         record.said,
         record.occurrence,
-        stored(record.text),
         record.tokens,
         record.tokenizer,
         record.last_handle,
-        to_json(items),
         micros(record.created_at),
         record.withdrawn,
+        stored(record.text),
+        to_json(items),
         to_json(record.relies_on),
     )
 
 
-def _head(row: Sequence[Any]) -> InjectionHead:
+def _head(row: Sequence[Any]) -> dict[str, Any]:
+    """The fields of a head, from the columns `_HEAD`."""
     turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn = row
-    return InjectionHead(
-        turn=turn,
-        said=said,
-        occurrence=occurrence,
-        tokens=tokens,
-        tokenizer=tokenizer,
-        last_handle=last_handle,
-        created_at=moment(created_at),
-        withdrawn=shown(withdrawn),
-    )
+    return {
+        "turn": turn,
+        "said": said,
+        "occurrence": occurrence,
+        "tokens": tokens,
+        "tokenizer": tokenizer,
+        "last_handle": last_handle,
+        "created_at": moment(created_at),
+        "withdrawn": shown(withdrawn),
+    }
 
 
 def _injection(row: Row) -> Injection:
-    turn, said, occurrence, text, tokens, tokenizer, last_handle, items, created_at, withdrawn, relies_on = row
-    return Injection(
-        turn=turn,
-        said=said,
-        occurrence=occurrence,
-        text=shown(text),
-        tokens=tokens,
-        tokenizer=tokenizer,
-        last_handle=last_handle,
-        items=_items(items),
-        created_at=moment(created_at),
-        withdrawn=shown(withdrawn),
-        relies_on=tuple(json.loads(relies_on)),
-    )
+    *head, text, items, relies_on = row
+    return Injection(**_head(head), text=shown(text), items=_items(items), relies_on=tuple(json.loads(relies_on)))
 
 
 def _items(text: str) -> tuple[InjectedItem, ...]:
