@@ -18,6 +18,7 @@ from germane.access.grant import Grant
 from germane.api.agent import Agent
 from germane.clock import Clock
 from germane.grpc.call_admission import Admission
+from germane.grpc.initial_metadata import send_initial_metadata
 from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.org_slots import Limits, OrgSlots
 from germane.grpc.server import registry
@@ -157,8 +158,8 @@ async def test_the_oldest_watch_makes_room_for_a_new_one(germane: Germane) -> No
 
 @pytest.mark.parametrize("with_key", [True, False])
 async def test_a_watch_ends_with_what_watchers_begin_again_after(germane: Germane, with_key: bool) -> None:
-    """UNAVAILABLE; only UNIMPLEMENTED would keep them from it."""
-    async with listening(germane, keys=germane.keys, limits=Limits(watch_seconds=0.01)) as wire:
+    """UNAVAILABLE; only UNIMPLEMENTED would keep them from it. Also where its time is over before its first word is written."""
+    async with listening(germane, keys=germane.keys, limits=Limits(watch_seconds=0.0)) as wire:
         metadata = await shown(germane) if with_key else None
         watch = health(wire).Watch(health_pb2.HealthCheckRequest(), timeout=PATIENCE, metadata=metadata)
         assert (await refused(watch))[0] == "UNAVAILABLE"
@@ -248,20 +249,52 @@ async def test_calls_that_end_in_any_way_give_their_slots_back(germane: Germane)
         await until(lambda: not any(wire.server.traffic.used.values()))
 
 
-async def test_reflection_ends_after_a_while_and_has_a_slot_meanwhile(germane: Germane) -> None:
+async def reflected(wire: Wire, germane: Germane) -> Any:
+    """A call of reflection that has asked for nothing yet."""
+    channel: Any = wire.channel
+    stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
+    return stub.ServerReflectionInfo(metadata=await shown(germane), timeout=PATIENCE)
+
+
+async def test_reflection_has_a_slot(germane: Germane) -> None:
     """With a key; it is a call as others."""
-    asking = reflection_pb2.ServerReflectionRequest(list_services="")
-    async with listening(germane, keys=germane.keys, limits=Limits(reflection_seconds=0.2)) as wire:
-        channel: Any = wire.channel
-        stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
-        call = stub.ServerReflectionInfo(metadata=await shown(germane), timeout=PATIENCE)
-        await call.write(asking)
+    async with listening(germane, keys=germane.keys) as wire:
+        call = await reflected(wire, germane)
+        await call.write(reflection_pb2.ServerReflectionRequest(list_services=""))
         assert (await call.read()).list_services_response.service
         assert wire.server.traffic.used["calls"] == 1
-        with pytest.raises(grpc.aio.AioRpcError) as ended:
-            await call.read()
-        assert ended.value.code() == grpc.StatusCode.UNAVAILABLE
+        call.cancel()
         await until(lambda: wire.server.traffic.used["calls"] == 0)
+
+
+async def test_reflection_ends_after_a_while(germane: Germane) -> None:
+    """So a caller can't hold a slot by it for ever."""
+    async with listening(germane, keys=germane.keys, limits=Limits(reflection_seconds=0.0)) as wire:
+        call = await reflected(wire, germane)
+        assert await call.code() == grpc.StatusCode.UNAVAILABLE
+        await until(lambda: wire.server.traffic.used["calls"] == 0)
+
+
+async def test_what_is_cancelled_in_its_first_write_still_ends_with_a_status() -> None:
+    """The initial metadata are sent whole, so that the status doesn't bring them a second time."""
+    begun, flushed, sent = asyncio.Event(), asyncio.Event(), []
+
+    class Slow:
+        async def send_initial_metadata(self, metadata: object) -> None:
+            begun.set()
+            await flushed.wait()
+            sent.append(metadata)
+
+    context: Any = Slow()
+    call = asyncio.create_task(send_initial_metadata(context))
+    await begun.wait()
+    call.cancel()
+    await asyncio.sleep(0)
+    assert not call.done()
+    flushed.set()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert sent == [()]
 
 
 async def test_without_keys_every_call_counts_as_one_with_a_good_key(germane: Germane) -> None:

@@ -19,6 +19,7 @@ from grpc_health.v1 import health_pb2
 from germane.errors import StoreError
 from germane.grpc.anonymous_slots import Evicted
 from germane.grpc.call_admission import Admission
+from germane.grpc.initial_metadata import send_initial_metadata
 from germane.grpc.org_slots import Limits, OrgSlots, exhausted
 from germane.grpc.refusals import Refused, invalid
 
@@ -44,6 +45,7 @@ class Health:
             check: Any = handler.unary_unary
             return await check(request or health_pb2.HealthCheckRequest(), context)
         watch: Any = handler.unary_stream
+        await send_initial_metadata(context)
         try:
             if request is not None:
                 async with asyncio.timeout(self._limits.watch_seconds):

@@ -23,6 +23,7 @@ from germane.clock import Clock
 from germane.grpc.call import RpcCall, RpcObserver, RpcRecord, UnobservedRpc
 from germane.grpc.call_admission import Admission
 from germane.grpc.health import Health
+from germane.grpc.initial_metadata import send_initial_metadata
 from germane.grpc.methods import Method
 from germane.grpc.org_slots import Limits, OrgSlots
 from germane.grpc.port import LOOKAHEAD_BYTES
@@ -177,8 +178,7 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             try:
                 await self._admission.admit(metadata, "read", context.peer)
                 async with asyncio.timeout(self._limits.reflection_seconds):
-                    async for response in inner(requests, context):
-                        await context.write(response)
+                    await _write_all(inner(requests, context), context)
                 return
             except asyncio.CancelledError:
                 if not self._stopping:
@@ -190,7 +190,7 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
                 status = refusal(error)
             await _refuse(context, status)
 
-        return grpc.stream_stream_rpc_method_handler(answer, handler.request_deserializer, handler.response_serializer)
+        return grpc.stream_stream_rpc_method_handler(answer, handler.request_deserializer)
 
 
 async def _run(method: Method, request: Message, call: RpcCall, context: Context) -> bytes | None:
@@ -200,9 +200,17 @@ async def _run(method: Method, request: Message, call: RpcCall, context: Context
         return (await method.unary(request, call)).SerializeToString()
     assert method.stream is not None
     async with aclosing(method.stream(request, call)) as responses:
-        async for response in responses:
-            await context.write(response.SerializeToString())
+        await _write_all(responses, context)
     return None
+
+
+async def _write_all(responses: AsyncIterator[Message], context: Context) -> None:
+    begun = False
+    async for response in responses:
+        if not begun:
+            await send_initial_metadata(context)
+            begun = True
+        await context.write(response.SerializeToString())
 
 
 def _parse(kind: type[Message], data: bytes) -> Message:
