@@ -19,11 +19,9 @@ from germane.grpc.client import Client
 from germane.grpc.server import GrpcServer
 from germane.grpc.stubs import context_pb2
 from germane.grpc.to_wire import metadata
-from germane.settings.address import Address
-from germane.settings.serving import ServiceSettings
 from germane.types.message import system_text
 from germane.types.metadata import Metadata, SourceReport
-from support.listening import Wire, asked, listening, opened
+from support.listening import Wire, asked, listening, opened, patient
 from support.loopback import unused_port
 
 QUESTION = "When does the warehouse open?"
@@ -35,14 +33,14 @@ PARTS = {"parts": [{"text": OWN}]}
 
 @pytest.fixture
 async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
-    async with opened(tmp_path) as germane, listening(germane, deadline_ms=60_000) as wire:
+    async with opened(tmp_path) as germane, listening(germane) as wire:
         yield wire
 
 
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
     async with opened(tmp_path) as germane:
-        server = GrpcServer(germane, ServiceSettings(grpc=Address(host="127.0.0.1", port=0)))
+        server = GrpcServer(germane, patient())
         await server.start()
         try:
             async with Client(str(server.address), org="acme", agent="support", limit=30.0) as client:
@@ -60,11 +58,11 @@ def options(**given: Any) -> context_pb2.AssembleOptions:
 async def test_the_prompt_returns_behind_the_added_text(wire: Wire, provider: str, system: Any) -> None:
     """In `system_json`, cached blocks in front; for OpenAI as a message between the added one and the caller's."""
     apart = options(provider=provider, system_json=json.dumps(system), strategy="compact")
-    answer = await wire.assembled(asked(options=apart))
+    answer = await wire.assembly.AssembleContext(asked(options=apart))
     text = system_text(json.loads(answer.system_json))
     assert (text.index("seven") < text.index(OWN)) != (provider == "anthropic" and system is BLOCKS)
     assert [message.role for message in answer.messages] == ["user"]
-    answer = await wire.assembled(asked(options=options(system_json=json.dumps(system), strategy="compact")))
+    answer = await wire.assembly.AssembleContext(asked(options=options(system_json=json.dumps(system), strategy="compact")))
     assert [message.role for message in answer.messages] == ["system", "system", "user"]
     assert answer.messages[1].content == OWN or OWN in answer.messages[1].json
 
@@ -74,13 +72,13 @@ async def test_the_prompt_returns_behind_the_added_text(wire: Wire, provider: st
 async def test_by_default_only_the_directive_stands_with_the_prompt(wire: Wire, provider: str, system: Any) -> None:
     """It stands behind cached blocks, else in front. What was found goes with the newest human turn: inside it, or for OpenAI
     as a system message before it."""
-    answer = await wire.assembled(asked(options=options(provider=provider, system_json=json.dumps(system))))
+    answer = await wire.assembly.AssembleContext(asked(options=options(provider=provider, system_json=json.dumps(system))))
     text = system_text(json.loads(answer.system_json))
     assert (text.index("Answer kindly.") > text.index(OWN)) == (provider == "anthropic" and system is BLOCKS)
     assert "seven" not in text
     assert [message.role for message in answer.messages] == ["user"]
     assert answer.messages[0].json.index("seven") < answer.messages[0].json.index(QUESTION)
-    answer = await wire.assembled(asked(options=options(system_json=json.dumps(system))))
+    answer = await wire.assembly.AssembleContext(asked(options=options(system_json=json.dumps(system))))
     assert [message.role for message in answer.messages] == ["system", "system", "system", "user"]
     assert "Answer kindly." in answer.messages[0].content
     assert answer.messages[1].content == OWN or OWN in answer.messages[1].json
@@ -90,10 +88,10 @@ async def test_by_default_only_the_directive_stands_with_the_prompt(wire: Wire, 
 @pytest.mark.requirement("BUD-1a", "AMOUNT-2")
 async def test_a_described_model_and_an_effort_reach_the_engine(wire: Wire) -> None:
     """The warning about a model is in the metadata until the request describes it."""
-    unknown = await wire.assembled(asked(model="nobody-knows-it"))
+    unknown = await wire.assembly.AssembleContext(asked(model="nobody-knows-it"))
     assert "the catalog has no model 'nobody-knows-it'" in unknown.metadata.warnings[0]
     described = options(like="gpt-4.1", window=32_000, effort="high", explain=True)
-    known = await wire.assembled(asked(model="nobody-knows-it", options=described))
+    known = await wire.assembly.AssembleContext(asked(model="nobody-knows-it", options=described))
     assert list(known.metadata.warnings) == []
     assert "of a window of 32000" in known.explanation
 
@@ -132,12 +130,9 @@ def test_an_answer_without_anything_holds_the_prompt() -> None:
 
 
 async def told(client: Client, own: Any, provider: str, system: Any, **given: Any) -> Answer:
-    """The client's answer to a call with every argument that describes the model, once the service was in time."""
+    """The client's answer to a call with every argument that describes the model."""
     given |= {"provider": provider, "system": system, "effort": 2, "window": 32_000, "like": "gpt-4o"}
-    for _ in range(20):
-        answer = await client.assemble([own], model="nobody-knows-it", **given)
-        if not answer.metadata.degradation_level:
-            break
+    answer = await client.assemble([own], model="nobody-knows-it", **given)
     assert answer.metadata.fallback_reason == ""
     assert answer.metadata.warnings == ()
     return answer
@@ -259,7 +254,7 @@ async def test_the_directive_alone_comes_with_the_prompt(wire: Wire, monkeypatch
 
     own = options(provider="anthropic", like="gpt-4.1", window=32_000, effort="low", system_json=json.dumps(BLOCKS))
     own.strategy = strategy
-    full = await wire.assembled(asked(model="nobody-knows-it", options=own))
+    full = await wire.assembly.AssembleContext(asked(model="nobody-knows-it", options=own))
     monkeypatch.setattr(Agent, "assemble", failing)
     answer = await wire.assembly.AssembleContext(asked(model="nobody-knows-it", options=own))
     assert (answer.metadata.fallback_reason, answer.metadata.degradation_level) == ("assembly_error:RuntimeError", 2)

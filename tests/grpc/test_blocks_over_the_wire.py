@@ -179,7 +179,7 @@ async def test_a_request_names_blocks(tmp_path: Path) -> None:
     """Core blocks are in every answer, others where the request names them; a name without a block is a warning."""
     asked = [{"role": "user", "content": "What now?"}]
     async with (
-        served(tmp_path, deadline_ms=5_000) as (_, wire),
+        served(tmp_path) as (_, wire),
         Client(str(wire.server.address), org="acme", agent="support", limit=LONG, patience=LONG) as client,
     ):
         await client.blocks.create("persona", type="core", text="Speaks plainly.")

@@ -144,7 +144,7 @@ async def test_times_are_read_and_narrow(wire: Wire) -> None:
 async def test_what_was_kept_is_in_the_next_answer(wire: Wire) -> None:
     """AssembleContext after Remember, and its metadata."""
     memory = await kept(wire, "The warehouse gate code is kept by Ann")
-    answer = await wire.assembled(asked(request_id="r1"))
+    answer = await wire.assembly.AssembleContext(asked(request_id="r1"))
     assert "gate code" in answer.messages[1].content
     assert memory.id in answer.metadata.memory_ids
     assert answer.metadata.memories_injected == len(answer.metadata.memory_ids)

@@ -26,6 +26,7 @@ from germane.grpc.org_slots import Limits, OrgSlots
 from germane.grpc.server_interceptor import ServerInterceptor
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
+from germane.settings.serving import ServiceSettings
 from germane.testing.faults import Fault, Garbage, Hang, Raise, faulty
 from germane.types.context import Metadata
 from support.listening import SCOPE, Wire, asked, ibex_asked, listening, opened, refused, said
@@ -84,13 +85,6 @@ async def wire(germane: Germane) -> AsyncIterator[Wire]:
         yield wire
 
 
-@pytest.fixture
-async def patient(germane: Germane) -> AsyncIterator[Wire]:
-    """A service whose own deadline no busy machine misses: what comes back is what the engine did."""
-    async with listening(germane, deadline_ms=60_000) as wire:
-        yield wire
-
-
 @pytest.mark.requirement("ENGINE-2", "RPC-4")
 @pytest.mark.parametrize("point", POINTS)
 async def test_every_exception_at_every_stage_is_an_answer(germane: Germane, wire: Wire, point: str) -> None:
@@ -108,9 +102,9 @@ async def test_every_exception_at_every_stage_is_an_answer(germane: Germane, wir
 @pytest.mark.requirement("ENGINE-2")
 async def test_a_store_that_hangs_costs_its_memories_and_not_the_answer(germane: Germane, wire: Wire) -> None:
     """And not the directive either, as it was last known."""
-    await wire.assembled(asked())
+    await wire.assembly.AssembleContext(asked())
     with broken(germane, Hang()):
-        answer = await wire.assembly.AssembleContext(asked(said("Is the warehouse far?")))
+        answer = await wire.assembly.AssembleContext(asked(said("Is the warehouse far?"), deadline_ms=48))
     assert answer.messages[-1] == said("Is the warehouse far?")
     assert answer.metadata.degradation_level in (1, 2)
     assert "Answer kindly." in answer.messages[0].content
@@ -118,19 +112,19 @@ async def test_a_store_that_hangs_costs_its_memories_and_not_the_answer(germane:
 
 @pytest.mark.requirement("ENGINE-2", "RPC-4")
 @pytest.mark.parametrize("error", ERRORS)
-async def test_an_engine_that_raises_is_answered_for(patient: Wire, monkeypatch: pytest.MonkeyPatch, error: type) -> None:
+async def test_an_engine_that_raises_is_answered_for(wire: Wire, monkeypatch: pytest.MonkeyPatch, error: type) -> None:
     """It never does; were it to, the messages come back, and the directive as it was last known."""
 
     async def assemble(*_: Any, **__: Any) -> None:
         raise error(CANARY)
 
     monkeypatch.setattr(Agent, "assemble", assemble)
-    answer = await patient.assembly.AssembleContext(asked())
+    answer = await wire.assembly.AssembleContext(asked())
     name = "RuntimeError" if error is StopAsyncIteration else error.__name__
     assert answer.metadata.fallback_reason in (f"assembly_error:{error.__name__}", f"assembly_error:{name}")
     assert "Answer kindly." in answer.messages[0].content
     assert (list(answer.messages[1:]), answer.metadata.degradation_level) == ([said("When does the warehouse open?")], 2)
-    assert (await patient.ibex.AssembleContext(ibex_asked())).metadata.fallback_reason.startswith("assembly_error:")
+    assert (await wire.ibex.AssembleContext(ibex_asked())).metadata.fallback_reason.startswith("assembly_error:")
 
 
 @pytest.mark.requirement("ENGINE-2")
@@ -149,7 +143,7 @@ async def test_an_engine_that_hangs_is_left_behind(wire: Wire, monkeypatch: pyte
     if blocking:
         answer = await asyncio.to_thread(blocked_call, wire.server.address.port, stop)
     else:
-        answer = await wire.assembly.AssembleContext(asked(), timeout=60)
+        answer = await wire.assembly.AssembleContext(asked(deadline_ms=48), timeout=60)
     assert answer.metadata.fallback_reason == "assembly_timeout"
     assert "Answer kindly." in answer.messages[0].content
     assert list(answer.messages[1:]) == [said("When does the warehouse open?")]
@@ -157,7 +151,7 @@ async def test_an_engine_that_hangs_is_left_behind(wire: Wire, monkeypatch: pyte
 
 @pytest.mark.requirement("ENGINE-2")
 async def test_where_even_the_directive_cannot_be_written_the_messages_come_back(
-    patient: Wire, monkeypatch: pytest.MonkeyPatch
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As they were, with the first reason."""
 
@@ -166,7 +160,7 @@ async def test_where_even_the_directive_cannot_be_written_the_messages_come_back
 
     monkeypatch.setattr(Agent, "assemble", fails)
     monkeypatch.setattr(Agent, "fallback", fails)
-    answer = await patient.assembly.AssembleContext(asked())
+    answer = await wire.assembly.AssembleContext(asked())
     assert list(answer.messages) == [said("When does the warehouse open?")]
     assert (answer.metadata.degradation_level, answer.metadata.fallback_reason) == (3, "assembly_error:OSError")
 
@@ -180,7 +174,7 @@ def blocked_call(port: int, stop: list[bool]) -> context_pb2.AssembleContextResp
             response_deserializer=context_pb2.AssembleContextResponse.FromString,
         )
         try:
-            answer: context_pb2.AssembleContextResponse = call(asked(), timeout=30)
+            answer: context_pb2.AssembleContextResponse = call(asked(deadline_ms=48), timeout=30)
         finally:
             stop.append(True)
     return answer
@@ -189,7 +183,7 @@ def blocked_call(port: int, stop: list[bool]) -> context_pb2.AssembleContextResp
 @pytest.mark.requirement("RPC-3")
 async def test_less_time_than_the_reserve_is_answered_at_once(wire: Wire) -> None:
     """With the directive or without; `deadline_ms` and the caller's own deadline alike."""
-    await wire.assembled(asked())
+    await wire.assembly.AssembleContext(asked())
     answer = await wire.assembly.AssembleContext(asked(said("So?"), deadline_ms=1))
     assert answer.messages[-1] == said("So?")
     assert answer.metadata.memories_injected == 0
@@ -210,10 +204,11 @@ async def test_the_service_has_a_deadline_of_its_own_that_a_setting_changes(
         return due(call, seconds)
 
     monkeypatch.setattr(RpcCall, "due", noting)
-    async with listening(germane, **settings) as wire:
+    own = settings.get("deadline_ms", ServiceSettings().deadline_ms)
+    async with listening(germane, deadline_ms=own) as wire:
         await wire.assembly.AssembleContext(asked(deadline_ms=asked_for))
         await wire.assembly.AssembleContext(asked(deadline_ms=60_000))
-    assert given == [seconds, settings.get("deadline_ms", 48) / 1000]
+    assert given == [seconds, own / 1000]
 
 
 @pytest.mark.requirement("RPC-3")

@@ -16,9 +16,8 @@ from germane.api.agent import Agent
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.server import GrpcServer
-from germane.settings.address import Address
-from germane.settings.serving import ServiceSettings
 from germane.testing.hashed import Hashed
+from support.listening import patient
 from support.loopback import unused_port
 
 pytestmark = pytest.mark.requirement("CLI-2", "RPC-2")
@@ -43,7 +42,7 @@ async def service(folder: Path, **given: Any) -> AsyncIterator[tuple[Germane, Cl
         await anna.remember("Likes tea", kind="preference", tags=["drink"], sensitivity="sensitive", pinned=True)
         await anna.record(TALK, session="s1")
         await germane.agent("support", org="acme", user="ben").remember("Likes milk", kind="preference")
-        server = GrpcServer(germane, ServiceSettings(grpc=Address(host="127.0.0.1", port=0)), **given)
+        server = GrpcServer(germane, patient(), **given)
         await server.start()
         try:
             target = str(server.address)
@@ -179,7 +178,7 @@ async def test_a_check_says_what_is_wrong(tmp_path: Path) -> None:
             await nobody.check()
     async with Germane.open(tmp_path / "keys.db", embedder=Hashed(), warm=False, freeze=False) as germane:
         key = (await germane.keys.create(org="acme", agents=["support"])).token
-        server = GrpcServer(germane, ServiceSettings(grpc=Address(host="127.0.0.1", port=0)), keys=germane.keys)
+        server = GrpcServer(germane, patient(), keys=germane.keys)
         await server.start()
         try:
             target = str(server.address)

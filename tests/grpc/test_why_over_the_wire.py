@@ -15,10 +15,8 @@ from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.server import GrpcServer
 from germane.grpc.stubs import memory_pb2 as pb
-from germane.settings.address import Address
-from germane.settings.serving import ServiceSettings
 from germane.testing.hashed import Hashed
-from support.listening import asked, listening, refused
+from support.listening import asked, listening, patient, refused
 
 pytestmark = pytest.mark.requirement("RPC-2")
 
@@ -35,7 +33,7 @@ async def germane(tmp_path: Path) -> Any:
 
 @pytest.fixture
 async def client(germane: Germane) -> Any:
-    server = GrpcServer(germane, ServiceSettings(grpc=Address(host="127.0.0.1", port=0)))
+    server = GrpcServer(germane, patient())
     await server.start()
     try:
         async with Client(str(server.address), org="acme", agent="support", user="anna", limit=LONG, patience=LONG) as opened:

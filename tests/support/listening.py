@@ -36,7 +36,7 @@ from germane.grpc.stubs import (
 from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings
 
-__all__ = ["SCOPE", "Wire", "asked", "ibex_asked", "listening", "opened", "raw", "refused", "said", "struct"]
+__all__ = ["SCOPE", "Wire", "asked", "ibex_asked", "listening", "opened", "patient", "raw", "refused", "said", "struct"]
 
 SCOPE = memory_pb2.Scope(org_id="acme", agent_id="support")
 
@@ -60,13 +60,11 @@ class Wire:
         self.building = build_pb2_grpc.BuildServiceStub(channel)
         self.directives = memory_pb2_grpc.DirectiveServiceStub(channel)
 
-    async def assembled(self, request: context_pb2.AssembleContextRequest) -> context_pb2.AssembleContextResponse:
-        """The first answer without degradation in twenty calls: on a busy machine some calls miss their deadline."""
-        for _ in range(20):
-            answer = await self.assembly.AssembleContext(request)
-            if not answer.metadata.degradation_level:
-                break
-        return answer
+
+def patient(**given: Any) -> ServiceSettings:
+    """Settings of a service on a free port whose answers are due in 30 s by default, so that on a busy machine they are what
+    they are on an idle one."""
+    return ServiceSettings(**{"grpc": Address(host="127.0.0.1", port=0), "http": None, "deadline_ms": 30_000.0, **given})
 
 
 @asynccontextmanager
@@ -83,8 +81,7 @@ async def listening(
 ) -> AsyncIterator[Wire]:
     """Starts a server on a free port, and stops it at the end. `settings` are fields of `ServiceSettings`; `metadata` is sent
     with every call."""
-    serving = ServiceSettings(grpc=Address(host="127.0.0.1", port=0), http=None, **settings)
-    server = GrpcServer(germane, serving, keys=keys, limits=limits, worker=worker)
+    server = GrpcServer(germane, patient(**settings), keys=keys, limits=limits, worker=worker)
     await server.start(observer)
     target, options = f"localhost:{server.address.port}", [("grpc.max_receive_message_length", -1)]
     if credentials is None:
