@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,9 +12,17 @@ from germane.store import Store
 from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.store_contract import StoreContract
+from support.scans import Scans
 
 
 class TestSqliteStore(StoreContract):
+    @pytest.fixture(autouse=True)
+    def scans(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        """No statement takes longer because others store more."""
+        scans = Scans(monkeypatch)
+        yield
+        assert scans.found() == []
+
     @pytest.fixture
     def opening(self, tmp_path: Path) -> Callable[[], Store]:
         return lambda: SqliteStore.open(tmp_path / "store.db", embedder=Hashed(), clock=Clock())

@@ -145,7 +145,7 @@ def as_before(path: Path) -> None:
         "DROP TABLE task_checkpoints; DROP TABLE task_heads; DROP TABLE task_branches; DROP TABLE tasks;"
         "ALTER TABLE counters DROP COLUMN tasks;"
         "DROP TABLE unoutlined; DROP TABLE history_outlines; DROP TABLE history_summaries; DROP TABLE history_archive;"
-        "ALTER TABLE sessions DROP COLUMN outlined;"
+        "ALTER TABLE sessions DROP COLUMN outlined; DROP INDEX partitions_agent; DROP INDEX partitions_user;"
         f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
     )
     connection.close()

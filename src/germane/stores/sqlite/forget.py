@@ -60,6 +60,7 @@ _NAMED = (
     " ON e.session = s.key AND e.message_id = ? WHERE s.partition = ?"
 )
 _SPEAKER_LESS = "UPDATE speakers SET events = events - 1 WHERE partition = ? AND name = ?"
+_SPEAKER_GONE = "DELETE FROM speakers WHERE partition = ? AND name = ? AND events <= 0"
 
 
 def select(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> Selection:
@@ -311,8 +312,9 @@ def _forget_events(transaction: Transaction, partitions: tuple[VisiblePartition,
     found = _found(connection, sql, change.event_ids)
     _unsay(transaction, "events", found)
     connection.executemany("DELETE FROM events WHERE key = ?", [(row[0],) for row in found])
-    connection.executemany(_SPEAKER_LESS, [(row[2], row[4]) for row in found if row[4]])
-    connection.execute("DELETE FROM speakers WHERE events <= 0")
+    said = [(row[2], row[4]) for row in found if row[4]]
+    connection.executemany(_SPEAKER_LESS, said)
+    connection.executemany(_SPEAKER_GONE, list(dict.fromkeys(said)))
     shrink(connection, {row[3] for row in found})
     forgotten: dict[int, list[int]] = {}
     for row in found:

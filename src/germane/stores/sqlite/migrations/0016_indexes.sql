@@ -1,0 +1,8 @@
+-- Indexes for statements that read a whole table, and so took longer the more others had stored: what a partition holds of blocks,
+-- what it asked for, an agent's users page by page, whether another has its names, and which tasks point at something.
+DROP INDEX blocks_deleted;
+CREATE INDEX blocks_partition ON blocks (partition);
+CREATE INDEX block_consents_requester ON block_consents (requester);
+CREATE INDEX partitions_agent ON partitions (agent, org);
+CREATE INDEX partitions_user ON partitions (user);
+CREATE INDEX tasks_pointing ON tasks (partition) WHERE artifacts <> '[]';
