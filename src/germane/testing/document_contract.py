@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from germane.documents.ingest import begin_document, read_document
 from germane.documents.operations import DocumentMark, PlacePassages, PutMark
-from germane.events.event import DOCUMENT, Event
+from germane.events.event import DOCUMENT, FIRST_TYPED, Event
 from germane.events.operations import PutEvent
 from germane.memories.operations import Forget
 from germane.store import ScopedStore
@@ -66,6 +66,15 @@ class DocumentContract:
         (found,) = await scoped.events.get([passage.id])
         assert found.provenance.metadata == moved
         assert (found.text, found.position) == (passage.text, 1)
+
+    async def test_documents_are_no_sessions_of_which_highlights_are_told(self, scoped: ScopedStore) -> None:
+        """However many were ingested since."""
+        await scoped.journal.commit(writing(PutEvent(an_event("why", type="decision", position=FIRST_TYPED))))
+        for n in range(3):
+            passage = a_passage(f"Guide\n{n}", 1_000_000 + n, session=f"document:{n}")
+            await scoped.journal.commit(writing(PutEvent(passage), PutMark(f"document:{n}", _MARK)))
+        found = await scoped.events.highlights(1, limit=9, filters=Filters())
+        assert [event.text for event in found] == ["why"]
 
     async def test_a_document_goes_with_its_last_passage(self, scoped: ScopedStore) -> None:
         """With its mark; its name is free for a conversation then."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import heappop, heappush
+from itertools import islice
 from types import MappingProxyType
 
 from germane.errors import InvalidInput
@@ -16,6 +17,7 @@ from germane.events.reader import MessagePage, SessionPage
 from germane.stores.sqlite.cursor import SECRET, Listing
 from germane.stores.sqlite.encoding import stored
 from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of, session_of
+from germane.stores.sqlite.latest_sessions import latest_sessions
 from germane.stores.sqlite.readers import Reading
 from germane.stores.sqlite.rows import Row, only, rows
 from germane.stores.sqlite.visible_partitions import in_clause, owners, visible_partitions
@@ -27,6 +29,7 @@ __all__ = ["listed_events", "listed_sessions"]
 
 _NAMES: Mapping[bool | None, str] = MappingProxyType({None: "events", False: "messages", True: "typed"})
 """The name of each listing, which its cursors hold."""
+_SESSION = "partition, id, number, started_at, last_at, length, key"
 _KEY, _CREATED = 0, 7
 """Columns of the rows of `EVENT` and `BRIEF`."""
 
@@ -49,20 +52,21 @@ def listed_events(
     visible = visible_partitions(connection, scope)
     clause, values = for_events(visible, filters)
     clause += TYPED_ONLY[typed]
-    sessions = f"SELECT key, last_at FROM sessions WHERE partition IN {in_clause(visible)}"
-    bound: list[object] = []
+    condition, bound = "", list[object]()
     if filters.session is not None:
-        sessions += " AND id = ?"
+        condition += " AND id = ?"
         bound.append(stored(filters.session))
-    elif DOCUMENT not in (filters.event_types or ()):
-        sessions += " AND document IS NULL"
     if after is not None:
-        sessions += " AND started_at <= ?"
+        condition += " AND started_at <= ?"
         bound.append(after[0])
         clause += " AND e.created_at <= ? AND (e.created_at, e.key) < (?, ?)"
         values += [after[0], *after]
     sql = f"{EVENT if whole else BRIEF} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.key DESC"
-    latest = rows(connection, f"{sessions} ORDER BY last_at DESC, key DESC", bound)
+    if filters.session is not None or DOCUMENT in (filters.event_types or ()):
+        sessions = f"SELECT last_at, key FROM sessions WHERE partition IN {in_clause(visible)}{condition}"
+        latest = rows(connection, f"{sessions} ORDER BY last_at DESC, key DESC", bound)
+    else:
+        latest = latest_sessions(connection, visible, "id", condition, bound)
     users = owners(visible)
     events: list[Event] = []
     last: tuple[int, int] | None = None
@@ -81,13 +85,8 @@ def listed_sessions(reading: Reading, scope: Scope, limit: int, cursor: str | No
     """See `EventReader.sessions`."""
     listing, after = _continued(reading, "sessions", scope, Filters(), limit, cursor)
     visible = reading.visible(scope)
-    sql = (
-        "SELECT partition, id, number, started_at, last_at, length, key FROM sessions"
-        f" WHERE partition IN {in_clause(visible)} AND document IS NULL"
-    )
-    if after is not None:
-        sql += " AND (last_at, key) < (?, ?)"
-    found = list(rows(reading.connection, f"{sql} ORDER BY last_at DESC, key DESC LIMIT ?", (*(after or ()), limit + 1)))
+    latest = latest_sessions(reading.connection, visible, _SESSION, after=after)
+    found = [row[2:] for row in islice(latest, limit + 1)]
     users, last = owners(visible), found[limit - 1] if len(found) > limit else None
     sessions = tuple(session_of(row, users) for row in found[:limit])
     return SessionPage(sessions=sessions, cursor=None if last is None else listing.cursor(last[4], last[6]))
@@ -103,7 +102,7 @@ def _continued(
 
 
 def _newest_first(sessions: Iterable[Row], events_of: Callable[[int], Iterator[Row]]) -> Iterator[Row]:
-    """Merges the sessions' events, each newest first. `sessions` are pairs of key and latest time, latest first."""
+    """Merges the sessions' events, each newest first. `sessions`: the latest time and the key of each, the latest first."""
     heap: list[tuple[int, int, Row, Iterator[Row]]] = []
 
     def push(events: Iterator[Row]) -> None:
@@ -116,7 +115,7 @@ def _newest_first(sessions: Iterable[Row], events_of: Callable[[int], Iterator[R
         push(events)
         return row
 
-    for session, last_at in sessions:
+    for last_at, session, *_ in sessions:
         while heap and -heap[0][0] > last_at:
             yield pop()
         push(events_of(session))

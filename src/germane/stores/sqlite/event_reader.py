@@ -14,6 +14,7 @@ from germane.search.hit import Found
 from germane.stores.sqlite.encoding import moment, stored, to_json
 from germane.stores.sqlite.event_listing import listed_events, listed_sessions
 from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of
+from germane.stores.sqlite.latest_sessions import latest_sessions
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.search import Searcher
 from germane.stores.sqlite.speakers import speaking
@@ -115,15 +116,9 @@ class SqliteEvents:
         return tuple(newest)
 
     def _latest(self, reading: Reading, visible: tuple[VisiblePartition, ...], session: str | None) -> list[tuple[int, int]]:
-        sql = f"SELECT key, last_at FROM sessions WHERE partition IN {IN_VISIBLE}"
-        values: list[Any] = [*visible_ids(visible)]
-        sql += " AND document IS NULL"
-        if session is not None:
-            sql += " AND id = ?"
-            values.append(stored(session))
-        else:
-            sql += f" ORDER BY last_at DESC, key DESC LIMIT {_SESSIONS}"
-        return list(reading.connection.execute(sql, values))
+        condition, values = ("", []) if session is None else (" AND id = ?", [stored(session)])
+        found = latest_sessions(reading.connection, visible, "id", condition, values)
+        return [(key, last_at) for last_at, key, _ in islice(found, _SESSIONS)]
 
 
 def _age(event: Event) -> tuple[datetime, int]:

@@ -15,10 +15,11 @@ from germane.stores.sqlite.cursor import SECRET, Listing
 from germane.stores.sqlite.encoding import micros, moment, sensitivity_of, shown, stored
 from germane.stores.sqlite.history import entries_by_handle, handles_kept, latest_summaries, summaries_kept
 from germane.stores.sqlite.history_work import session_key
+from germane.stores.sqlite.latest_sessions import latest_sessions
 from germane.stores.sqlite.outlines import outline_left, said_from
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import Row, only, rows
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.stores.sqlite.where_clauses import impossible
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -31,7 +32,6 @@ _LINE = (
     " JOIN events f ON f.session = o.session AND f.position = o.first"
     " JOIN events l ON l.session = o.session AND l.position = o.last WHERE o.session = ?"
 )
-_SESSIONS = "SELECT key, id FROM sessions WHERE document IS NULL"
 _AT = "SELECT id, created_at FROM events WHERE session = ? AND position = ?"
 
 
@@ -107,12 +107,12 @@ def _latest(
     connection: apsw.Connection, visible: tuple[VisiblePartition, ...], limit: int, filters: Filters
 ) -> tuple[OutlineLine, ...]:
     """See `HistoryReader.latest_lines`. Opens the sessions by their latest message, until there are enough lines."""
-    sql, bound = f"{_SESSIONS} AND partition IN {in_clause(visible)}", list[Any]()
+    among, bound = "", list[Any]()
     if filters.session is not None:
-        sql += " AND id = ?"
+        among += " AND id = ?"
         bound.append(stored(filters.session))
     if filters.since is not None:
-        sql += " AND last_at >= ?"
+        among += " AND last_at >= ?"
         bound.append(micros(filters.since))
     levels = ", ".join(str(code) for level, code in SENSITIVITY_CODES.items() if level in filters.sensitivities)
     clause, values = f" AND o.messages > 1 AND o.sensitivity IN ({levels})", list[Any]()
@@ -121,7 +121,7 @@ def _latest(
             clause += f" AND {condition}"
             values.append(micros(moment_asked))
     lines: list[OutlineLine] = []
-    for key, session in list(rows(connection, f"{sql} ORDER BY last_at DESC, key DESC", bound)):
+    for _, key, session in latest_sessions(connection, visible, "id", among, bound):
         if len(lines) >= limit:
             break
         found = rows(connection, f"{_LINE}{clause} ORDER BY o.first DESC LIMIT ?", (key, *values, limit - len(lines)))

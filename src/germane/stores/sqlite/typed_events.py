@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import apsw
@@ -11,6 +12,7 @@ from germane.events.highlights import EventMark, highlights
 from germane.events.operations import EventsNamed, LatestTyped, PositionsTaken, TypedPosition
 from germane.stores.sqlite.encoding import micros, shown, stored, to_json
 from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of
+from germane.stores.sqlite.latest_sessions import latest_sessions
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, owners, visible_ids
@@ -99,15 +101,14 @@ def highlights_of(
 def _sessions(
     connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters, limit: int, but: str | None
 ) -> list[int]:
-    sql = f"SELECT key FROM sessions WHERE partition IN {IN_VISIBLE}"
-    values: list[Any] = [*visible_ids(visible)]
+    condition, values = "", list[Any]()
     if filters.session is not None:
-        sql += " AND id = ?"
+        condition += " AND id = ?"
         values.append(stored(filters.session))
     if but is not None:
-        sql += " AND id <> ?"
+        condition += " AND id <> ?"
         values.append(stored(but))
-    return [key for (key,) in rows(connection, f"{sql} ORDER BY last_at DESC, key DESC LIMIT ?", (*values, limit))]
+    return [row[1] for row in islice(latest_sessions(connection, visible, "id", condition, values), limit)]
 
 
 def _written(transaction: Transaction, partition: VisiblePartition, session: str) -> int | None:

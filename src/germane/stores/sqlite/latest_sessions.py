@@ -1,0 +1,47 @@
+"""Latest sessions: the conversations that a scope sees, the latest first, read only as far as somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from typing import Any
+
+import apsw
+
+from germane.stores.sqlite.rows import Row, rows
+from germane.stores.sqlite.visible_partitions import VisiblePartition
+
+__all__ = ["latest_sessions"]
+
+_AT_ONCE = 32
+_NEWEST = (1 << 63) - 1, (1 << 63) - 1
+"""After every time and every key."""
+
+
+def latest_sessions(
+    connection: apsw.Connection,
+    visible: tuple[VisiblePartition, ...],
+    columns: str = "id",
+    condition: str = "",
+    values: Sequence[Any] = (),
+    *,
+    after: tuple[int, int] | None = None,
+) -> Iterator[Row]:
+    """Yields the time of the last message, the key and `columns` of each session, of those behind the time and key in `after`
+    where it is given. `condition` begins with `AND`; `values` are bound to it. Documents are no conversations.
+
+    Each partition is read by itself, in the order of its index: one statement for two partitions would sort the sessions of
+    both. No statement is open while the caller looks at a session.
+    """
+    sql = (
+        f"SELECT last_at, key, {columns} FROM sessions WHERE partition = ? AND document IS NULL AND (last_at, key) < (?, ?)"
+        f"{condition} ORDER BY last_at DESC, key DESC LIMIT {_AT_ONCE}"
+    )
+    after = _NEWEST if after is None else after
+    while True:
+        each = [list(rows(connection, sql, (partition.id, *after, *values))) for partition in visible]
+        found = list(merge(*each, key=lambda row: row[:2], reverse=True))[:_AT_ONCE]
+        yield from found
+        if len(found) < _AT_ONCE:
+            return
+        after = found[-1][:2]
