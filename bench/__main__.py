@@ -3,6 +3,7 @@
 latency        time of one assembly, warm and cold, by store size
 answers DATA   processor time over real conversations, and how much of what is found is read
 turns          a turn of a conversation, with many users in memory and deep in a long session
+others         what forgetting, lists and an export cost among many users, and assemblies with many sessions
 load           open loop at a rate, bursts, and recording between requests
 burst          many calls at once, by deadline; after a restart; at ten times the load
 client         how long callers wait while the service hangs, is killed, restarts
@@ -96,6 +97,7 @@ from bench import (
     neighbour,
     observing,
     opening,
+    others,
     outlining,
     pack,
     packers,
@@ -160,6 +162,8 @@ def main() -> int:
             latency.main(rest)
         case "turns":
             turns.main(rest)
+        case "others":
+            others.main(rest)
         case "burst":
             burst.main(rest)
         case "graph":

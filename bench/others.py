@@ -1,0 +1,125 @@
+"""Others: what the verbs that aren't asked for answers cost in a store that many others use.
+
+    python -m bench others [--users 100 2000 10000] [--sessions 100 20000]
+
+Each of the others has a conversation and a memory block. Measured are, in milliseconds of processor time of all threads: one
+memory forgotten; a user forgotten; the requests for consent on a user's blocks; the first and a later page of an agent's users;
+a user's figures; and an export of everything, for each user. Then one user has many sessions, and assemblies with strategies
+that look at the latest sessions are measured. All figures are medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from statistics import median
+from time import process_time
+
+from bench.machine import describe
+from germane import Germane
+
+__all__ = ["main"]
+
+_TIMES = 20
+_TOGETHER = 100
+_STRATEGIES = ("default", "coding", "support")
+
+
+class _Spent:
+    """Milliseconds by what was measured, in the order of the first measurement."""
+
+    def __init__(self) -> None:
+        self._all = defaultdict[str, list[float]](list)
+
+    async def measure(self, what: str, work: Awaitable[object], share: int = 1) -> None:
+        began = process_time()
+        await work
+        self._all[what].append(1000 * (process_time() - began) / share)
+
+    def told(self) -> str:
+        return ", ".join(f"{what} {median(values):.2f}" for what, values in self._all.items())
+
+
+async def _together(count: int, work: Callable[[int], Awaitable[object]], first: int = 0) -> None:
+    for start in range(first, count, _TOGETHER):
+        await asyncio.gather(*(work(number) for number in range(start, min(count, start + _TOGETHER))))
+
+
+async def _all(lines: AsyncIterator[object]) -> None:
+    async for _ in lines:
+        pass
+
+
+async def _among_users(germane: Germane, counts: Sequence[int]) -> None:
+    async def come(number: int) -> None:
+        agent = germane.agent("a", user=f"user {number}")
+        await agent.record([{"role": "user", "content": f"Note {number} about tea", "name": f"Ana{number}"}], session="s")
+        await agent.blocks.create("persona", text=f"Speaks plainly, {number}.")
+
+    there = 0
+    for count in counts:
+        await _together(count, come, there)
+        there, spent = max(there, count), _Spent()
+        for number in range(_TIMES):
+            mine = germane.agent("a", user=f"mine {count} {number}")
+            memory = await mine.remember(f"Likes tea, {number}")
+            await mine.blocks.create("persona", text="Speaks plainly.")
+            await spent.measure("forget a memory", mine.forget([memory.id]))
+            await spent.measure("consents", mine.blocks.consents())
+            await spent.measure("figures", mine.stats())
+            await spent.measure("forget a user", germane.agent("a").forget(user=f"mine {count} {number}"))
+            await spent.measure("a page of users", germane.agent("a").users(limit=20))
+        page = await germane.agent("a").users(limit=min(1000, count // 2))
+        await spent.measure("a later page", germane.agent("a").users(limit=20, cursor=page.cursor))
+        await spent.measure("export, a user", _all(germane.export()), there)
+        print(f"{there:,} other users: {spent.told()}", flush=True)
+
+
+async def _with_sessions(germane: Germane, counts: Sequence[int]) -> None:
+    mine, there = germane.agent("b", user="mine"), 0
+
+    async def talk(number: int) -> None:
+        said = [
+            {"role": "user", "content": f"Item {number} of list {number % 997}"},
+            {"role": "assistant", "content": "Noted."},
+        ]
+        await mine.record(said, session=f"s{number}")
+
+    for count in counts:
+        await _together(count, talk, there)
+        there, spent = max(there, count), _Spent()
+        for number in range(_TIMES):
+            asked = [{"role": "user", "content": f"What is on list {number * 37 % 997}?"}]
+            for strategy in _STRATEGIES:
+                work = mine.assemble(asked, model="gpt-4o", session="now", strategy=strategy, deadline=None)
+                await spent.measure(strategy, work)
+        await spent.measure("a page of sessions", mine.sessions(limit=20))
+        print(f"{there:,} sessions: {spent.told()}", flush=True)
+
+
+@asynccontextmanager
+async def _empty() -> AsyncIterator[Germane]:
+    with tempfile.TemporaryDirectory() as folder:
+        async with Germane.open(Path(folder) / "others.db") as germane:
+            yield germane
+
+
+async def _run(users: Sequence[int], sessions: Sequence[int]) -> None:
+    async with _empty() as germane:
+        await _among_users(germane, sorted(users))
+    async with _empty() as germane:
+        await _with_sessions(germane, sorted(sessions))
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench others", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--users", type=int, nargs="+", default=[100, 2000, 10_000], help="other users")
+    parser.add_argument("--sessions", type=int, nargs="+", default=[100, 20_000], help="sessions of one user")
+    options = parser.parse_args(arguments)
+    print(describe())
+    asyncio.run(_run(options.users, options.sessions))
