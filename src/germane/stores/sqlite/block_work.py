@@ -205,7 +205,7 @@ class BlockWork:
         wanted, connection = to_json(ids), self._connection
         among = "id IN (SELECT value FROM json_each(?))"
         forgotten = frozenset(id for (id,) in rows(connection, f"SELECT id FROM tombstones WHERE {among}", (wanted,)))
-        clause = f"b.{among}"
+        clause = f"b.key IN (SELECT key FROM blocks WHERE {among})"
         mine = self._noted(seen_blocks(connection, own, self._scope.user, clause, (wanted,), shared=False)) if own else ()
         entries = {entry.id: entry for entry in entries_of(connection, own, ids)} if own else {}
         blocks = {block.id: block for block in mine}

@@ -214,11 +214,11 @@ def _blocks(connection: apsw.Connection, partition: VisiblePartition, read: Sele
     criterion."""
     if any(one is not None for one in (read.key, read.tag, read.session, read.source_kind, read.channel)):
         return []
-    among, bound = ("", ()) if read.ids is None else (" AND id IN (SELECT value FROM json_each(?))", (to_json(read.ids),))
-    sql = " UNION ALL ".join(
-        f"SELECT key, id FROM {table} WHERE partition = ?{among}" for table in ("blocks", "archival_entries")
-    )
-    found = rows(connection, f"SELECT id FROM ({sql}) ORDER BY key", (partition.id, *bound) * 2)
+    where, bound = "partition = ?", tuple[Any, ...]((partition.id,))
+    if read.ids is not None:
+        where, bound = "+partition = ? AND id IN (SELECT value FROM json_each(?))", (partition.id, to_json(read.ids))
+    sql = " UNION ALL ".join(f"SELECT key, id FROM {table} WHERE {where}" for table in ("blocks", "archival_entries"))
+    found = rows(connection, f"SELECT id FROM ({sql}) ORDER BY key", bound * 2)
     return [id for (id,) in found]
 
 
