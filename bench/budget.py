@@ -68,7 +68,7 @@ class ScopedDummy:
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
         return frozenset(ids)
 
-    async def speakers(self) -> tuple[str, ...]:
+    async def speakers(self, said_in: str | None = None) -> tuple[str, ...]:
         return ()
 
     async def revision(self) -> int:

@@ -5,7 +5,8 @@
 Each of the others has a conversation and a memory block. Measured are, in milliseconds of processor time of all threads: one
 memory forgotten; a user forgotten; the requests for consent on a user's blocks; the first and a later page of an agent's users;
 a user's figures; and an export of everything, for each user. Then one user has many sessions, and assemblies with strategies
-that look at the latest sessions are measured. All figures are medians.
+that look at the latest sessions are measured; last, each session is another person's who speaks to the agent. All figures are
+medians.
 """
 
 from __future__ import annotations
@@ -74,18 +75,18 @@ async def _among_users(germane: Germane, counts: Sequence[int]) -> None:
             await spent.measure("figures", mine.stats())
             await spent.measure("forget a user", germane.agent("a").forget(user=f"mine {count} {number}"))
             await spent.measure("a page of users", germane.agent("a").users(limit=20))
-        page = await germane.agent("a").users(limit=min(1000, count // 2))
+        page = await germane.agent("a").users(limit=min(1000, max(1, count // 2)))
         await spent.measure("a later page", germane.agent("a").users(limit=20, cursor=page.cursor))
         await spent.measure("export, a user", _all(germane.export()), there)
         print(f"{there:,} other users: {spent.told()}", flush=True)
 
 
-async def _with_sessions(germane: Germane, counts: Sequence[int]) -> None:
-    mine, there = germane.agent("b", user="mine"), 0
+async def _with_sessions(germane: Germane, counts: Sequence[int], *, named: bool = False) -> None:
+    mine, there = germane.agent("named" if named else "unnamed", user="mine"), 0
 
     async def talk(number: int) -> None:
         said = [
-            {"role": "user", "content": f"Item {number} of list {number % 997}"},
+            {"role": "user", "content": f"Item {number} of list {number % 997}", **({"name": f"Ana{number}"} if named else {})},
             {"role": "assistant", "content": "Noted."},
         ]
         await mine.record(said, session=f"s{number}")
@@ -99,7 +100,7 @@ async def _with_sessions(germane: Germane, counts: Sequence[int]) -> None:
                 work = mine.assemble(asked, model="gpt-4o", session="now", strategy=strategy, deadline=None)
                 await spent.measure(strategy, work)
         await spent.measure("a page of sessions", mine.sessions(limit=20))
-        print(f"{there:,} sessions: {spent.told()}", flush=True)
+        print(f"{there:,} sessions{' of as many people' if named else ''}: {spent.told()}", flush=True)
 
 
 @asynccontextmanager
@@ -113,7 +114,8 @@ async def _run(users: Sequence[int], sessions: Sequence[int]) -> None:
     async with _empty() as germane:
         await _among_users(germane, sorted(users))
     async with _empty() as germane:
-        await _with_sessions(germane, sorted(sessions))
+        for named in (False, True):
+            await _with_sessions(germane, sorted(sessions), named=named)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -145,7 +145,8 @@ def as_before(path: Path) -> None:
         "DROP TABLE task_checkpoints; DROP TABLE task_heads; DROP TABLE task_branches; DROP TABLE tasks;"
         "ALTER TABLE counters DROP COLUMN tasks;"
         "DROP TABLE unoutlined; DROP TABLE history_outlines; DROP TABLE history_summaries; DROP TABLE history_archive;"
-        "ALTER TABLE sessions DROP COLUMN outlined; DROP INDEX partitions_agent; DROP INDEX partitions_user;"
+        "ALTER TABLE sessions DROP COLUMN outlined;"
+        "DROP INDEX partitions_agent; DROP INDEX partitions_user; DROP INDEX speakers_code;"
         f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
     )
     connection.close()

@@ -143,7 +143,7 @@ class EventsStub:
         self.highlighted = (sessions, limit, but)
         return tuple(self.earlier)
 
-    async def speakers(self) -> tuple[str, ...]:
+    async def speakers(self, said_in: str | None = None) -> tuple[str, ...]:
         return self.names
 
 

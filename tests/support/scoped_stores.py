@@ -74,7 +74,7 @@ class _Events:
     ) -> tuple[Event, ...]:
         return ()
 
-    async def speakers(self) -> tuple[str, ...]:
+    async def speakers(self, said_in: str | None = None) -> tuple[str, ...]:
         return ("Caroline",)
 
     async def sessions(self, limit: int, cursor: str | None = None) -> SessionPage:

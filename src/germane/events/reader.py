@@ -55,8 +55,9 @@ class EventReader(Protocol):
         one's events oldest first, at most `limit` of a session. `but` leaves out a session, such as the running one. Long texts
         are cut to their beginning and `raw` is empty. Only the 256 latest events of a session are looked at."""
 
-    async def speakers(self) -> tuple[str, ...]:
-        """Returns the distinct names under which messages were recorded, sorted."""
+    async def speakers(self, said_in: str | None = None) -> tuple[str, ...]:
+        """Returns the distinct names under which messages were recorded, sorted. With `said_in`, only those that have a word in
+        common with it."""
 
     async def sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
         """Returns a page of at most `limit` sessions, the one with the latest event first; documents aren't among them. A

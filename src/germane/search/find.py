@@ -25,7 +25,7 @@ from germane.search.ranking import Ranking
 from germane.search.relevance import Relevance, shipped
 from germane.search.row_filter import allowed_rows
 from germane.search.snapshot import take_snapshot
-from germane.text.normal import fold
+from germane.search.speakers import named_in
 from germane.types.evidence import FEATURES, Evidence
 from germane.types.query import Query, Vector
 
@@ -105,7 +105,7 @@ def find(
     if limit <= 0 or not units:
         return Matches([])
     terms = weigh_terms(partitions, query) if keywords else ()
-    named = _named(query, speakers)
+    named = named_in(query.text, speakers)
     relevance = relevance or shipped()
     found: list[Ranking] = []
     for index, partition in enumerate(partitions):
@@ -184,13 +184,3 @@ def _thin_out(score: Floats, partition: Partition) -> None:
 def _threshold(score: Floats, limit: int) -> float:
     """Returns the `limit`th highest score; −∞ where there are fewer."""
     return float(np.partition(score, -limit)[-limit]) if 0 < limit < len(score) else -np.inf
-
-
-def _named(query: Query, speakers: Mapping[int, str]) -> int | None:
-    """Returns the hash of the participant whose name, or a word of it, stands in the query; None for no or several such."""
-    words = set(fold(query.text).replace("'s", " ").replace("’s", " ").translate(_PUNCTUATION).split())
-    named = [code for code, name in speakers.items() if words & set(fold(name).split())]
-    return named[0] if len(named) == 1 else None
-
-
-_PUNCTUATION = str.maketrans(dict.fromkeys(".,;:!?\"'()[]{}«»“”‘’…-", " "))

@@ -148,3 +148,4 @@ class EventContract:
         found = (await scoped.events.sessions(9)).sessions
         assert [(session.id, session.number, session.length) for session in found] == [("c", 3, 1), ("b", 2, 1), ("a", 1, 1)]
         assert await scoped.events.speakers() == ("A", "B", "C")
+        assert await scoped.events.speakers("Did a or C come?") == ("A", "C")

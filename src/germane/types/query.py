@@ -86,9 +86,9 @@ class Days:
     grain: Literal["day", "week", "month", "year"] = "day"
 
 
-Embed = Callable[[Callable[[], Sequence[str]]], tuple[Vector | None, str | None]]
-"""Returns a query's vector, or None, and the embedder's identity. The argument returns the names of those who speak; it is
-called where they can be read. The work is done once for all searches of a request."""
+Embed = Callable[[Callable[[str], Sequence[str]]], tuple[Vector | None, str | None]]
+"""Returns a query's vector, or None, and the embedder's identity. The argument returns the speakers' names that a text may
+hold; it is called where they can be read. The work is done once for all searches of a request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

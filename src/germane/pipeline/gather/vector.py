@@ -38,10 +38,11 @@ async def with_vector(query: Query, store: ScopedStore, embedder: Embedder, *, p
     """
     if not _embeddable(query, embedder):
         return query
-    speakers = await store.events.speakers()
+    said = query.text[:_MAX_CHARS]
+    text = nameless(said, await store.events.speakers(said))
     if embedder.quick:
-        return _vectorised(query, embedder, speakers)
-    task = asyncio.ensure_future(embedder.embed([shorten_query(embedder, _embedded_text(query, speakers))]))
+        return _with(query, embedder.embed_now([text]), embedder)
+    task = asyncio.ensure_future(embedder.embed([shorten_query(embedder, text)]))
     task.add_done_callback(lambda late: late.cancelled() or late.exception())
     try:
         await asyncio.wait([task], timeout=patience)
@@ -76,31 +77,27 @@ class VectorOnDemand:
             made.exception()  # it was looked at: nothing is logged
         return made
 
-    def _embed(self, speakers: Callable[[], Sequence[str]]) -> tuple[Vector | None, str | None]:
+    def _embed(self, speakers: Callable[[str], Sequence[str]]) -> tuple[Vector | None, str | None]:
         with self._lock:
             if self._outcome is None:
                 began = self._steady()
                 try:
-                    embeddable = _embeddable(self._plain, self._embedder)
-                    self._outcome = _vectorised(self._plain, self._embedder, speakers()) if embeddable else self._plain
+                    self._outcome = self._vectorised(speakers)
                 except BaseException as error:
                     self._outcome = error
                 self.seconds = self._steady() - began
         made = self._outcome if isinstance(self._outcome, Query) else self._plain
         return made.vector, made.model
 
+    def _vectorised(self, speakers: Callable[[str], Sequence[str]]) -> Query:
+        if not _embeddable(self._plain, self._embedder):
+            return self._plain
+        said = self._plain.text[:_MAX_CHARS]
+        return _with(self._plain, self._embedder.embed_now([nameless(said, speakers(said))]), self._embedder)
+
 
 def _embeddable(query: Query, embedder: Embedder) -> bool:
     return bool(query.text.strip()) and embedder.dimension > 0
-
-
-def _embedded_text(query: Query, speakers: Sequence[str]) -> str:
-    return nameless(query.text[:_MAX_CHARS], speakers)
-
-
-def _vectorised(query: Query, embedder: Embedder, speakers: Sequence[str]) -> Query:
-    """The query with the vector that a quick embedder makes."""
-    return _with(query, embedder.embed_now([_embedded_text(query, speakers)]), embedder)
 
 
 def _with(query: Query, vectors: NDArray[np.float32], embedder: Embedder) -> Query:

@@ -72,9 +72,12 @@ class SqliteEvents:
 
         return await self._readers.read_batched(work)
 
-    async def speakers(self) -> tuple[str, ...]:
+    async def speakers(self, said_in: str | None = None) -> tuple[str, ...]:
         def work(reading: Reading) -> tuple[str, ...]:
-            return speaking(reading.connection, reading.visible(self._scope))
+            visible = reading.visible(self._scope)
+            if said_in is not None:
+                return self._searcher.speaking(reading, visible, said_in)
+            return speaking(reading.connection, visible)
 
         return await self._readers.read_batched(work)
 

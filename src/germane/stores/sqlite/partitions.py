@@ -15,10 +15,12 @@ from itertools import islice
 import apsw
 
 from germane.search.partition import Partition
+from germane.search.speakers import Speakers
+from germane.search.unit import Unit
 from germane.store import Warming
-from germane.stores.sqlite.encoding import shown
 from germane.stores.sqlite.readers import Reading
-from germane.stores.sqlite.rows import first, rows
+from germane.stores.sqlite.rows import first
+from germane.stores.sqlite.speakers import named_by
 from germane.stores.sqlite.units import Domain, changed, dropped, many
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.types.sized_lru import SizedLru
@@ -29,6 +31,7 @@ _SMALL = 5000
 """Changed units up to which a partition is loaded while the caller waits."""
 _SLICE = 16_384
 """Units of a partition that are read at once: all rows together take five times the memory of the partition."""
+_SPEAKER = Unit._fields.index("speaker")
 _STALE = 1000
 """Replaced units that a partition may keep before it is rebuilt; a large partition also as many as it has live units."""
 _Key = tuple[int, Domain]
@@ -36,7 +39,7 @@ _Key = tuple[int, Domain]
 
 
 class Loaded:
-    """One partition in memory, and the speakers' names by their hash. `lock` is held while the partition is updated."""
+    """One partition in memory, and its speakers. `lock` is held while the partition is updated."""
 
     __slots__ = ("dimension", "loading", "lock", "model", "partition", "speakers")
 
@@ -45,7 +48,11 @@ class Loaded:
         self.lock = threading.Lock()
         self.loading = False
         self.partition = Partition(dimension)
-        self.speakers: dict[int, str] = {}
+        self.speakers = Speakers()
+
+    @property
+    def nbytes(self) -> int:
+        return self.partition.nbytes + self.speakers.nbytes
 
 
 class Partitions:
@@ -88,6 +95,21 @@ class Partitions:
         if outdated:
             self._evict([(in_file.id, domain) for in_file, _ in outdated], {in_file.id for in_file in visible})
         return held
+
+    def speakers(self, reading: Reading, visible: tuple[VisiblePartition, ...]) -> list[Speakers]:
+        """Returns the speakers of these partitions as they are in the file now. Where a partition's messages aren't in memory,
+        all are read."""
+        return [self._speakers_of(reading, partition) for partition in visible]
+
+    def _speakers_of(self, reading: Reading, in_file: VisiblePartition) -> Speakers:
+        with self._lock:
+            held = self._held.get((in_file.id, "events"))
+        if held is not None and held.partition.revision:
+            with suppress(Warming):
+                self.ready(reading, (in_file,), "events", wait=False)
+        if held is None or held.partition.revision < in_file.revision:
+            return _speakers(reading.connection, in_file, "events")
+        return held.speakers
 
     def drop(self, gone: Callable[[int], bool]) -> None:
         """Drops the partitions for whose id `gone` is true."""
@@ -152,8 +174,12 @@ class Partitions:
             gone = dropped(connection, domain, in_file.id, since)
             if not gone or len(partition) > _SMALL:
                 partition.drop(gone)
-                partition.extend(list(changed(connection, domain, in_file.id, since, loaded.model)))
-                loaded.speakers = _speakers(connection, in_file, domain)
+                units = list(changed(connection, domain, in_file.id, since, loaded.model))
+                partition.extend(units)
+                if gone:
+                    loaded.speakers = _speakers(connection, in_file, domain)
+                else:
+                    loaded.speakers.add(named_by(connection, in_file.id, {unit[_SPEAKER] for unit in units} - {0}))
                 partition.revision = in_file.revision
         if gone and len(partition) <= _SMALL:
             self._rebuild(connection, in_file, loaded, domain)
@@ -187,7 +213,7 @@ class Partitions:
         """Counts a partition's bytes anew, where it is held. The caller holds the lock."""
         loaded = self._held.get(key)
         if loaded is not None:
-            self._held.resize(key, loaded.partition.nbytes)
+            self._held.resize(key, loaded.nbytes)
 
 
 def _trim() -> None:
@@ -197,8 +223,5 @@ def _trim() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _speakers(connection: apsw.Connection, in_file: VisiblePartition, domain: Domain) -> dict[int, str]:
-    if domain != "events":
-        return {}
-    sql = "SELECT code, name FROM speakers WHERE partition = ?"
-    return {code: shown(name) for code, name in rows(connection, sql, (in_file.id,))}
+def _speakers(connection: apsw.Connection, in_file: VisiblePartition, domain: Domain) -> Speakers:
+    return Speakers(named_by(connection, in_file.id) if domain == "events" else ())

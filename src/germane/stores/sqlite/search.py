@@ -21,7 +21,6 @@ from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.sessions import running_session
-from germane.stores.sqlite.speakers import speaking
 from germane.stores.sqlite.units import Domain
 from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.stores.sqlite.where_clauses import excluded, impossible, keys_passing
@@ -88,12 +87,12 @@ class Searcher(Generic[T]):
             return Found()
         loaded = self.partitions.ready(reading, visible, self.domain, wait=wait)
         allowed = keys_passing(self.domain)(reading.connection, visible, query.filters)
-        speakers = {code: name for one in loaded for code, name in one.speakers.items()}
+        speakers = {code: name for one in loaded for name, code in one.speakers.said_in(query.text).items()}
         searched = [one.partition for one in loaded]
         self._note(owner, sum(map(len, searched)))
         vector = query.vector if vectors else None
         if vectors and query.embed is not None:
-            vector, _ = query.embed(lambda: speaking(reading.connection, visible))
+            vector, _ = query.embed(lambda text: self.speaking(reading, visible, text))
         session, wanted = running_session(reading.connection, visible, scope) if query.price else None, limit
         while True:
             matches, faint = find(
@@ -119,6 +118,11 @@ class Searcher(Generic[T]):
             if len(kept) + len(faint) >= limit or len(matches) + len(faint) < wanted or reading.stop():
                 return Found(hits=tuple(kept[:limit]), unread=self._unread(reading, visible, faint))
             wanted = max(wanted * 4, limit + len(query.filters.exclude))  # further matches replace those excluded by name
+
+    def speaking(self, reading: Reading, visible: tuple[VisiblePartition, ...], text: str) -> tuple[str, ...]:
+        """Returns the distinct names of speakers that have a word in common with the text, sorted."""
+        speakers = self.partitions.speakers(reading, visible)
+        return tuple(sorted({name for one in speakers for name in one.said_in(text)}))
 
     def _note(self, owner: _Owner, size: int) -> None:
         if len(self.sizes) >= _MAX_SIZES:

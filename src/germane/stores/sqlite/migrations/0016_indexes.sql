@@ -6,3 +6,4 @@ CREATE INDEX block_consents_requester ON block_consents (requester);
 CREATE INDEX partitions_agent ON partitions (agent, org);
 CREATE INDEX partitions_user ON partitions (user);
 CREATE INDEX tasks_pointing ON tasks (partition) WHERE artifacts <> '[]';
+CREATE INDEX speakers_code ON speakers (partition, code);
