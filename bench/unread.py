@@ -54,6 +54,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "pipeline.format.event_excerpt.ends_matter": "a name, compared",
         "events.reader.EventReader.highlights": "a protocol",
         "events.reader.EventReader.page": "a protocol",
+        "events.reader.EventReader.speakers": "a protocol",
         "events.reader.EventReader.recent": "a protocol",
         "memories.compose.a_kind": "one of six kinds",
         "memories.extraction.language.Rule.may_begin_with": "one word of at most thirty letters, compared",
