@@ -10,6 +10,7 @@ import pytest
 
 from germane import Germane
 from germane.stores.sqlite.readers import Reading
+from support.scans import Scans
 
 _QUESTION = [{"role": "user", "content": "Where does the ferry to Naxos leave, and who paid for the tickets?"}]
 _TALK = [
@@ -50,3 +51,18 @@ async def test_an_assembly_for_another_user_needs_no_statement_of_its_own(
             assert "pier seven" in context.added
             texts[user] = {*seen}
     assert texts["ann"] == texts["bob"]
+
+
+@pytest.mark.requirement("ENGINE-10")
+@pytest.mark.parametrize("strategy", ["default", "verbose", "support", "research", "coding"])
+async def test_no_assembly_sorts_a_session_or_all_sessions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
+    """The latest few are read in the order of an index, however much was said."""
+    scans = Scans(monkeypatch)
+    async with Germane.open(tmp_path / "g.db", freeze=False) as germane:
+        agent = germane.agent("travel", user="ann")
+        for session in ("s1", "s2"):
+            await agent.record(_TALK, session=session)
+        await agent.assemble(_QUESTION, model="gpt-4o", strategy=strategy, session="s2", deadline=None)
+    assert scans.sorting("events", "sessions") == []

@@ -1,4 +1,5 @@
-"""Scans: finds statements of the embedded store that read a whole table, and so take longer the more others have stored."""
+"""Scans: finds statements of the embedded store that read a whole table, and so take longer the more others have stored, and
+statements that sort what an index has in order."""
 
 from __future__ import annotations
 
@@ -65,6 +66,15 @@ class Scans:
             for line in _scanned(sql, bound)
         ]
 
+    def sorting(self, *tables: str) -> list[str]:
+        """The statements that read one of the tables and sort what they find, which an index could do."""
+        return [
+            sql
+            for sql, (bound, _) in self._seen.items()
+            if any(re.search(rf"\b(?:FROM|JOIN) {table}\b", sql) for table in tables)
+            and any("TEMP B-TREE" in line for line in _plan(sql, bound))
+        ]
+
     def _note(self, _: object, sql: str, bound: Any) -> bool:
         if sql not in self._seen:
             self._seen[sql] = bound, _module()
@@ -91,11 +101,16 @@ def _schema() -> tuple[apsw.Connection, frozenset[str]]:
     return connection, frozenset(name for (name,) in names)
 
 
-def _scanned(sql: str, bound: Any) -> Iterator[str]:
-    connection, tables = _schema()
+def _plan(sql: str, bound: Any) -> list[str]:
     if not re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b", sql) or "IN ()" in sql:
-        return
-    for _, _, _, line in connection.execute(f"EXPLAIN QUERY PLAN {sql}", bound):
+        return []
+    connection, _ = _schema()
+    return [line for *_, line in connection.execute(f"EXPLAIN QUERY PLAN {sql}", bound)]
+
+
+def _scanned(sql: str, bound: Any) -> Iterator[str]:
+    _, tables = _schema()
+    for line in _plan(sql, bound):
         if scan := re.match(r"SCAN (\w+)|SEARCH (\w+) USING INTEGER PRIMARY KEY \(rowid[<>]\?", line):
             alias = scan[1] or scan[2]
             named = re.search(rf"\b(\w+)(?: AS)? {alias}\b", sql)

@@ -22,8 +22,11 @@ __all__ = ["TYPED_ONLY", "Clause", "excluded", "for_events", "for_memories", "im
 
 Clause = tuple[str, list[Any]]
 """SQL after WHERE, and the values bound to it."""
-TYPED_ONLY: Mapping[bool | None, str] = MappingProxyType({None: "", False: " AND e.position >= 0", True: " AND e.position < 0"})
-"""Narrows rows of `events AS e` to messages (False) or to all other events (True)."""
+TYPED_ONLY: Mapping[bool | None, str] = MappingProxyType(
+    {None: "", False: " AND +e.position >= 0", True: " AND e.position < 0"}
+)
+"""Narrows rows of `events AS e` to messages (False) or to all other events (True). Most events are messages: the plus keeps the
+planner from reading and sorting all of a session's by their positions."""
 
 
 def keys_passing(domain: Domain) -> Callable[[apsw.Connection, tuple[VisiblePartition, ...], Filters], frozenset[int] | None]:
