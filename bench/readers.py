@@ -94,7 +94,7 @@ from germane.pipeline.signals.task import with_goal
 from germane.pipeline.signals.times import times
 from germane.pipeline.signals.word_set import word_set
 from germane.search.parts import parts
-from germane.search.speakers import Speakers, named_in, words_said
+from germane.search.speakers import name_words, named_in, words_said
 from germane.search.unit import analysed, analysed_parts, describe
 from germane.text.analyse import analyse, hashed, query_terms, stem, term_hash
 from germane.text.blocks import blocks
@@ -338,7 +338,7 @@ _TEXT: dict[str, Reader] = {
     "search.parts.parts": parts,
     "search.speakers.words_said": words_said,
     "search.speakers.named_in": lambda text: named_in(text, {1: "Caroline", 2: text[:40]}),
-    "search.speakers.Speakers.said_in": Speakers(((1, "Caroline"), (2, "a a"))).said_in,
+    "search.speakers.name_words": name_words,
     "search.unit.analysed": analysed,
     "search.unit.analysed_parts": analysed_parts,
     "text.secrets.find.find_secrets": find_secrets,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.pipeline.gather.vector import nameless
-from germane.search.speakers import Speakers, named_in
+from germane.search.speakers import Speakers, name_words, named_in
 
 KNOWN = ["Ann Lee", "ann", "José", "Jose", "O'Neil", "Straße", "STRASSE", "Bo", "李雷", "İpek", "ﬁn", "a.b", "x-y", ""]
 NAMES = st.lists(st.one_of(st.sampled_from(KNOWN), st.text(max_size=12)), max_size=12, unique=True)
@@ -19,7 +19,7 @@ def test_the_names_that_share_a_word_do_as_well_as_all(names: list[str], data: s
     said = " ".join(data.draw(st.lists(words, max_size=6)))
     every = dict(enumerate(names, 1))
     speakers = Speakers(every.items())
-    found = speakers.said_in(said)
+    found = speakers.said_in(name_words(said))
     assert set(found) <= set(names)
     assert named_in(said, {code: name for name, code in found.items()}) == named_in(said, every)
     assert nameless(said, tuple(found)) == nameless(said, names)
@@ -30,5 +30,5 @@ def test_a_name_is_known_once() -> None:
     speakers = Speakers([(1, "Ann Lee")])
     speakers.add([(1, "Ann Lee"), (2, "Bo")])
     assert len(speakers) == 2
-    assert speakers.said_in("lee, ann and bo") == {"Ann Lee": 1, "Bo": 2}
-    assert speakers.said_in("nobody") == {}
+    assert speakers.said_in(name_words("lee, ann and bo")) == {"Ann Lee": 1, "Bo": 2}
+    assert speakers.said_in(name_words("nobody")) == {}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Set
 
 from germane.text.normal import fold
 
-__all__ = ["Speakers", "named_in", "words_said"]
+__all__ = ["Speakers", "name_words", "named_in", "words_said"]
 
 _PUNCTUATION = str.maketrans(dict.fromkeys(".,;:!?\"'()[]{}«»“”‘’…-", " "))
 _WORD = re.compile(r"\w+")
@@ -26,6 +26,11 @@ def named_in(text: str, speakers: Mapping[int, str]) -> int | None:
     words = words_said(text)
     named = [code for code, name in speakers.items() if words & set(fold(name).split())]
     return named[0] if len(named) == 1 else None
+
+
+def name_words(text: str) -> Set[str]:
+    """Returns the words of a text by which a name may be found in it: folded, and as they are but for their case."""
+    return {*words_said(text), *_WORD.findall(text.casefold())}
 
 
 class Speakers:
@@ -56,10 +61,7 @@ class Speakers:
                 for word in {*fold(name).split(), *_WORD.findall(name.casefold())}:
                     self._by_word.setdefault(word, []).append(name)
 
-    def said_in(self, text: str) -> dict[str, int]:
-        """Returns the names that have a word in common with the text, and their hashes: all that `named_in` can name, and that
-        the text is embedded without."""
-        found: dict[str, int] = {}
-        for word in {*words_said(text), *_WORD.findall(text.casefold())}:
-            found |= {name: self._codes[name] for name in self._by_word.get(word, ())}
-        return found
+    def said_in(self, text: Set[str]) -> dict[str, int]:
+        """Returns the names that have a word in common with a text (`name_words`), and their hashes: all that `named_in` can
+        name, and that the text is embedded without."""
+        return {name: self._codes[name] for word in text & self._by_word.keys() for name in self._by_word[word]}

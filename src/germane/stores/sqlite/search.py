@@ -15,6 +15,7 @@ from germane.ports.word_vectors import WordVectors
 from germane.search.find import FaintMatch, find
 from germane.search.hit import Found, Hit
 from germane.search.relevance import Relevance
+from germane.search.speakers import name_words
 from germane.stores.sqlite.archive import has_archive
 from germane.stores.sqlite.encoding import to_json
 from germane.stores.sqlite.partitions import Partitions
@@ -87,7 +88,8 @@ class Searcher(Generic[T]):
             return Found()
         loaded = self.partitions.ready(reading, visible, self.domain, wait=wait)
         allowed = keys_passing(self.domain)(reading.connection, visible, query.filters)
-        speakers = {code: name for one in loaded for name, code in one.speakers.said_in(query.text).items()}
+        words = name_words(query.text)
+        speakers = {code: name for one in loaded for name, code in one.speakers.said_in(words).items()}
         searched = [one.partition for one in loaded]
         self._note(owner, sum(map(len, searched)))
         vector = query.vector if vectors else None
@@ -121,8 +123,8 @@ class Searcher(Generic[T]):
 
     def speaking(self, reading: Reading, visible: tuple[VisiblePartition, ...], text: str) -> tuple[str, ...]:
         """Returns the distinct names of speakers that have a word in common with the text, sorted."""
-        speakers = self.partitions.speakers(reading, visible)
-        return tuple(sorted({name for one in speakers for name in one.said_in(text)}))
+        speakers, words = self.partitions.speakers(reading, visible), name_words(text)
+        return tuple(sorted({name for one in speakers for name in one.said_in(words)}))
 
     def _note(self, owner: _Owner, size: int) -> None:
         if len(self.sizes) >= _MAX_SIZES:
