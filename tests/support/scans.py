@@ -38,6 +38,7 @@ _MAY = {
     "_pending WHERE vector IS NULL": "an index of the few texts that wait for their vectors",
     "FROM directives d JOIN partitions": "opening reads the directives, the latest first, up to a limit",
     "UPDATE extraction_queue SET holder = ''": "closing gives back what this process had taken",
+    "FROM events e NOT INDEXED": "the events since the last call",
     "tasks t, json_each(t.artifacts)": "what points at forgotten things is looked for in the tasks that point at anything",
 }
 """Parts of single statements that may, and why."""
@@ -113,7 +114,7 @@ def _scanned(sql: str, bound: Any) -> Iterator[str]:
     for line in _plan(sql, bound):
         if scan := re.match(r"SCAN (\w+)|SEARCH (\w+) USING INTEGER PRIMARY KEY \(rowid[<>]\?", line):
             alias = scan[1] or scan[2]
-            named = re.search(rf"\b(\w+)(?: AS)? {alias}\b", sql)
+            named = re.search(rf"(?:FROM|JOIN|UPDATE|,) (\w+)(?: AS)? {alias}\b", sql)
             table = alias if alias in tables or named is None else named[1]
             if table in tables - _FEW:
                 yield line
