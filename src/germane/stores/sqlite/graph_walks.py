@@ -99,7 +99,7 @@ def all_edges(
     holds, times = holding(at)
     halves = [
         f"SELECT r.{here}, r.key, r.source, r.target, r.strength FROM relations r JOIN entities o ON o.key = r.{there}"
-        f" WHERE r.{here} IN {_AMONG} AND r.partition IN {IN_VISIBLE}"
+        f" WHERE r.{here} IN {_AMONG} AND +r.partition IN {IN_VISIBLE}"
         f" AND r.sensitivity IN {sensitivity_codes(filters)} AND {seen}{holds}"
         for here, there in _ENDS
     ]
@@ -123,7 +123,7 @@ def directed_edges(
     holds, times = holding(at)
     sql = (
         f"SELECT r.{here}, r.key, r.source, r.target, r.strength FROM relations r JOIN entities o ON o.key = r.{there}"
-        f" WHERE r.{here} IN {_AMONG} AND r.type IN {_AMONG} AND r.partition IN {IN_VISIBLE}"
+        f" WHERE r.{here} IN {_AMONG} AND r.type IN {_AMONG} AND +r.partition IN {IN_VISIBLE}"
         f" AND r.sensitivity IN {sensitivity_codes(filters)} AND {seen}{holds} ORDER BY r.valid_from, r.id LIMIT {int(limit)}"
     )
     return lambda entities: _grouped(

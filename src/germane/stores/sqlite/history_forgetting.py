@@ -69,7 +69,7 @@ def forget_history(transaction: Transaction, partitions: tuple[VisiblePartition,
             found: list[Row] = list(
                 rows(
                     connection,
-                    f"SELECT key, id FROM {table} WHERE partition = ? AND id {_AMONG}",
+                    f"SELECT key, id FROM {table} WHERE +partition = ? AND id {_AMONG}",
                     (partition.id, to_json(list(gone))),
                 )
             )

@@ -69,9 +69,9 @@ _UPDATE = f"UPDATE memories SET ({_COLUMNS.removeprefix('key, ')}) = ({', '.join
 _DERIVED = (
     "WITH RECURSIVE derived(key, id) AS ("
     " SELECT m.key, m.id FROM json_each(?1) s JOIN derivations d ON d.source = s.value JOIN memories m ON m.key = d.memory"
-    " WHERE m.partition = ?2 UNION"
+    " WHERE +m.partition = ?2 UNION"
     " SELECT m.key, m.id FROM derived JOIN derivations d ON d.source = derived.id JOIN memories m ON m.key = d.memory"
-    " WHERE m.partition = ?2)"
+    " WHERE +m.partition = ?2)"
     " SELECT key FROM derived ORDER BY key"
 )
 _TIMES = ("observed_at", "occurred_at")

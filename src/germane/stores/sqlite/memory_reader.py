@@ -22,7 +22,7 @@ from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only, rows
 from germane.stores.sqlite.search import Searcher
 from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, in_clause, owners, visible_ids
-from germane.stores.sqlite.where_clauses import excluded, for_memories, impossible, tagged
+from germane.stores.sqlite.where_clauses import BY_KEY, excluded, for_memories, impossible, tagged
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 
@@ -31,9 +31,9 @@ __all__ = ["SqliteMemories", "fetch_memories"]
 _CHAIN = (
     "WITH RECURSIVE chain(id) AS (VALUES (?) UNION"
     " SELECT next.superseded_by FROM chain JOIN memories next ON next.id = chain.id"
-    " WHERE next.superseded_by IS NOT NULL AND next.partition IN {0} UNION"
+    " WHERE next.superseded_by IS NOT NULL AND +next.partition IN {0} UNION"
     " SELECT previous.id FROM chain JOIN memories previous ON previous.superseded_by = chain.id"
-    " WHERE previous.partition IN {0})"
+    " WHERE +previous.partition IN {0})"
     " SELECT id FROM chain"
 )
 
@@ -130,8 +130,8 @@ def _pinned(
     users = owners(visible)
     found: dict[int, Memory] = {}
 
-    def add(more: str, bound: list[Any]) -> None:
-        for row in rows(reading.connection, f"{MEMORY} WHERE {clause} AND {more}", [*values, *bound]):
+    def add(more: str, bound: list[Any], how: str = "") -> None:
+        for row in rows(reading.connection, f"{MEMORY}{how} WHERE {clause} AND {more}", [*values, *bound]):
             memory = memory_of(row, users)
             if not excluded(memory, filters):
                 found.setdefault(row[0], memory)
@@ -140,7 +140,7 @@ def _pinned(
     for key in keys:
         add("fact_key = ? ORDER BY valid_from DESC, key DESC LIMIT 1", [stored(key)])
     if tags:
-        add(f"key IN ({tagged(visible)}) ORDER BY created_at DESC, key DESC", [to_json(tags)])
+        add(f"key IN ({tagged(visible)}) ORDER BY created_at DESC, key DESC", [to_json(tags)], BY_KEY)
     return tuple(with_near_duplicates(reading.connection, found).values())
 
 

@@ -41,6 +41,6 @@ def drop_vectors(transaction: Transaction, partition: int, change: DropVectors) 
     """An empty vector isn't a missing one, which would be made again."""
     transaction.flush()
     sql = "UPDATE units_memories SET vector = x'', revision = ? WHERE key IN"
-    sql += " (SELECT key FROM memories WHERE partition = ? AND id IN (SELECT value FROM json_each(?))) AND vector NOT NULL"
+    sql += " (SELECT key FROM memories WHERE +partition = ? AND id IN (SELECT value FROM json_each(?))) AND vector NOT NULL"
     transaction.connection.execute(sql, (transaction.revision, partition, to_json(list(change.ids))))
     transaction.touch((partition,))

@@ -20,7 +20,7 @@ TASK_TABLES = ("tasks", "task_branches", "task_heads", "task_checkpoints")
 """The tables that hold anything of a session's tasks, each with its partition."""
 _STACKS = TASK_TABLES[1:]
 _BELOW = (
-    "WITH RECURSIVE down (id) AS ({} UNION SELECT t.id FROM down JOIN tasks t ON t.parent = down.id AND t.partition = ?1)"
+    "WITH RECURSIVE down (id) AS ({} UNION SELECT t.id FROM down CROSS JOIN tasks t ON t.parent = down.id AND t.partition = ?1)"
     " SELECT id FROM down ORDER BY id"
 )
 _TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, 'tasks', 0, ?, ?, ?, ?, ?)"
@@ -38,7 +38,7 @@ def selected_tasks(connection: apsw.Connection, partition: VisiblePartition, rea
     start, values = "SELECT id FROM tasks WHERE partition = ?1", list[object]([partition.id])
     if read.ids is not None:
         values.append(to_json(read.ids))
-        start += f" AND id IN (SELECT value FROM json_each(?{len(values)}))"
+        start = f"SELECT id FROM tasks WHERE +partition = ?1 AND id IN (SELECT value FROM json_each(?{len(values)}))"
     if read.session is not None:
         values.append(stored(read.session))
         start += f" AND session = ?{len(values)}"
@@ -50,7 +50,7 @@ def forget_tasks(transaction: Transaction, partitions: tuple[VisiblePartition, .
     session without frames loses its branches, and their names."""
     connection, gone = transaction.connection, frozenset(change.task_ids)
     for partition in partitions:
-        sql = "SELECT id, session, parent FROM tasks WHERE partition = ? AND id IN (SELECT value FROM json_each(?))"
+        sql = "SELECT id, session, parent FROM tasks WHERE +partition = ? AND id IN (SELECT value FROM json_each(?))"
         found = list(rows(connection, sql, (partition.id, to_json(sorted(gone)))))
         if not found:
             continue

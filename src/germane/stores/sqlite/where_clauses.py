@@ -18,10 +18,12 @@ from germane.stores.sqlite.units import Domain
 from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, in_clause, visible_ids
 from germane.types.query import Filters
 
-__all__ = ["TYPED_ONLY", "Clause", "excluded", "for_events", "for_memories", "impossible", "keys_passing", "tagged"]
+__all__ = ["BY_KEY", "TYPED_ONLY", "Clause", "excluded", "for_events", "for_memories", "impossible", "keys_passing", "tagged"]
 
 Clause = tuple[str, list[Any]]
 """SQL after WHERE, and the values bound to it."""
+BY_KEY = " NOT INDEXED"
+"""After a table of which few rows are named by their keys: the planner would read the whole partition and compare."""
 TYPED_ONLY: Mapping[bool | None, str] = MappingProxyType(
     {None: "", False: " AND +e.position >= 0", True: " AND e.position < 0"}
 )
@@ -91,7 +93,8 @@ def memory_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ..
         return None
     wide = Filters(tags=filters.tags, session=filters.session, sensitivities=filters.sensitivities, with_history=True)
     clause, values = for_memories(visible, wide, datetime.max)
-    return frozenset(key for (key,) in connection.execute(f"SELECT key FROM memories WHERE {clause}", values))
+    how = "" if filters.tags is None else BY_KEY
+    return frozenset(key for (key,) in connection.execute(f"SELECT key FROM memories{how} WHERE {clause}", values))
 
 
 def event_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> frozenset[int] | None:
