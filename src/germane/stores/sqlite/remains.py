@@ -47,7 +47,6 @@ _PLACES = {
     + " LIMIT 1",
     "tasks": (
         f"SELECT 1 FROM tasks WHERE id IN {_IDS} UNION ALL SELECT 1 FROM task_branches WHERE current IN {_IDS}"
-        f" AND partition IN (SELECT partition FROM tombstones WHERE id IN {_IDS} AND what = 'tasks')"
         " UNION ALL SELECT 1 FROM tasks t, json_each(t.artifacts) a WHERE t.artifacts <> '[]'"
         f" AND json_extract(a.value, '$[0]') IN {_IDS} LIMIT 1"
     ),
