@@ -40,7 +40,7 @@ def test_they_are_those_that_one_statement_finds(sessions: list[tuple[int, int, 
         " AND last_at > ? ORDER BY last_at DESC, key DESC",
         (str(ids), 0),
     ).fetchall()
-    found = list(islice(latest_sessions(connection, visible, "id", " AND last_at > ?", [0]), limit))
+    found = list(islice(latest_sessions(connection, visible, " AND last_at > ?", [0]), limit))
     assert found == every[:limit]
     if found:
-        assert list(latest_sessions(connection, visible, "id", " AND last_at > ?", [0], after=found[-1][:2])) == every[limit:]
+        assert list(latest_sessions(connection, visible, " AND last_at > ?", [0], after=found[-1][:2])) == every[limit:]

@@ -66,7 +66,7 @@ def listed_events(
         sessions = f"SELECT last_at, key FROM sessions WHERE partition IN {in_clause(visible)}{condition}"
         latest = rows(connection, f"{sessions} ORDER BY last_at DESC, key DESC", bound)
     else:
-        latest = latest_sessions(connection, visible, "id", condition, bound)
+        latest = latest_sessions(connection, visible, condition, bound)
     users = owners(visible)
     events: list[Event] = []
     last: tuple[int, int] | None = None
@@ -85,7 +85,7 @@ def listed_sessions(reading: Reading, scope: Scope, limit: int, cursor: str | No
     """See `EventReader.sessions`."""
     listing, after = _continued(reading, "sessions", scope, Filters(), limit, cursor)
     visible = reading.visible(scope)
-    latest = latest_sessions(reading.connection, visible, _SESSION, after=after)
+    latest = latest_sessions(reading.connection, visible, columns=_SESSION, after=after)
     found = [row[2:] for row in islice(latest, limit + 1)]
     users, last = owners(visible), found[limit - 1] if len(found) > limit else None
     sessions = tuple(session_of(row, users) for row in found[:limit])

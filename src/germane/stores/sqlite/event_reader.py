@@ -120,7 +120,7 @@ class SqliteEvents:
 
     def _latest(self, reading: Reading, visible: tuple[VisiblePartition, ...], session: str | None) -> list[tuple[int, int]]:
         condition, values = ("", []) if session is None else (" AND id = ?", [stored(session)])
-        found = latest_sessions(reading.connection, visible, "id", condition, values)
+        found = latest_sessions(reading.connection, visible, condition, values)
         return [(key, last_at) for last_at, key, _ in islice(found, _SESSIONS)]
 
 

@@ -121,7 +121,7 @@ def _latest(
             clause += f" AND {condition}"
             values.append(micros(moment_asked))
     lines: list[OutlineLine] = []
-    for _, key, session in latest_sessions(connection, visible, "id", among, bound):
+    for _, key, session in latest_sessions(connection, visible, among, bound):
         if len(lines) >= limit:
             break
         found = rows(connection, f"{_LINE}{clause} ORDER BY o.first DESC LIMIT ?", (key, *values, limit - len(lines)))

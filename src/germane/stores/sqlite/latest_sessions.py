@@ -21,10 +21,10 @@ _NEWEST = (1 << 63) - 1, (1 << 63) - 1
 def latest_sessions(
     connection: apsw.Connection,
     visible: tuple[VisiblePartition, ...],
-    columns: str = "id",
     condition: str = "",
     values: Sequence[Any] = (),
     *,
+    columns: str = "id",
     after: tuple[int, int] | None = None,
 ) -> Iterator[Row]:
     """Yields the time of the last message, the key and `columns` of each session, of those behind the time and key in `after`

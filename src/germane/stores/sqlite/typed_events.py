@@ -108,7 +108,7 @@ def _sessions(
     if but is not None:
         condition += " AND id <> ?"
         values.append(stored(but))
-    return [row[1] for row in islice(latest_sessions(connection, visible, "id", condition, values), limit)]
+    return [row[1] for row in islice(latest_sessions(connection, visible, condition, values), limit)]
 
 
 def _written(transaction: Transaction, partition: VisiblePartition, session: str) -> int | None:
