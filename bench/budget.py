@@ -74,6 +74,9 @@ class ScopedDummy:
     async def revision(self) -> int:
         return 0
 
+    def known_revision(self) -> int:
+        return 0
+
 
 class Made:
     def __init__(self, candidates: Sequence[Candidate]) -> None:

@@ -22,7 +22,7 @@ from germane.types.context import Context
 from germane.types.request import Request
 from germane.types.scope import Scope
 from support.calendar import Opening
-from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, idle, request, scoped
+from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, idle, keep_result, request, scoped
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
@@ -36,10 +36,12 @@ def failing(fault: Fault, *methods: str, of: ScopedStore | None = None) -> Scope
 
 
 async def asked(germane: Engine, stored: ScopedStore, **fields: Any) -> tuple[Context, float]:
-    """The same question never twice; what it took beside."""
+    """The same question never twice, and each with a result that is kept, so that the store is asked for its revision; what it
+    took beside."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     question: Request = request(f"question {began} {id(fields)}?", **{"scope": stored.scope} | fields)
+    keep_result(germane, question)
     context = await germane.assemble(question, stored, DEFAULT)
     assert context.messages[-1] is question.raw[-1]
     return context, loop.time() - began
@@ -143,8 +145,10 @@ async def test_a_gate_that_hangs_is_not_waited_for_and_lets_nothing_through() ->
 @pytest.mark.requirement("ENGINE-4", "ENGINE-6")
 @warped
 async def test_a_revision_that_cannot_be_read_costs_the_cache_and_soon_no_time() -> None:
-    """And nothing is taken from the cache meanwhile: it could be of any age."""
-    germane, hung = engine(), failing(Hang(), "journal.revision")
+    """And nothing is taken from the cache meanwhile: it could be of any age. A request that isn't known doesn't ask."""
+    germane, hung, began = engine(), failing(Hang(), "journal.revision"), asyncio.get_running_loop().time()
+    assert rung(await germane.assemble(request("Another question?"), hung, DEFAULT)) == (0, "")
+    assert asyncio.get_running_loop().time() == began
     same = request()
     assert not (await germane.assemble(same, scoped(), DEFAULT)).metadata.cached
     assert (await germane.assemble(same, scoped(), DEFAULT)).metadata.cached
@@ -162,6 +166,7 @@ async def test_a_revision_that_cannot_be_read_costs_the_cache_and_soon_no_time()
 async def test_rubbish_is_no_answer_to_a_small_question_either(method: str, name: str, rubbish: object) -> None:
     """Nothing is remembered by it, nothing allowed, and the breaker is told."""
     germane, broken = engine(), failing(Garbage(rubbish), method)
+    keep_result(germane, request())
     for _ in range(5):
         context = await germane.assemble(request(), broken, DEFAULT)
         assert not context.metadata.cached

@@ -21,7 +21,7 @@ from germane.testing.time_warp import warped
 from germane.types.context import Context
 from germane.types.scope import Scope
 from support.calendar import Opening
-from support.scoped_stores import Kept, engine, request, scoped
+from support.scoped_stores import Kept, engine, keep_result, request, scoped
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
@@ -42,8 +42,9 @@ BAD: list[Callable[[], dict[str, Any]]] = [
 
 
 async def asked(germane: Engine, stored: ScopedStore, **fields: Any) -> Context:
-    """The same question never twice."""
+    """The same question never twice, and each with a result that is kept, so that the store's revision is asked for."""
     question = request(f"question {id(fields)} {asyncio.get_running_loop().time()}?", **{"scope": stored.scope} | fields)
+    keep_result(germane, question)
     return await germane.assemble(question, stored, DEFAULT)
 
 

@@ -23,7 +23,7 @@ from germane.testing.time_warp import run, warped
 from germane.types.context import Context
 from germane.types.request import Request
 from germane.types.trace import SourceReport
-from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, engine, idle, request, scoped
+from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, engine, idle, keep_result, request, scoped
 
 CANARY = "canary-7351"
 SEARCHES = {
@@ -48,11 +48,14 @@ CASES = [(point, fault) for point in POINTS for fault in FAULTS]
 
 
 def broken(point: str, fault: Fault) -> tuple[Engine, ScopedStore]:
-    """An engine that has answered once, so that it knows the directive, with one part of it failing from now on."""
+    """An engine with one part of it failing. The revision is asked for where a result is kept."""
     if point.startswith("embed"):
         return engine(faulty(Hashed(quick=point == "embed_now"), fault, point)), scoped()
     session = "s1" if point == "events.recent" else None  # only a session has a last exchange to go on from
-    return engine(), faulty(scoped(session), fault, point)
+    germane, stored = engine(), scoped(session)
+    if point == "journal.revision":
+        keep_result(germane, request(scope=stored.scope))
+    return germane, faulty(stored, fault, point)
 
 
 async def answered(germane: Engine, stored: ScopedStore, asked: Request | None = None) -> tuple[Context, float]:

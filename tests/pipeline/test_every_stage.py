@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +35,7 @@ from germane.testing.hashed import Hashed
 from germane.testing.time_warp import run
 from germane.tokenizers.named import open_tokenizer
 from germane.types.context import Context
-from support.scoped_stores import DIRECTIVE, MEMORY, engine, request, scoped
+from support.scoped_stores import DIRECTIVE, MEMORY, engine, keep_result, request, scoped
 
 CANARY = "canary-7351"
 
@@ -61,7 +61,7 @@ STAGES = {
     "settle": "germane.pipeline.measure_request.count_within",
     "cache suits": "germane.pipeline.result_cache.ResultCache.suits",
     "cache key": "germane.pipeline.result_cache.ResultCache.key",
-    "cache get": "germane.pipeline.result_cache.ResultCache.get",
+    "cache find": "germane.pipeline.result_cache.ResultCache.find",
     "read": "germane.pipeline.engine.read",
     "sources": "germane.pipeline.engine.sources",
     "gather": "germane.pipeline.engine.gather",
@@ -92,19 +92,11 @@ def raising(error: type[BaseException]) -> Callable[..., Any]:
     return fail
 
 
-def broken(part: str, error: type[BaseException]) -> AbstractContextManager[Any]:
-    patch = pytest.MonkeyPatch()
-    patch.setattr(part, raising(error))
-    return _Undone(patch)
-
-
-class _Undone(nullcontext[None]):
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        super().__init__()
-        self._patch = patch
-
-    def __exit__(self, *_: object) -> None:
-        self._patch.undo()
+@contextmanager
+def broken(part: str, error: type[BaseException]) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(part, raising(error))
+        yield
 
 
 def answer(germane: Engine, stored: ScopedStore, breaking: AbstractContextManager[Any], known: bool = True) -> Context:
@@ -114,6 +106,7 @@ def answer(germane: Engine, stored: ScopedStore, breaking: AbstractContextManage
         if known:
             germane.directive_cache.learn(stored.scope, Directive(DIRECTIVE))
         asked = request(scope=stored.scope)
+        keep_result(germane, asked)
         with breaking:
             context = await germane.assemble(asked, stored, DEFAULT)
         assert context.messages[-1] is asked.raw[-1]

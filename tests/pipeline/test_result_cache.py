@@ -10,22 +10,29 @@ from typing import Any, cast
 import pytest
 
 from germane.api.strategies import COMPACT, DEFAULT, derive
+from germane.clock import Clock
 from germane.pipeline.assembly_state import Outcome
+from germane.pipeline.call_guard import Guard, breaker_key
+from germane.pipeline.circuit_breaker import Breakers
+from germane.pipeline.deadline import Deadline
+from germane.pipeline.gather.abandoned import Abandoned
 from germane.pipeline.result_cache import ResultCache
 from germane.testing.builders import MOMENT, message
+from germane.testing.faults import Garbage, Raise, faulty
 from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult
 from germane.types.query import Filters
 from germane.types.request import Request
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
+from support.scoped_stores import scoped
 
 TALK = (message("hello"), message("hi", "assistant"), message("what tea?"))
 REQUEST = Request(scope=Scope(user="ann"), messages=TALK, raw=(), model="gpt-4o", provider="openai", at=MOMENT)
 ONE, TWO = cast("Outcome", "one"), cast("Outcome", "two")
 
 
-def key(request: Request = REQUEST, strategy: Strategy = DEFAULT, *, revision: int = 1) -> Hashable:
-    return ResultCache().key(request, strategy, revision)
+def key(request: Request = REQUEST, strategy: Strategy = DEFAULT) -> Hashable:
+    return ResultCache().key(request, strategy)
 
 
 def saying(*parts: Any, **fields: Any) -> Request:
@@ -66,9 +73,9 @@ OTHERS = {
 
 @pytest.mark.requirement("ENGINE-6")
 def test_every_part_of_a_request_that_matters_makes_another_key() -> None:
-    """Scope, messages to the last part, tools, model, query, caps, filters, time, strategy and the store's revision."""
+    """Scope, messages to the last part, tools, model, query, caps, filters, time and strategy."""
     keys = {name: key(request) for name, request in OTHERS.items()}
-    keys |= {"compact": key(strategy=COMPACT), "revision": key(revision=2), "itself": key()}
+    keys |= {"compact": key(strategy=COMPACT), "itself": key()}
     keys["cap"] = key(strategy=derive(DEFAULT, {"cap": 1}))
     alike = [pair for pair in ((a, b) for a in keys for b in keys if a < b) if keys[pair[0]] == keys[pair[1]]]
     assert alike == []
@@ -113,36 +120,61 @@ def test_any_text_makes_a_key() -> None:
 
 
 @pytest.mark.requirement("ENGINE-6")
-def test_an_outcome_lasts_thirty_seconds() -> None:
+async def test_an_outcome_lasts_thirty_seconds() -> None:
     """From when it was made, however often it was asked for; and no longer."""
     cache = ResultCache()
-    cache.put("k", ONE, 100.0)
-    assert [cache.get("k", now) for now in (100.0, 120.0, 129.9, 130.0, 500.0)] == [ONE, ONE, ONE, None, None]
-    cache.put("k", TWO, 131.0)
-    assert cache.get("k", 160.0) == TWO
+    cache.put("k", 1, ONE, 100.0)
+    assert [await given(cache, now=now) for now in (100.0, 120.0, 129.9, 130.0, 500.0)] == [ONE, ONE, ONE, None, None]
+    cache.put("k", 1, TWO, 131.0)
+    assert await given(cache, now=160.0) == TWO
 
 
 @pytest.mark.requirement("ENGINE-6")
-def test_it_is_bounded_and_the_oldest_goes_first() -> None:
+async def test_it_is_bounded_and_the_oldest_goes_first() -> None:
     cache = ResultCache(max_entries=2)
     for number in range(4):
-        cache.put(number, ONE, float(number))
-    assert [cache.get(number, 4.0) for number in range(4)] == [None, None, ONE, ONE]
+        cache.put(number, 1, ONE, float(number))
+    assert [await given(cache, number, now=4.0) for number in range(4)] == [None, None, ONE, ONE]
 
 
 @pytest.mark.requirement("ENGINE-6")
-def test_without_a_key_nothing_is_kept_or_found() -> None:
+async def test_an_outcome_is_given_while_nothing_has_changed_since_what_it_was_made_of() -> None:
+    """A change of which it isn't certain that the sources saw it counts as one that they didn't see."""
     cache = ResultCache()
-    cache.put(None, ONE, 0.0)
-    assert cache.get(None, 0.0) is None
+    cache.put("k", 7, ONE, 0.0)
+    assert [await given(cache, now=1.0, revision=revision) for revision in (3, 7, 8, 7)] == [ONE, ONE, None, ONE]
+
+
+@pytest.mark.requirement("ENGINE-6")
+async def test_without_a_key_or_a_revision_nothing_is_kept_or_found() -> None:
+    cache = ResultCache()
+    cache.put(None, 1, ONE, 0.0)
+    assert await given(cache, None, now=0.0) is None
     assert (cache.hits, cache.misses) == (0, 0)
+    cache.put("k", None, ONE, 0.0)
+    assert await given(cache, now=0.0) is None
+
+
+@pytest.mark.requirement("ENGINE-6", "ENGINE-2")
+@pytest.mark.parametrize("rubbish", ["7", None, [1]], ids=repr)
+def test_a_store_that_does_not_tell_what_it_knows_has_nothing_kept(rubbish: object) -> None:
+    assert ResultCache().known_revision(faulty(scoped(), Garbage(rubbish), "journal.known_revision")) is None
+    assert ResultCache().known_revision(faulty(scoped(), Raise(ValueError()), "journal.known_revision")) is None
+    assert ResultCache().known_revision(scoped()) == 1
 
 
 @pytest.mark.requirement("ENGINE-6", "OPS-1")
-def test_hits_and_misses_are_counted() -> None:
-    """One that is too old is a miss."""
+async def test_hits_and_misses_are_counted() -> None:
+    """One that is too old is a miss, and so is one that the store has changed since."""
     cache = ResultCache()
-    cache.put("k", ONE, 0.0)
-    for asked, now in (("k", 1.0), ("other", 1.0), ("k", 31.0)):
-        cache.get(asked, now)
-    assert (cache.hits, cache.misses) == (1, 2)
+    cache.put("k", 1, ONE, 0.0)
+    for asked, now, revision in (("k", 1.0, 1), ("other", 1.0, 1), ("k", 2.0, 2), ("k", 31.0, 1)):
+        await given(cache, asked, now=now, revision=revision)
+    assert (cache.hits, cache.misses) == (1, 3)
+
+
+async def given(cache: ResultCache, key: Hashable = "k", *, now: float, revision: int = 1) -> Outcome | None:
+    """What a request with this key is given, of a store at this revision."""
+    store = faulty(scoped(), Garbage(revision), "journal.revision")
+    guard = Guard(clock=Clock(), breakers=Breakers(), abandoned=Abandoned(), key=breaker_key(store.scope))
+    return await cache.current(cache.find(key, now), store, Deadline.of(guard.clock.steady(), 10.0), guard)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import Any
+from math import inf
+from typing import Any, cast
 
+from germane.api.strategies import DEFAULT
 from germane.blocks.block import Block
 from germane.blocks.entry import ArchivalEntry
 from germane.catalog.catalog import Catalog
@@ -20,6 +22,7 @@ from germane.memories.directive import Directive
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.pipeline.admission_queue import AdmissionQueue
+from germane.pipeline.assembly_state import Outcome
 from germane.pipeline.engine import Engine
 from germane.ports.embedder import Embedder
 from germane.search.hit import Found, Hit
@@ -36,7 +39,7 @@ from germane.types.query import Filters, Query
 from germane.types.request import Request
 from germane.types.scope import Scope
 
-__all__ = ["DIRECTIVE", "MEMORY", "MESSAGE", "Kept", "engine", "idle", "request", "scoped"]
+__all__ = ["DIRECTIVE", "MEMORY", "MESSAGE", "Kept", "engine", "idle", "keep_result", "request", "scoped"]
 
 DIRECTIVE = "Answer in one sentence."
 MEMORY = a_memory("Prefers oolong to coffee", kind="preference")
@@ -109,6 +112,9 @@ class _Journal:
     async def revision(self) -> int:
         return 1
 
+    def known_revision(self) -> int:
+        return 1
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -153,6 +159,12 @@ def engine(embedder: Embedder | None = None, clock: Clock | None = None, **optio
         nonce_key=b"k" * 32,
         **options,
     )
+
+
+def keep_result(germane: Engine, asked: Request) -> None:
+    """Has a result kept for this request, so that its answer begins with the question for the store's revision. No store that
+    tells one gives the result out."""
+    germane.result_cache.put(germane.result_cache.key_of(asked, DEFAULT), -1, cast("Outcome", "never given"), inf)
 
 
 def request(question: str = "What do I drink, and what is my greyhound called?", **fields: Any) -> Request:

@@ -25,11 +25,11 @@ from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome,
 from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
-from germane.pipeline.delegated_request import held_to_delegation
 from germane.pipeline.directive_cache import DirectiveCache
 from germane.pipeline.directive_read import DirectiveReads
 from germane.pipeline.earlier_injections import NOTHING_STANDS
 from germane.pipeline.fallback import FallbackLadder
+from germane.pipeline.first_reads import read_first
 from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
 from germane.pipeline.format.nonce import nonce
@@ -48,7 +48,7 @@ from germane.pipeline.pack.pack import pack, trim, withhold
 from germane.pipeline.pack.packing import Packing
 from germane.pipeline.recall import best_of
 from germane.pipeline.result_cache import ResultCache
-from germane.pipeline.running_task import NO_TASK, RunningTask, running_task
+from germane.pipeline.running_task import NO_TASK, RunningTask
 from germane.pipeline.score.floor import min_relevance, split_at_floor
 from germane.pipeline.score.need import assess_need
 from germane.pipeline.score.same_thing import once
@@ -204,19 +204,16 @@ class Engine:
             return
         guard = self._guard(request.scope, deadline)
         appends = strategy.placement == "append" and request.scope.session is not None
-        keyed = _no_key() if appends else self.result_cache.current_key(request, store, strategy, deadline, guard)
-        key, task, request = await asyncio.gather(  # one trip to the store
-            keyed,
-            running_task(request, store, strategy, deadline, guard),
-            held_to_delegation(request, store, deadline, guard),
-        )
+        key = None if appends else self.result_cache.key_of(request, strategy)
+        result = self.result_cache.find(key, self.clock.steady())
+        known, task, request = await read_first(self.result_cache, result, request, store, strategy, deadline, guard)
         assembly.request = request
-        known = self.result_cache.get(key, self.clock.steady())
         if known is not None and known.packing.tokens <= budget.available:
             assembly.finish(known, cached=True)
             return
         with assembly.stage("gather", deadline):
             said, since = RequestContents(request.messages), self.directive_cache.changes
+            revision = self.result_cache.known_revision(store)
             searching = slot is None or not slot.skip_search
             depth = search_depth(budget.available, assembly.price, min_relevance(strategy))
             gathering = self._gather(request, store, strategy, deadline, guard, said, depth, task, searching=searching)
@@ -255,7 +252,7 @@ class Engine:
         outcome = Outcome(gathered=seen, available=found, packing=packing, written=written, standing=standing, need=ranked.need)
         assembly.finish(outcome)
         if assembly.level == 0:
-            self.result_cache.put(key, outcome, self.clock.steady())
+            self.result_cache.put(key, revision, outcome, self.clock.steady())
 
     def _rank(self, assembly: Assembly, gathered: Gathered, candidates: tuple[Candidate, ...], deadline: Deadline) -> _Ranked:
         """Scores the candidates; where time is short, they keep the order of their sources."""
@@ -387,7 +384,3 @@ class Engine:
         return FallbackLadder(
             catalog=self.catalog, tokenizer=self.tokenizer, directive_cache=self.directive_cache, layout=self._layout
         )
-
-
-async def _no_key() -> None:
-    """Of a request whose result isn't kept."""

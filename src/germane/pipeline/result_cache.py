@@ -1,8 +1,13 @@
 """Result cache: results of whole assemblies, for the same request sent again within 30 seconds (ENGINE-6).
 
-The key holds everything the result depends on, the scope and the store's revision included. So a result is never stale, except
-by the clock: a request without a time of its own may be answered as of up to 30 s ago. Only complete results (degradation level
-0) are kept. A cached result is written into each request anew: no caller gets another caller's objects.
+The key holds everything in the request that the result depends on, the scope included. With the result stands the revision of a
+commit that everything it was made of was read after. It is given again only while nothing of its scope has changed since that
+commit, so it is never stale, except by the clock: a request without a time of its own may be answered as of up to 30 s ago.
+A request that isn't known costs no trip to the store. Where another process has written since this one last asked, the first
+answer after it isn't given again.
+
+Only complete results (degradation level 0) are kept. A cached result is written into each request anew: no caller gets another
+caller's objects.
 """
 
 from __future__ import annotations
@@ -10,6 +15,8 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable
 from hashlib import blake2b
+from math import inf
+from typing import NamedTuple
 
 from germane.pipeline.assembly_state import PROPAGATED, Outcome
 from germane.pipeline.call_guard import Guard
@@ -22,7 +29,7 @@ from germane.types.request import Request
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
 
-__all__ = ["ResultCache"]
+__all__ = ["KeptResult", "ResultCache"]
 
 _MAX_CHARACTERS = 200_000
 """Characters of messages above which hashing a request costs more than it saves."""
@@ -30,7 +37,15 @@ _MAX_MESSAGES = 1000
 _STRATEGIES = 64
 """Strategies whose descriptions are kept."""
 _LOOKUP = 0.010
-"""Seconds that the store has to tell its revision, so that a result can be looked up, and a quarter of the time at most."""
+"""Seconds that the store has to tell its revision, so that a result can be given again, and a quarter of the time at most."""
+
+
+class KeptResult(NamedTuple):
+    """A result, when it was made (seconds on the steady clock), and the revision that its sources saw at least."""
+
+    at: float
+    revision: int
+    outcome: Outcome
 
 
 class ResultCache:
@@ -38,7 +53,7 @@ class ResultCache:
     256 of them stopped the process for up to 250 ms."""
 
     def __init__(self, max_entries: int = 16, seconds: float = 30.0) -> None:
-        self._results: LruCache[Hashable, tuple[float, Outcome]] = LruCache(max_entries)
+        self._results: LruCache[Hashable, KeptResult] = LruCache(max_entries)
         self._described: FifoCache[int, tuple[Strategy, str]] = FifoCache(_STRATEGIES)
         """Strategies by `id`, each beside its description: they are few, and their parts can't be hashed."""
         self._seconds = seconds
@@ -53,24 +68,17 @@ class ResultCache:
             return False
         return not any(isinstance(part, Image | Opaque) for message in request.messages for part in message.parts)
 
-    async def current_key(
-        self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline, guard: Guard
-    ) -> Hashable | None:
-        """The key at the store's present revision. None where the result isn't to be kept, and where the store doesn't tell its
-        revision in time."""
+    def key_of(self, request: Request, strategy: Strategy) -> Hashable | None:
+        """The key of a request. None where its result isn't to be kept."""
         try:
-            if deadline.gathered is None or not self.suits(request):
-                return None
-            patience = min(_LOOKUP, max(0.0, deadline.gathered - guard.clock.steady()) / 4)
-            revision = await guard.call("revision", store.journal.revision, int, patience=patience)
-            return self.key(request, strategy, revision)
+            return self.key(request, strategy) if self.suits(request) else None
         except PROPAGATED:
             raise
         except BaseException:
             return None
 
-    def key(self, request: Request, strategy: Strategy, revision: int) -> Hashable:
-        """The key at this revision of the store. Raises `TypeError` for a request that isn't hashable."""
+    def key(self, request: Request, strategy: Strategy) -> Hashable:
+        """The key. Raises `TypeError` for a request that isn't hashable."""
         digest = blake2b(digest_size=16)
         for message in request.messages:
             said = repr((message.role, message.id, message.name, message.parts))
@@ -78,7 +86,7 @@ class ResultCache:
         digest.update(json.dumps(request.tools, default=str, sort_keys=True).encode("utf-8", "surrogatepass"))
         moment = request.at if request.dated else None
         key = (
-            *(request.scope, revision, self._description(strategy), request.model, request.provider, moment),
+            *(request.scope, self._description(strategy), request.model, request.provider, moment),
             *(request.query, request.max_tokens, request.filters, digest.digest()),
             *(request.effort, request.like, request.window, request.beside, request.reserve, request.blocks, request.task),
         )
@@ -93,20 +101,53 @@ class ResultCache:
         self._described.keep(id(strategy), (strategy, described))
         return described
 
-    def get(self, key: Hashable | None, now: float) -> Outcome | None:
-        """Counts a hit or a miss. None for the key None, which counts as neither."""
+    def find(self, key: Hashable | None, now: float) -> KeptResult | None:
+        """What is kept for the key, and not too old; a miss is counted where there is nothing. None for the key None, which
+        counts as neither."""
         if key is None:
             return None
-        entry = self._results.get(key)
-        if entry is None or now - entry[0] >= self._seconds:
+        kept = self._results.get(key)
+        if kept is not None and now - kept.at < self._seconds:
+            return kept
+        self.misses += 1
+        return None
+
+    async def current(self, kept: KeptResult | None, store: ScopedStore, deadline: Deadline, guard: Guard) -> Outcome | None:
+        """The result, where nothing of its scope has changed since; None where something has, and where the store doesn't tell
+        in time. Counts a hit or a miss. None for None, which counts as neither."""
+        if kept is None:
+            return None
+        if await self._revision(store, deadline, guard) > kept.revision:
             self.misses += 1
             return None
         self.hits += 1
-        return entry[1]
+        return kept.outcome
 
-    def put(self, key: Hashable | None, outcome: Outcome, now: float) -> None:
-        if key is not None:
-            self._results.put(key, (now, outcome))
+    async def _revision(self, store: ScopedStore, deadline: Deadline, guard: Guard) -> float:
+        """The scope's revision; infinite where the store doesn't tell in time."""
+        try:
+            left = max(0.0, (deadline.gathered or 0.0) - guard.clock.steady())
+            revision: int = await guard.call("revision", store.journal.revision, int, patience=min(_LOOKUP, left / 4))
+            return revision
+        except PROPAGATED:
+            raise
+        except BaseException:
+            return inf
+
+    def known_revision(self, store: ScopedStore) -> int | None:
+        """The revision to keep a result with whose sources are read from now on; None where the store doesn't tell."""
+        try:
+            revision = store.journal.known_revision()
+        except PROPAGATED:
+            raise
+        except BaseException:
+            return None
+        return revision if isinstance(revision, int) else None
+
+    def put(self, key: Hashable | None, revision: int | None, outcome: Outcome, now: float) -> None:
+        """Keeps a result. `revision` is what `known_revision` returned before anything was gathered."""
+        if key is not None and revision is not None:
+            self._results.put(key, KeptResult(now, revision, outcome))
 
     def forget(self, scope: Scope) -> None:
         """Drops every result of this scope's agent, whichever user it was for."""

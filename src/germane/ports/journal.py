@@ -19,7 +19,11 @@ class Journal(Protocol):
         been written."""
 
     async def revision(self) -> int:
-        """Returns a number that rises with every commit that changes this scope's content."""
+        """Returns the revision of the last commit that changed this scope's content. Revisions number the store's commits, so
+        they only rise."""
+
+    def known_revision(self) -> int:
+        """Returns the revision of a commit that every read from now on sees: the latest that this process knows of. No I/O."""
 
     async def scrub(self) -> str:
         """Removes all forgotten content from the store's files, whichever scope forgot it. Returns '' when none is left, else a

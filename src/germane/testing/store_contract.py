@@ -11,6 +11,7 @@ first call makes an empty store, and each further call opens another handle on t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -198,6 +199,25 @@ class StoreContract(
         (counted,) = await scoped.memories.get([memory.id])
         assert (counted.retrieval_count, counted.helpful, counted.harmful) == (1, 1, 1)
         assert await scoped.journal.revision() == seen[-1]
+
+    @pytest.mark.requirement("ENGINE-6")
+    async def test_the_known_revision_is_the_last_commits_and_never_ahead(self, opening: Callable[[], Store]) -> None:
+        """A handle knows its own commits at once, and what it opened with; what another one writes afterwards is always later,
+        also after a commit that changed no content."""
+        here, there = opening(), opening()
+        mine, theirs = here.within(ANNA), there.within(ANNA)
+        memory = a_memory(user=ANNA.user)
+        said = an_event("mine", user=ANNA.user)
+        for place, change in enumerate((PutMemory(memory), CountRetrievals((memory.id,)), PutEvent(said)), 1):
+            await mine.journal.commit(writing(change))
+            known = mine.journal.known_revision()
+            assert known >= await mine.journal.revision()
+            await theirs.journal.commit(writing(PutEvent(an_event("theirs", user=ANNA.user, position=place))))
+            assert known < await theirs.journal.revision() <= theirs.journal.known_revision()
+        later = opening()
+        assert later.within(ANNA).journal.known_revision() == theirs.journal.known_revision()
+        for store in (later, there, here):
+            await store.close()
 
     async def test_a_users_directive_stands_before_the_agents(self, store: Store) -> None:
         """A user's directive replaces the agent's until an empty one removes it."""

@@ -21,6 +21,7 @@ import apsw
 
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.jobs import Job, deliver
+from germane.stores.sqlite.known_revision import KnownRevision
 from germane.stores.sqlite.reserve import Reserve
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.scrub import Scrub
@@ -46,7 +47,7 @@ _OTHER = "another process that is scrubbing"
 
 
 class ErasureState(NamedTuple):
-    """The erasure columns of the table `counters`."""
+    """The columns of the table `counters` that tell what was removed, and when."""
 
     erased: int
     """Revision of the last commit that removed content."""
@@ -58,6 +59,8 @@ class ErasureState(NamedTuple):
     """Revision of the last commit that removed a whole partition."""
     replaced: int
     """Revision of the last commit that removed or replaced a directive."""
+    revision: int
+    """Revision of the last commit that changed anything."""
 
     @property
     def due(self) -> bool:
@@ -66,17 +69,20 @@ class ErasureState(NamedTuple):
 
 
 def erasure_state(connection: apsw.Connection) -> ErasureState:
-    return ErasureState(*only(connection, "SELECT erased, scrubbed, erased_at, vanished, replaced FROM counters"))
+    return ErasureState(*only(connection, "SELECT erased, scrubbed, erased_at, vanished, replaced, revision FROM counters"))
 
 
 class Erasure:
     """`listener` is called in this thread, with a connection to read from, within a second after `ErasureState.replaced` has
-    risen, at most twice a second. Where the store isn't `writable`, nothing is scrubbed."""
+    risen, at most twice a second. Each poll tells `known` a revision. Where the store isn't `writable`, nothing is scrubbed."""
 
-    def __init__(self, database: Database, listener: Callable[[apsw.Connection], None], *, writable: bool) -> None:
-        self._database, self._listener, self._writable = database, listener, writable
+    def __init__(
+        self, database: Database, listener: Callable[[apsw.Connection], None], known: KnownRevision, *, writable: bool
+    ) -> None:
+        self._database, self._listener, self._known, self._writable = database, listener, known, writable
         self._guard = database.connect(reading=True)
         self._seen = erasure_state(self._guard)
+        known.saw(self._seen.revision)
         self._connection: apsw.Connection | None = None
         self._lock, self._wake = threading.Lock(), threading.Event()
         self.gate = threading.Lock()
@@ -168,6 +174,7 @@ class Erasure:
         except apsw.Error:
             return self._seen
         self._seen = seen
+        self._known.saw(seen.revision)
         if seen.replaced > self._seen_replaced and monotonic() - self._called_at >= _POLL:
             self._called_at = monotonic()
             with suppress(Exception):  # this thread must survive the listener's errors; it calls the listener again then

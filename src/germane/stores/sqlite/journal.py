@@ -69,6 +69,7 @@ from germane.stores.sqlite.forget import forget, forget_whole, ids_in_use, put_t
 from germane.stores.sqlite.graph_work import GRAPH_CHANGES, GRAPH_READS, apply_graph_change
 from germane.stores.sqlite.history_work import HISTORY_CHANGES, HISTORY_READS, answer_history, apply_history
 from germane.stores.sqlite.injections import put_injection
+from germane.stores.sqlite.known_revision import KnownRevision
 from germane.stores.sqlite.memory_sizes import drop_vectors
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.remains import left_of
@@ -111,11 +112,14 @@ exist."""
 class SqliteJournal:
     """Implements `germane.ports.journal.Journal`."""
 
-    def __init__(self, scope: Scope, writer: Writer | None, readers: Readers, erasure: Erasure, name: str) -> None:
+    def __init__(
+        self, scope: Scope, writer: Writer | None, readers: Readers, erasure: Erasure, known: KnownRevision, name: str
+    ) -> None:
         self._scope = scope
         self._writer = writer
         self._readers = readers
         self._erasure = erasure
+        self._known = known
         self._name = name
 
     async def commit(self, plan: Plan[T]) -> T:
@@ -129,9 +133,14 @@ class SqliteJournal:
 
         def work(reading: Reading) -> int:
             visible = reading.visible(self._scope)
-            return max([erasure_state(reading.connection).vanished, *(partition.revision for partition in visible)])
+            revision = max([erasure_state(reading.connection).vanished, *(partition.revision for partition in visible)])
+            self._known.saw(revision)
+            return revision
 
         return await self._readers.read_batched(work)
+
+    def known_revision(self) -> int:
+        return self._known.latest
 
     async def scrub(self) -> str:
         return await self._erasure.scrub()

@@ -40,6 +40,7 @@ from germane.stores.sqlite.graph_reader import SqliteGraph
 from germane.stores.sqlite.inventory import SqliteInventory, agents_of, owner_of
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.keys import SqliteKeys
+from germane.stores.sqlite.known_revision import KnownRevision
 from germane.stores.sqlite.memories import by_key
 from germane.stores.sqlite.memory_reader import SqliteMemories, fetch_memories
 from germane.stores.sqlite.near_duplicates import NearDuplicates
@@ -104,9 +105,10 @@ class SqliteStore:
         self._events = self._searcher("events", fetch_events, relevance, words)
         self._archive = self._searcher("blocks", fetch_archived, relevance, words)
         self._listener: Callable[[Callable[[str, str, str | None], str]], None] | None = None
+        self._known = KnownRevision()
         with mapped(database.name):
-            self._erasure = Erasure(database, self._vanished, writable=writing is not None)
-        self._writer = None if writing is None else Writer(writing, self._begin, database, self._erasure)
+            self._erasure = Erasure(database, self._vanished, self._known, writable=writing is not None)
+        self._writer = None if writing is None else Writer(writing, self._begin, database, self._erasure, self._known)
         self._embedding = Embedding(embedder, self._model, self._background, breath)
         self._dumps: WeakSet[Dump] = WeakSet()
         self._closing = False
@@ -182,7 +184,7 @@ class SqliteStore:
             SqliteBlocks(scope, readers, self._archive),
             SqliteGraph(scope, readers),
             SqliteInventory(scope, readers),
-            SqliteJournal(scope, self._writer, readers, self._erasure, self._database.name),
+            SqliteJournal(scope, self._writer, readers, self._erasure, self._known, self._database.name),
         )
 
     def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:

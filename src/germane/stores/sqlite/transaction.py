@@ -183,11 +183,12 @@ class Transaction:
         if new := list(found):
             self.near.link(self.connection, new, revision=self.revision, now=self.now)
 
-    def finish(self) -> None:
-        """Runs the last statements before COMMIT."""
+    def finish(self) -> int:
+        """Runs the last statements before COMMIT. Returns the store's revision after it, which is the one before where nothing
+        has changed."""
         self.flush()
         if not self._touched:
-            return
+            return self.revision - 1
         row = (self.revision, self._keys["events"], self._keys["memories"], self._keys["blocks"])
         self.connection.execute("UPDATE counters SET revision = ?, events = ?, memories = ?, blocks = ?", row)
         rows = [(self.revision, partition) for partition in self._touched]
@@ -198,6 +199,7 @@ class Transaction:
             self.connection.execute("UPDATE counters SET vanished = ?", (self.revision,))
         if self._replaced:
             self.connection.execute("UPDATE counters SET replaced = ?", (self.revision,))
+        return self.revision
 
 
 def _embedded_now(pending: Sequence[Pending]) -> tuple[list[Pending], list[Pending]]:

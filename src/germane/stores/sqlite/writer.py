@@ -23,6 +23,7 @@ from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.erasure import Erasure
 from germane.stores.sqlite.failures import read_as
 from germane.stores.sqlite.jobs import Job, deliver
+from germane.stores.sqlite.known_revision import KnownRevision
 from germane.stores.sqlite.transaction import Transaction
 
 __all__ = ["Writer"]
@@ -33,7 +34,8 @@ _MAX_JOBS = 500
 
 
 class Writer:
-    """`connection` is used by the writer's thread alone; `begin` makes the transaction of one commit."""
+    """`connection` is used by the writer's thread alone; `begin` makes the transaction of one commit. Each commit is told to
+    `known` before its callers are answered."""
 
     def __init__(
         self,
@@ -41,8 +43,9 @@ class Writer:
         begin: Callable[[apsw.Connection], Transaction],
         database: Database,
         erasure: Erasure,
+        known: KnownRevision,
     ) -> None:
-        self._connection = connection
+        self._connection, self._known = connection, known
         self._begin = begin
         self._database, self._name = database, database.name
         self._erasure = erasure
@@ -176,9 +179,10 @@ class Writer:
         return transaction
 
     def _end(self, transaction: Transaction) -> None:
-        transaction.finish()
+        revision = transaction.finish()
         self._pages = self._database.room(self._connection, self._pages)
         self._connection.execute("COMMIT")
+        self._known.saw(revision)
 
     def _rollback(self) -> None:
         self._pages = 0  # the file may be truncated to its former size
