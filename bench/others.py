@@ -1,12 +1,13 @@
 """Others: what the verbs that aren't asked for answers cost in a store that many others use.
 
-    python -m bench others [--users 100 2000 10000] [--sessions 100 20000]
+    python -m bench others [--users 100 2000 10000] [--sessions 100 20000] [--things 100 10000]
 
 Each of the others has a conversation and a memory block. Measured are, in milliseconds of processor time of all threads: one
 memory forgotten; a user forgotten; the requests for consent on a user's blocks; the first and a later page of an agent's users;
 a user's figures; and an export of everything, for each user. Then one user has many sessions, and assemblies with strategies
-that look at the latest sessions are measured; last, each session is another person's who speaks to the agent. All figures are
-medians.
+that look at the latest sessions are measured, and again where each session is another person's who speaks to the agent. Last,
+one user has many memories, entities, tasks, patterns and events of one session, and pages of twenty of them are measured. All
+figures are medians.
 """
 
 from __future__ import annotations
@@ -103,6 +104,34 @@ async def _with_sessions(germane: Germane, counts: Sequence[int], *, named: bool
         print(f"{there:,} sessions{' of as many people' if named else ''}: {spent.told()}", flush=True)
 
 
+async def _with_things(germane: Germane, counts: Sequence[int]) -> None:
+    mine, there = germane.agent("things", user="mine"), 0
+
+    async def come(number: int) -> None:
+        await mine.remember(f"Likes item {number} of list {number % 997}")
+        await mine.graph.add("person", f"Ana {number}")
+        await mine.graph.patterns.learn(f"Look at list {number}", intent="fix")
+        await mine.tasks.push(f"Check list {number}", session=f"s{number}")
+
+    for count in counts:
+        await _together(count, come, there)
+        for first in range(there, count, _TOGETHER):
+            runs = [
+                {"type": "shell_exec", "content": f"check {number}"} for number in range(first, min(count, first + _TOGETHER))
+            ]
+            await mine.events.record_many(runs, session="s")
+        there, spent = max(there, count), _Spent()
+        for number in range(_TIMES):
+            await spent.measure("memories", mine.memories.list(limit=20))
+            await spent.measure("entities", mine.graph.list(limit=20))
+            await spent.measure("tasks", mine.tasks.list(limit=20))
+            await spent.measure("events", mine.events.list(limit=20))
+            await spent.measure("events of a rare type", mine.events.list(types=["test"], limit=20))
+            await spent.measure("events of a task", mine.events.list(task="none", limit=20))
+            await spent.measure("learn a pattern", mine.graph.patterns.learn(f"Look at list {count} {number}"))
+        print(f"{there:,} things of each kind, pages of 20: {spent.told()}", flush=True)
+
+
 @asynccontextmanager
 async def _empty() -> AsyncIterator[Germane]:
     with tempfile.TemporaryDirectory() as folder:
@@ -110,18 +139,21 @@ async def _empty() -> AsyncIterator[Germane]:
             yield germane
 
 
-async def _run(users: Sequence[int], sessions: Sequence[int]) -> None:
+async def _run(users: Sequence[int], sessions: Sequence[int], things: Sequence[int]) -> None:
     async with _empty() as germane:
         await _among_users(germane, sorted(users))
     async with _empty() as germane:
         for named in (False, True):
             await _with_sessions(germane, sorted(sessions), named=named)
+    async with _empty() as germane:
+        await _with_things(germane, sorted(things))
 
 
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench others", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--users", type=int, nargs="+", default=[100, 2000, 10_000], help="other users")
     parser.add_argument("--sessions", type=int, nargs="+", default=[100, 20_000], help="sessions of one user")
+    parser.add_argument("--things", type=int, nargs="+", default=[100, 10_000], help="things of each kind of one user")
     options = parser.parse_args(arguments)
     print(describe())
-    asyncio.run(_run(options.users, options.sessions))
+    asyncio.run(_run(options.users, options.sessions, options.things))

@@ -66,3 +66,28 @@ async def test_no_assembly_sorts_a_session_or_all_sessions(
             await agent.record(_TALK, session=session)
         await agent.assemble(_QUESTION, model="gpt-4o", strategy=strategy, session="s2", deadline=None)
     assert scans.sorting("events", "sessions") == []
+
+
+@pytest.mark.requirement("OPS-3")
+async def test_no_page_sorts_all_that_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what the agent has for all users, and what it has for one, the first few are read in the order of an index."""
+    async with Germane.open(tmp_path / "g.db", freeze=False) as germane:
+        for agent in (germane.agent("travel"), germane.agent("travel", user="ann")):
+            await agent.record(_TALK, session="s1")
+            await agent.remember("Likes Lisbon")
+            await agent.graph.add("city", "Lisbon")
+            await agent.documents.ingest(text="# Lisbon\n\nA city.", source="/lisbon.md")
+            await agent.events.record("search", "Lisbon", session="s1")
+            await agent.blocks.archive("Lisbon has trams")
+            await agent.tasks.push("Find a flat", session="s1")
+    scans = Scans(monkeypatch)
+    async with Germane.open(tmp_path / "g.db", freeze=False, warm=False) as germane:
+        agent = germane.agent("travel", user="ann")
+        lists = (agent.memories, agent.graph, agent.documents, agent.events)
+        for size in (1, 2):
+            pages: list[Any] = [await room.list(limit=size) for room in lists]
+            pages += [await agent.messages(limit=size), await agent.sessions(limit=size)]
+            assert size == 2 or all(page.cursor for page in pages)
+        assert len(await agent.tasks.list(limit=1)) == 1
+    sorting = scans.sorting("memories", "entities", "sessions", "tasks")
+    assert [sql for sql in sorting if "AND e.position < 0" not in sql] == []  # a session's few other events are sorted

@@ -5,7 +5,9 @@ A document is a session of the table `sessions` whose column `document` holds it
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 
 import apsw
@@ -34,6 +36,7 @@ from germane.stores.sqlite.encoding import (
     to_json,
     written_provenance,
 )
+from germane.stores.sqlite.merged import merged
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.transaction import Transaction
@@ -44,6 +47,8 @@ from germane.types.scope import Scope
 __all__ = ["SqliteDocuments", "contents_of", "mark_of", "place_passages", "put_mark"]
 
 _DOCUMENT = "SELECT partition, id, document, length, started_at, key FROM sessions WHERE document IS NOT NULL"
+_STARTED, _KEY = 4, 5
+"""Columns of its rows."""
 _PASSAGES = (
     "SELECT id, position, content_hash, sensitivity, provenance, created_at FROM events WHERE session = ? ORDER BY position"
 )
@@ -74,14 +79,19 @@ class SqliteDocuments:
     def _page(self, reading: Reading, limit: int, cursor: str | None) -> DocumentPage:
         listing = Listing(only(reading.connection, SECRET)[0], self._scope, Filters(), "documents")
         visible = reading.visible(self._scope)
-        sql, bound = f"{_DOCUMENT} AND partition IN {in_clause(visible)}", list[int]()
+        sql, bound = f"{_DOCUMENT} AND partition = ?", list[int]()
         if cursor is not None:
             sql += " AND (started_at, key) < (?, ?)"
             bound += listing.position(cursor)
-        found = list(rows(reading.connection, f"{sql} ORDER BY started_at DESC, key DESC LIMIT ?", (*bound, limit + 1)))
+        sql += " ORDER BY started_at DESC, key DESC"
+
+        def newest(partition: VisiblePartition) -> Iterator[Row]:
+            return rows(reading.connection, sql, (partition.id, *bound))
+
+        found = list(islice(merged(visible, newest, lambda row: row[_STARTED : _KEY + 1], descending=True), limit + 1))
         users, last = owners(visible), found[limit - 1] if len(found) > limit else None
         documents = tuple(_kept(row, users) for row in found[:limit])
-        return DocumentPage(documents=documents, cursor=None if last is None else listing.cursor(last[4], last[5]))
+        return DocumentPage(documents=documents, cursor=None if last is None else listing.cursor(last[_STARTED], last[_KEY]))
 
 
 def contents_of(transaction: Transaction, partition: VisiblePartition, read: PassagesOfDocument) -> DocumentContents | None:

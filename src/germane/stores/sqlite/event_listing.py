@@ -15,13 +15,13 @@ from germane.errors import InvalidInput
 from germane.events.event import DOCUMENT, Event
 from germane.events.reader import MessagePage, SessionPage
 from germane.stores.sqlite.cursor import SECRET, Listing
-from germane.stores.sqlite.encoding import stored
+from germane.stores.sqlite.encoding import stored, to_json
 from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of, session_of
 from germane.stores.sqlite.latest_sessions import latest_sessions
 from germane.stores.sqlite.readers import Reading
 from germane.stores.sqlite.rows import Row, only, rows
-from germane.stores.sqlite.visible_partitions import in_clause, owners, visible_partitions
-from germane.stores.sqlite.where_clauses import TYPED_ONLY, excluded, for_events, impossible
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners, visible_partitions
+from germane.stores.sqlite.where_clauses import TYPED_ONLY, Clause, excluded, for_events, impossible
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -29,6 +29,21 @@ __all__ = ["listed_events", "listed_sessions"]
 
 _NAMES: Mapping[bool | None, str] = MappingProxyType({None: "events", False: "messages", True: "typed"})
 """The name of each listing, which its cursors hold."""
+_HOLDING: Mapping[bool | None, str] = MappingProxyType(
+    {
+        None: "",
+        False: " AND next > 0",
+        True: " AND EXISTS (SELECT 1 FROM events e WHERE e.session = sessions.key AND e.position < 0)",
+    }
+)
+"""Conditions for sessions in which there ever was a message (False), or there is another event (True)."""
+_AMONG = "(SELECT value FROM json_each(?))"
+_COUNTS = "length, next"
+"""How many events of a session there are, and how many messages there ever were."""
+_FEW = 256
+"""Other events than messages, of one session, up to which all are read and sorted by time. With more, all events of the
+session are looked at in the order of time."""
+_TYPED_BY_TIME = " AND +e.position < 0"
 _SESSION = "partition, id, number, started_at, last_at, length, key"
 _KEY, _CREATED = 0, 7
 """Columns of the rows of `EVENT` and `BRIEF`."""
@@ -51,8 +66,7 @@ def listed_events(
     connection = reading.connection
     visible = visible_partitions(connection, scope)
     clause, values = for_events(visible, filters)
-    clause += TYPED_ONLY[typed]
-    condition, bound = "", list[object]()
+    condition, bound = _holding(visible, filters, typed)
     if filters.session is not None:
         condition += " AND id = ?"
         bound.append(stored(filters.session))
@@ -61,16 +75,21 @@ def listed_events(
         bound.append(after[0])
         clause += " AND e.created_at <= ? AND (e.created_at, e.key) < (?, ?)"
         values += [after[0], *after]
-    sql = f"{EVENT if whole else BRIEF} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.key DESC"
+
+    def events_of(session: int, length: int, messages: int) -> Iterator[Row]:
+        only = _TYPED_BY_TIME if typed and length - messages > _FEW else TYPED_ONLY[typed]
+        sql = f"{EVENT if whole else BRIEF} WHERE e.session = ? AND {clause}{only} ORDER BY e.created_at DESC, e.key DESC"
+        return rows(connection, sql, [session, *values])
+
     if filters.session is not None or DOCUMENT in (filters.event_types or ()):
-        sessions = f"SELECT last_at, key FROM sessions WHERE partition IN {in_clause(visible)}{condition}"
+        sessions = f"SELECT last_at, key, {_COUNTS} FROM sessions WHERE partition IN {in_clause(visible)}{condition}"
         latest = rows(connection, f"{sessions} ORDER BY last_at DESC, key DESC", bound)
     else:
-        latest = latest_sessions(connection, visible, condition, bound)
+        latest = latest_sessions(connection, visible, condition, bound, columns=_COUNTS)
     users = owners(visible)
     events: list[Event] = []
     last: tuple[int, int] | None = None
-    for row in _newest_first(latest, lambda session: rows(connection, sql, [session, *values])):
+    for row in _newest_first(latest, events_of):
         event = event_of(row, users) if whole else brief_of(connection, row, users)
         if excluded(event, filters):
             continue
@@ -79,6 +98,19 @@ def listed_events(
         events.append(event)
         last = (row[_CREATED], row[_KEY])
     return MessagePage(messages=tuple(events))
+
+
+def _holding(visible: tuple[VisiblePartition, ...], filters: Filters, typed: bool | None) -> Clause:
+    """A condition for the sessions that hold anything of the kind, so that the others aren't opened."""
+    condition, bound = _HOLDING[typed], list[object]()
+    if filters.task is not None:
+        condition += f" AND key IN (SELECT session FROM events WHERE partition IN {in_clause(visible)} AND task = ?)"
+        bound.append(stored(filters.task))
+    elif filters.event_types is not None:
+        kind = TYPED_ONLY[typed].replace("+", "")
+        condition += f" AND EXISTS (SELECT 1 FROM events e WHERE e.session = sessions.key{kind} AND e.type IN {_AMONG})"
+        bound.append(to_json(filters.event_types))
+    return condition, bound
 
 
 def listed_sessions(reading: Reading, scope: Scope, limit: int, cursor: str | None) -> SessionPage:
@@ -101,8 +133,9 @@ def _continued(
     return listing, None if cursor is None else listing.position(cursor)
 
 
-def _newest_first(sessions: Iterable[Row], events_of: Callable[[int], Iterator[Row]]) -> Iterator[Row]:
-    """Merges the sessions' events, each newest first. `sessions`: the latest time and the key of each, the latest first."""
+def _newest_first(sessions: Iterable[Row], events_of: Callable[[int, int, int], Iterator[Row]]) -> Iterator[Row]:
+    """Merges the sessions' events, each newest first. `sessions`: the latest time, the key and the counts of each, the latest
+    first."""
     heap: list[tuple[int, int, Row, Iterator[Row]]] = []
 
     def push(events: Iterator[Row]) -> None:
@@ -115,9 +148,9 @@ def _newest_first(sessions: Iterable[Row], events_of: Callable[[int], Iterator[R
         push(events)
         return row
 
-    for last_at, session, *_ in sessions:
+    for last_at, session, length, messages in sessions:
         while heap and -heap[0][0] > last_at:
             yield pop()
-        push(events_of(session))
+        push(events_of(session, length, messages))
     while heap:
         yield pop()

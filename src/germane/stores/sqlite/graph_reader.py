@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any, TypeVar
 
 import apsw
@@ -25,8 +26,9 @@ from germane.stores.sqlite.graph_rows import (
     relations_by_key,
 )
 from germane.stores.sqlite.graph_walks import all_edges, directed_edges, heaviest_edges
+from germane.stores.sqlite.merged import merged
 from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.rows import first, only, rows
+from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners, visible_partitions
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -41,6 +43,8 @@ _THING_IDS = (
     " WHEN 'memories' THEN (SELECT id FROM memories WHERE key = m.thing)"
     " ELSE (SELECT id FROM archival_entries WHERE key = m.thing) END, '')"
 )
+_ID, _NAME = 2, 13
+"""Columns of the rows of `ENTITY`."""
 _DOMAINS = {"events": "events", "memories": "memories", "blocks": "archival_entries"}
 
 
@@ -82,21 +86,28 @@ class SqliteGraph:
             listing = Listing(only(connection, SECRET)[0], self._scope, filters, f"entities {prefix} {type}")
             if not visible or not filters.sensitivities:
                 return EntityPage(entities=())
-            clause, values = entity_clause(visible, filters)
-            if prefix:
-                clause += " AND n.name_key >= ? AND n.name_key < ?"
-                values += [stored(prefix), stored(prefix + "\U0010ffff")]
-            if type is not None:
-                clause += " AND n.type = ?"
-                values.append(stored(type))
+            after: Row = ()
             if cursor is not None:
                 row = first(connection, "SELECT name_key, id FROM entities WHERE key = ?", (listing.position(cursor)[1],))
                 if row is None:
                     raise InvalidInput("cursor stands at an entity that is gone: begin again without one")
-                clause += " AND (n.name_key, n.id) > (?, ?)"
-                values += list(row)
-            sql = f"{ENTITY} WHERE {clause} ORDER BY n.name_key, n.id LIMIT ?"
-            found = list(rows(connection, sql, (*values, limit + 1)))
+                after = row
+
+            def by_name(partition: VisiblePartition) -> Iterator[Row]:
+                clause, values = entity_clause((partition,), filters)
+                clause, values = f"n.partition = ? AND {clause}", [partition.id, *values]
+                if prefix:
+                    clause += " AND n.name_key >= ? AND n.name_key < ?"
+                    values += [stored(prefix), stored(prefix + "\U0010ffff")]
+                if type is not None:
+                    clause += " AND n.type = ?"
+                    values.append(stored(type))
+                if after:
+                    clause += " AND (n.name_key, n.id) > (?, ?)"
+                    values += after
+                return rows(connection, f"{ENTITY} WHERE {clause} ORDER BY n.name_key, n.id", values)
+
+            found = list(islice(merged(visible, by_name, lambda row: (row[_NAME], row[_ID])), limit + 1))
             entities = tuple(entity_of(row, owners(visible)) for row in found[:limit])
             more = listing.cursor(0, found[limit - 1][0]) if len(found) > limit else None
             return EntityPage(entities=entities, cursor=more)

@@ -96,8 +96,10 @@ def _pattern(transaction: Transaction, own: VisiblePartition, read: PatternById)
 
 
 def _patterns(transaction: Transaction, own: VisiblePartition, read: PatternsWithAction) -> tuple[Pattern, ...]:
-    sql = f"{PATTERN} WHERE p.partition = ? AND p.action = ? ORDER BY p.key LIMIT 100"
-    found = rows(transaction.connection, sql, (own.id, stored(read.action)))
+    action = stored(read.action)
+    beginning = "substr(p.action, 1, 64) = substr(?, 1, 64)"  # the index has no more of it
+    sql = f"{PATTERN} WHERE p.partition = ? AND {beginning} AND p.action = ? ORDER BY p.key LIMIT 100"
+    found = rows(transaction.connection, sql, (own.id, action, action))
     return tuple(pattern_of(row, {own.id: own.user}) for row in found)
 
 

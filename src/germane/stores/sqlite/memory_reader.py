@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -18,8 +18,9 @@ from germane.stores.sqlite.encoding import stored, to_json
 from germane.stores.sqlite.links import with_near_duplicates
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.memory_sizes import sizes
+from germane.stores.sqlite.merged import merged
 from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.rows import only, rows
+from germane.stores.sqlite.rows import Row, only, rows
 from germane.stores.sqlite.search import Searcher
 from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, in_clause, owners, visible_ids
 from germane.stores.sqlite.where_clauses import BY_KEY, excluded, for_memories, impossible, tagged
@@ -36,6 +37,8 @@ _CHAIN = (
     " WHERE +previous.partition IN {0})"
     " SELECT id FROM chain"
 )
+_KEY, _CREATED = 0, 17
+"""Columns of the rows of `MEMORY`."""
 
 
 class SqliteMemories:
@@ -101,14 +104,20 @@ def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit:
     if impossible(filters, "memories"):
         return Page(memories=())
     visible = reading.visible(scope)
-    clause, values = for_memories(visible, filters, at)
-    if after is not None:
-        clause += " AND (created_at, key) < (?, ?)"
-        values += after
+
+    def newest(partition: VisiblePartition) -> Iterator[Row]:
+        clause, values = for_memories((partition,), filters, at)
+        if filters.session is None and filters.tags is None:  # the index by time; the others find few, which are sorted
+            clause, values = f"partition = ? AND {clause}", [partition.id, *values]
+        if after is not None:
+            clause += " AND (created_at, key) < (?, ?)"
+            values += after
+        return rows(reading.connection, f"{MEMORY} WHERE {clause} ORDER BY created_at DESC, key DESC", values)
+
     users = owners(visible)
     memories: dict[int, Memory] = {}
     last: tuple[int, int] | None = None
-    for row in rows(reading.connection, f"{MEMORY} WHERE {clause} ORDER BY created_at DESC, key DESC", values):
+    for row in merged(visible, newest, lambda row: (row[_CREATED], row[_KEY]), descending=True):
         memory = memory_of(row, users)
         if excluded(memory, filters):
             continue
@@ -116,7 +125,7 @@ def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit:
             shown = with_near_duplicates(reading.connection, memories)
             return Page(memories=tuple(shown.values()), cursor=listing.cursor(*last))
         memories[row[0]] = memory
-        last = (row[17], row[0])
+        last = (row[_CREATED], row[_KEY])
     return Page(memories=tuple(with_near_duplicates(reading.connection, memories).values()))
 
 
