@@ -60,6 +60,27 @@ async def test_a_large_partition_warms_up_behind_the_caller(monkeypatch: pytest.
     await store.close()
 
 
+@pytest.mark.requirement("MEM-3", "ENGINE-10")
+async def test_what_was_forgotten_does_not_have_the_rest_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is found no more at once. Its row goes when the partition is made anew, after many of them."""
+    monkeypatch.setattr(partitions, "_STALE", 2)
+    store = opened(":memory:")
+    scoped = store.within(Scope())
+    events = [an_event(f"cat {n}", position=n) for n in range(6)]
+    await scoped.journal.commit(writing(*map(PutEvent, events)))
+    assert len(await found(store, "cat")) == 6
+    (key,) = store._partitions._held
+    loaded = store._partitions._held.get(key)
+    assert loaded is not None
+    rows = []
+    for n in range(5):
+        await scoped.journal.commit(writing(Forget(event_ids=(events[n].id,), at=NOON)))
+        assert await found(store, "cat") == [f"cat {one}" for one in range(n + 1, 6)]
+        rows.append(loaded.partition.columns.rows)
+    assert rows == [6, 6, 6, 2, 2]
+    await store.close()
+
+
 async def test_memory_stays_within_its_limit() -> None:
     """The least recently searched partition is evicted, and loaded again by the next search of it."""
     store = opened(":memory:", memory_limit=1)

@@ -162,8 +162,8 @@ class Partitions:
         self._run_in_background(load)
 
     def _refresh(self, connection: apsw.Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> None:
-        """Within a snapshot of the file that is at `in_file.revision`. What was forgotten is found no more at once; where it
-        still lends its words to its neighbours, the partition is built anew."""
+        """Within a snapshot of the file that is at `in_file.revision`. What was forgotten is found no more and counts no more; its
+        row goes when the partition is built anew."""
         partition = loaded.partition
         if not partition.revision or (len(partition) <= _SMALL and partition.dropped > _STALE):
             return self._rebuild(connection, in_file, loaded, domain)
@@ -172,18 +172,15 @@ class Partitions:
             if partition is not loaded.partition or since >= in_file.revision:
                 return None  # another thread has updated it meanwhile
             gone = dropped(connection, domain, in_file.id, since)
-            if not gone or len(partition) > _SMALL:
-                partition.drop(gone)
-                units = list(changed(connection, domain, in_file.id, since, loaded.model))
-                partition.extend(units)
-                if gone:
-                    loaded.speakers = _speakers(connection, in_file, domain)
-                else:
-                    loaded.speakers.add(named_by(connection, in_file.id, {unit[_SPEAKER] for unit in units} - {0}))
-                partition.revision = in_file.revision
-        if gone and len(partition) <= _SMALL:
-            self._rebuild(connection, in_file, loaded, domain)
-        elif gone or partition.dropped > _STALE + len(partition):
+            partition.drop(gone)
+            units = list(changed(connection, domain, in_file.id, since, loaded.model))
+            partition.extend(units)
+            if gone:
+                loaded.speakers = _speakers(connection, in_file, domain)
+            else:
+                loaded.speakers.add(named_by(connection, in_file.id, {unit[_SPEAKER] for unit in units} - {0}))
+            partition.revision = in_file.revision
+        if partition.dropped > _STALE + len(partition):
             self._load_in_background(in_file, loaded, domain)
         return None
 
