@@ -162,8 +162,8 @@ class Partitions:
         self._run_in_background(load)
 
     def _refresh(self, connection: apsw.Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> None:
-        """Within a snapshot of the file that is at `in_file.revision`. What was forgotten is found no more and counts no more; its
-        row goes when the partition is built anew."""
+        """Within a snapshot of the file that is at `in_file.revision`. What was forgotten is found no more and counts no more;
+        its row goes when the partition is built anew."""
         partition = loaded.partition
         if not partition.revision or (len(partition) <= _SMALL and partition.dropped > _STALE):
             return self._rebuild(connection, in_file, loaded, domain)
