@@ -1,12 +1,14 @@
 """Others: what the verbs that aren't asked for answers cost in a store that many others use.
 
     python -m bench others [--users 100 2000 10000] [--sessions 100 20000] [--things 100 10000]
+                           [--facts 200 10000]
 
 Each of the others has a conversation and a memory block. Measured are, in milliseconds of processor time of all threads: one
 memory forgotten; a user forgotten; the requests for consent on a user's blocks; the first and a later page of an agent's users;
 a user's figures; and an export of everything, for each user. Then one user has many sessions, and assemblies with strategies
-that look at the latest sessions are measured, and again where each session is another person's who speaks to the agent. Last,
-one user has many memories, entities, tasks, patterns and events of one session, and pages of twenty of them are measured. All
+that look at the latest sessions are measured, and again where each session is another person's who speaks to the agent. Then
+one user has many memories, entities, tasks, patterns and events of one session, and pages of twenty of them are measured. Last,
+a user tells again and again where he lives, what he does and what he likes, and what recording that takes is measured. All
 figures are medians.
 """
 
@@ -132,6 +134,24 @@ async def _with_things(germane: Germane, counts: Sequence[int]) -> None:
         print(f"{there:,} things of each kind, pages of 20: {spent.told()}", flush=True)
 
 
+async def _with_facts(germane: Germane, counts: Sequence[int]) -> None:
+    mine, there = germane.agent("facts", user="mine"), 0
+
+    def said(first: int, count: int) -> list[dict[str, str]]:
+        told = ("I live in {}burg.", "I work as a {}ist.", "My favourite colour is {}.", "I like {}.")
+        numbers = range(first, first + count)
+        return [{"role": "user", "content": told[number % 4].format(f"item{number * 7 % 1009}")} for number in numbers]
+
+    for count in counts:
+        for first in range(there, count, _TOGETHER):
+            await mine.record(said(first, min(_TOGETHER, count - first)), session=f"s{first}")
+        there, spent = max(there, count), _Spent()
+        for _ in range(_TIMES):
+            await spent.measure("a message", mine.record(said(there, 40), session=f"s{there}"), 40)
+            there += 40
+        print(f"{count:,} messages that state facts: {spent.told()}", flush=True)
+
+
 @asynccontextmanager
 async def _empty() -> AsyncIterator[Germane]:
     with tempfile.TemporaryDirectory() as folder:
@@ -139,7 +159,7 @@ async def _empty() -> AsyncIterator[Germane]:
             yield germane
 
 
-async def _run(users: Sequence[int], sessions: Sequence[int], things: Sequence[int]) -> None:
+async def _run(users: Sequence[int], sessions: Sequence[int], things: Sequence[int], facts: Sequence[int]) -> None:
     async with _empty() as germane:
         await _among_users(germane, sorted(users))
     async with _empty() as germane:
@@ -147,6 +167,8 @@ async def _run(users: Sequence[int], sessions: Sequence[int], things: Sequence[i
             await _with_sessions(germane, sorted(sessions), named=named)
     async with _empty() as germane:
         await _with_things(germane, sorted(things))
+    async with _empty() as germane:
+        await _with_facts(germane, sorted(facts))
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -154,6 +176,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--users", type=int, nargs="+", default=[100, 2000, 10_000], help="other users")
     parser.add_argument("--sessions", type=int, nargs="+", default=[100, 20_000], help="sessions of one user")
     parser.add_argument("--things", type=int, nargs="+", default=[100, 10_000], help="things of each kind of one user")
+    parser.add_argument("--facts", type=int, nargs="+", default=[200, 10_000], help="messages of one user that state facts")
     options = parser.parse_args(arguments)
     print(describe())
-    asyncio.run(_run(options.users, options.sessions, options.things))
+    asyncio.run(_run(options.users, options.sessions, options.things, options.facts))

@@ -11,8 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
+from germane.memories.extraction.remember_found import extracted_memory, remember_found
 from germane.memories.memory import Memory
+from germane.memories.operations import FactsOnKey, MemoriesByHash
 from germane.memories.remember import Remembered, new_memory, remember
+from germane.types.candidate import Provenance
+from germane.types.plan import Decision, Plan, Read
 from germane.types.scope import Scope
 from support.memory_operations import MemoryOperations
 
@@ -194,3 +198,57 @@ def test_in_whatever_order_facts_arrive_one_holds_at_a_time(arrivals: list[tuple
     for day, value in latest.items():
         assert not ledger.commit(remember(fact(value, day))).created
     assert len(ledger.memories) == kept_before
+
+
+class Whole(MemoryOperations):
+    """Answers with what has ended, too."""
+
+    def _answer(self, read: Read[Any]) -> Any:
+        if isinstance(read, FactsOnKey | MemoriesByHash):
+            read = replace(read, at=datetime.min.replace(tzinfo=UTC))
+        return super()._answer(read)
+
+
+def said(value: str, day: int) -> Memory:
+    """What rules find in a message of this day: a fact about a city, or an answer's language, which excludes the others."""
+    behavior = value.startswith("Answer")
+    return extracted_memory(
+        value,
+        kind="behavior" if behavior else "fact",
+        key="" if behavior else "city",
+        confidence=0.8,
+        sensitivity="private",
+        source=f"m{day}",
+        said_at=NOW + timedelta(days=day),
+        provenance=Provenance(metadata={"extracted": "rules"}),
+        scope=SCOPE,
+    )
+
+
+def storing(found: list[Memory]) -> Plan[None]:
+    changes = yield from remember_found(found)
+    return Decision(changes, None)
+
+
+_SAID = st.tuples(st.sampled_from(("A", "B", "Answer in German", "Answer in French")), st.integers(0, 6))
+
+
+@pytest.mark.requirement("MEM-2", "MEM-4")
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.lists(_SAID, min_size=1, max_size=4)), max_size=6))
+def test_what_had_ended_before_changes_nothing(batches: list[tuple[bool, list[tuple[str, int]]]]) -> None:
+    """Stated facts and what is found in messages, several at once and in any order, become the same memories whether versions
+    that had ended are read or not."""
+    narrow, whole = MemoryOperations(), Whole()
+    for stated, batch in batches:
+        for ledger in (narrow, whole):
+            if stated:
+                for value, day in batch:
+                    ledger.commit(remember(fact(value, day)))
+            else:
+                ledger.commit(storing([said(value, day) for value, day in batch]))
+        kept = [
+            sorted((one.kind, one.text, one.valid_from, str(one.valid_to), one.pinned) for one in ledger.memories.values())
+            for ledger in (narrow, whole)
+        ]
+        assert kept[0] == kept[1]

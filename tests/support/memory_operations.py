@@ -5,7 +5,9 @@ It has one owner and no scopes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, TypeVar
 
 from germane.memories.memory import Fact, Memory
@@ -46,10 +48,10 @@ class MemoryOperations:
         match read:
             case MemoriesById(ids):
                 return {id: self.memories[id] for id in ids if id in self.memories}
-            case MemoriesByHash(content_hash):
-                return tuple(memory for memory in everything if memory.content_hash == content_hash)
-            case FactsOnKey(key):
-                facts = [memory for memory in everything if isinstance(memory.content, Fact) and memory.content.key == key]
+            case MemoriesByHash(content_hash, at):
+                return tuple(memory for memory in _not_ended(everything, at) if memory.content_hash == content_hash)
+            case FactsOnKey(key, at):
+                facts = [one for one in _not_ended(everything, at) if isinstance(one.content, Fact) and one.content.key == key]
                 return tuple(sorted(facts, key=lambda fact: fact.valid_from))
             case Select():
                 return Selection(memory_ids=tuple(memory.id for memory in everything if _selected(memory, read)))
@@ -80,6 +82,10 @@ class MemoryOperations:
                 self.directive = text
             case _:
                 raise AssertionError(change)
+
+
+def _not_ended(memories: Iterable[Memory], at: datetime) -> list[Memory]:
+    return [memory for memory in memories if memory.valid_to is None or memory.valid_to > at]
 
 
 def _selected(memory: Memory, select: Select) -> bool:

@@ -53,16 +53,19 @@ class MemoriesById(Read[dict[str, Memory]]):
 
 @dataclass(frozen=True, slots=True)
 class MemoriesByHash(Read[tuple[Memory, ...]]):
-    """The memories with this content hash that belong to the scope's own user, oldest first, ended ones included."""
+    """The memories with this content hash that belong to the scope's own user and haven't ended by this time, oldest first."""
 
     content_hash: int
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class FactsOnKey(Read[tuple[Memory, ...]]):
-    """All facts with this key that belong to the scope's own user, by `valid_from`, ended ones included."""
+    """The facts with this key that belong to the scope's own user and haven't ended by this time, by `valid_from`: those that
+    hold then, and those that begin later."""
 
     key: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

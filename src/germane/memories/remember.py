@@ -141,7 +141,7 @@ def remember(memory: Memory) -> Plan[Remembered]:
     What superseding can't decide is recorded as a conflict besides: the fact that is ended was pinned, or it had begun within
     the second before, as when two clients supersede a fact at once.
     """
-    same = yield from read(MemoriesByHash(memory.content_hash))
+    same = yield from read(MemoriesByHash(memory.content_hash, min(memory.valid_from, memory.created_at)))
     for twin in same:
         if twin.kind == memory.kind and repeats(memory, twin):
             stricter = max(twin.sensitivity, memory.sensitivity, key=SENSITIVITIES.index)
@@ -151,7 +151,7 @@ def remember(memory: Memory) -> Plan[Remembered]:
             return Decision((PutMemory(twin),), Remembered(memory=twin, created=False))
     if not isinstance(memory.content, Fact):
         return Decision((PutMemory(memory),), Remembered(memory=memory, created=True))
-    line = yield from read(FactsOnKey(memory.content.key))
+    line = yield from read(FactsOnKey(memory.content.key, memory.valid_from))
     return place(memory, [fact for fact in line if fact.valid_to is None or fact.valid_from < fact.valid_to])
 
 
@@ -161,7 +161,8 @@ def repeats(memory: Memory, twin: Memory) -> bool:
 
 
 def place(memory: Memory, line: list[Memory]) -> Decision[Remembered]:
-    """Puts a fact into the timeline of its key; `line` are the key's facts by `valid_from`."""
+    """Puts a fact into the timeline of its key. `line` are the key's facts by `valid_from`, at least those that haven't ended
+    when it begins."""
     begins = memory.valid_from
     after = next((fact for fact in line if fact.valid_from > begins), None)
     before = [fact for fact in line if fact.valid_from <= begins and (fact.valid_to is None or fact.valid_to > begins)]

@@ -10,7 +10,7 @@ from germane.events.operations import PutEvent
 from germane.memories.operations import FactsOnKey, Forget, ForgetOwner, PutMemory, Select, Selection, SetDirective
 from germane.store import ScopedStore, Store
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, found
-from germane.testing.stored import a_memory, an_event, asking, writing
+from germane.testing.stored import NOON, a_memory, an_event, asking, writing
 from germane.types.candidate import Provenance
 
 __all__ = ["ForgetContract"]
@@ -36,7 +36,7 @@ class ForgetContract:
             assert await scoped.events.recent(5, filters=ALL) == ()
             assert (await scoped.events.sessions(5)).sessions == ()
             assert await scoped.events.speakers() == ()
-            assert await scoped.journal.commit(asking(FactsOnKey("drink"))) == ()
+            assert await scoped.journal.commit(asking(FactsOnKey("drink", NOON))) == ()
 
     @pytest.mark.requirement("MEM-3")
     async def test_forgetting_an_owner_takes_all_the_owner_has_and_nothing_of_others(self, store: Store) -> None:

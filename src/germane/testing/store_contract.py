@@ -155,8 +155,8 @@ class StoreContract(
         await scoped.journal.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
         commit = scoped.journal.commit
         assert await commit(asking(MemoriesById((fact.id, "absent")))) == {fact.id: fact}
-        assert await commit(asking(MemoriesByHash(note.content_hash))) == (note,)
-        assert await commit(asking(FactsOnKey("k"))) == (fact,)
+        assert await commit(asking(MemoriesByHash(note.content_hash, NOON))) == (note,)
+        assert await commit(asking(FactsOnKey("k", NOON))) == (fact,)
         assert [head.message_id for head in await commit(asking(SessionTail("s1", 2)))] == ["m1", "m2"]
         assert [head.message_id for head in await commit(asking(SessionTail("s1", 2, before=2)))] == ["m0", "m1"]
         known = await commit(asking(EventsByMessageId("s1", ("m1", "m9"))))
@@ -180,6 +180,22 @@ class StoreContract(
             await scoped.journal.commit(writing(*half))
         assert await found(scoped, "half written Lisbon") == [event.text]
         assert await scoped.journal.commit(asking(SessionLength("s1"))) == 1
+
+    @pytest.mark.requirement("MEM-2")
+    async def test_plans_read_what_has_not_ended_by_a_time(self, scoped: ScopedStore) -> None:
+        """Of a fact's versions and of memories that say the same: those that hold then, and those that begin later."""
+        hour = timedelta(hours=1)
+        ends = [hour, 2 * hour, None, 4 * hour]
+        line = [
+            a_memory("tea", "fact", key="k", valid_from=NOON + n * hour, valid_to=None if end is None else NOON + end)
+            for n, end in enumerate(ends)
+        ]
+        await scoped.journal.commit(writing(*map(PutMemory, line), PutMemory(a_memory("milk", "fact", key="other"))))
+        for at, left in ((NOON - hour, line), (NOON, line), (NOON + hour, line[1:]), (NOON + 2 * hour, line[2:])):
+            assert await scoped.journal.commit(asking(FactsOnKey("k", at))) == tuple(left)
+            same = await scoped.journal.commit(asking(MemoriesByHash(line[0].content_hash, at)))
+            assert {memory.id for memory in same} == {memory.id for memory in left}
+        assert await scoped.journal.commit(asking(FactsOnKey("k", NOON + 9 * hour))) == (line[2],)
 
     @pytest.mark.requirement("OPS-2", "MEM-5")
     async def test_the_revision_rises_with_content_and_not_with_counts(self, scoped: ScopedStore) -> None:

@@ -58,14 +58,14 @@ def remember_found(found: Sequence[Memory]) -> Generator[Read[Any], Any, tuple[C
     new: dict[str, Memory] = {}
     ended: dict[str, EndMemory] = {}
     for memory in found:
-        same = (yield from read(MemoriesByHash(memory.content_hash))) if found else ()
+        same = yield from read(MemoriesByHash(memory.content_hash, min(memory.valid_from, memory.created_at)))
         if any(twin.kind == memory.kind and repeats(memory, twin) for twin in _now(same, new, ended, memory.content_hash)):
             continue
         if not isinstance(memory.content, Fact):
             new[memory.id] = yield from _among_alternatives(memory, new, ended)
             continue
         key = memory.content.key
-        stored = yield from read(FactsOnKey(key))
+        stored = yield from read(FactsOnKey(key, memory.valid_from))
         line = [
             *_now(stored, new, ended),
             *(one for one in new.values() if isinstance(one.content, Fact) and one.content.key == key),
@@ -90,7 +90,7 @@ def _among_alternatives(
         return memory
     for text in alternatives(memory.text):
         hashed = hash_of(memory.kind, Behavior(text=text))
-        stored = yield from read(MemoriesByHash(hashed))
+        stored = yield from read(MemoriesByHash(hashed, memory.valid_from))
         for other in _now(stored, new, ended, hashed):
             if not isinstance(other.content, Behavior) or not is_extracted(other):
                 continue

@@ -66,6 +66,8 @@ MEMORY = f"SELECT {_COLUMNS} FROM memories"
 """The rows that `memory_of` takes."""
 _INSERT = f"INSERT INTO memories ({_COLUMNS}) VALUES ({', '.join('?' * 25)})"
 _UPDATE = f"UPDATE memories SET ({_COLUMNS.removeprefix('key, ')}) = ({', '.join('?' * 24)}) WHERE key = ?"
+_END = "ifnull(valid_to, 9223372036854775807)"
+"""When a memory ends; after every time where it doesn't. Two indexes have it."""
 _DERIVED = (
     "WITH RECURSIVE derived(key, id) AS ("
     " SELECT m.key, m.id FROM json_each(?1) s JOIN derivations d ON d.source = s.value JOIN memories m ON m.key = d.memory"
@@ -118,14 +120,14 @@ def by_key(connection: apsw.Connection, partition: int, keys: Sequence[int]) -> 
 
 
 def by_hash(transaction: Transaction, partition: VisiblePartition, read: MemoriesByHash) -> tuple[Memory, ...]:
-    sql = f"{MEMORY} INDEXED BY memories_hash WHERE partition = ? AND content_hash = ? ORDER BY created_at, key"
-    rows = transaction.connection.execute(sql, (partition.id, read.content_hash))
+    sql = f"{MEMORY} INDEXED BY memories_hash WHERE partition = ? AND content_hash = ? AND {_END} > ? ORDER BY created_at, key"
+    rows = transaction.connection.execute(sql, (partition.id, read.content_hash, micros(read.at)))
     return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
 
 def facts_on_key(transaction: Transaction, partition: VisiblePartition, read: FactsOnKey) -> tuple[Memory, ...]:
-    sql = f"{MEMORY} INDEXED BY memories_fact WHERE partition = ? AND fact_key = ? ORDER BY valid_from, key"
-    rows = transaction.connection.execute(sql, (partition.id, stored(read.key)))
+    sql = f"{MEMORY} INDEXED BY memories_fact WHERE partition = ? AND fact_key = ? AND {_END} > ? ORDER BY valid_from, key"
+    rows = transaction.connection.execute(sql, (partition.id, stored(read.key), micros(read.at)))
     return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
 
