@@ -1,6 +1,8 @@
--- Indexes for what read and sorted all that one user has of a kind: the latest tasks of all sessions, the patterns that say to do the
--- same, by the beginning of what they say, and of a fact that has changed often the versions that haven't ended.
+-- Indexes for what read and sorted all that one user has of a kind: the latest tasks of all sessions, the entities of a type by name,
+-- the patterns that say to do the same, by the beginning of what they say, and of a fact that has changed often the versions that
+-- haven't ended.
 CREATE INDEX tasks_partition ON tasks (partition);
+CREATE INDEX entities_type ON entities (partition, type, name_key, id);
 CREATE INDEX patterns_action ON patterns (partition, substr(action, 1, 64));
 DROP INDEX memories_hash;
 DROP INDEX memories_fact;
