@@ -58,6 +58,23 @@ def test_nothing_of_a_dropped_unit_is_found(corpus: list[Text], data: st.DataObj
             assert getattr(one.evidence, name) == pytest.approx(getattr(two.evidence, name), abs=1e-5), name
 
 
+@pytest.mark.requirement("OPS-2", "MEM-3")
+def test_of_a_dropped_unit_no_word_and_no_vector_is_left() -> None:
+    """Nor of what it said before it was changed."""
+    others = [Text(key=key, words=("ash", "elm"), at=float(key)) for key in (1, 3)]
+    secret = [Text(key=2, words=words, at=2.0, vector=(0.5, 0.5, 0.5, 0.5)) for words in (("secret", "ash"), ("hidden", "ash"))]
+    partition = held([[others[0], secret[0]], [others[1], secret[1]]])
+    words = {term_hash(word) for word in ("secret", "hidden")}
+    assert words <= set(partition.terms["term"].tolist())
+    partition.drop([2])
+    assert not words & set(partition.terms["term"].tolist())
+    assert not words & {term for segment in partition.postings._segments for term in segment.terms.tolist()}
+    gone = partition.columns["key"][: partition.columns.rows] == 2
+    assert gone.sum() == 2
+    assert not partition.columns["vector"][: partition.columns.rows][gone].any()
+    assert {hit.key for hit in search([partition], asking("ash"))} == {1, 3}
+
+
 def test_a_row_with_nothing_in_common_is_not_found() -> None:
     assert search([held([[Text(key=1, words=("ash",))]])], asking("oak")) == []
 

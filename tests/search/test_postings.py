@@ -29,6 +29,25 @@ def test_postings_are_a_count_of_terms_by_row_however_they_were_added(documents:
         assert list(zip(rows_of.tolist(), counts.tolist(), strict=True)) == wanted
 
 
+@given(DOCUMENTS, st.lists(st.integers(1, 9), max_size=12), st.sets(st.integers(0, 40), max_size=12))
+def test_of_dropped_rows_nothing_is_left(documents: list[list[int]], sizes: list[int], dropped: set[int]) -> None:
+    """Neither an entry nor a term that only they held; the others are as if those had never been there."""
+    postings, first = Postings(), 0
+    for size in [*sizes, len(documents)]:
+        rows = range(first, min(first + size, len(documents)))
+        pairs = [(row, term) for row in rows for term in documents[row]]
+        postings.add(np.array([row for row, _ in pairs], np.int32), np.array([term for _, term in pairs], np.uint32))
+        first = rows.stop
+    postings.drop(np.array(sorted(dropped), np.intp))
+    left = {row: document for row, document in enumerate(documents) if row not in dropped}
+    terms = {term for document in left.values() for term in document}
+    assert {term for segment in postings._segments for term in segment.terms.tolist()} == terms
+    for term in terms:
+        rows_of, counts = postings.find(term)
+        wanted = [(row, Counter(document)[term]) for row, document in left.items() if term in document]
+        assert list(zip(rows_of.tolist(), counts.tolist(), strict=True)) == wanted
+
+
 def test_many_small_additions_make_few_segments() -> None:
     """Each is a quarter of the one before at most, so a term is looked up in O(log n) of them."""
     postings = Postings()

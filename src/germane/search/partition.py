@@ -119,21 +119,34 @@ class Partition:
             keys = np.array(fields["key"], np.int64)
             stale = np.empty(0, np.int32)
             if keys.min() <= self._highest:
-                stale = self._mark_dropped(keys, np.array(fields["part"], np.int64))
+                stale = self._sessions_of(self._mark_dropped(keys, np.array(fields["part"], np.int64)))
             self._highest = max(self._highest, int(keys.max()))
             self._append(len(latest), keys, fields, stale)
 
     def drop(self, keys: Iterable[int]) -> None:
-        """Drops units by key. They are no longer found and no longer count in windows and blocks. Unknown keys are ignored."""
-        gone = np.fromiter(keys, np.int64)
-        if not len(gone):
+        """Drops units by key. They are no longer found and no longer count in windows and blocks, and nothing of their words
+        and vectors is left. Unknown keys are ignored."""
+        named = np.fromiter(keys, np.int64)
+        if not len(named):
             return
         with self._lock:
-            self._relink(self._mark_dropped(gone), self.columns.rows)
+            self._relink(self._sessions_of(self._mark_dropped(named)), self.columns.rows)
+            self._blank(np.flatnonzero(np.isin(self.columns["key"][: self.columns.rows], named)))
             self.version += 1
 
-    def _mark_dropped(self, keys: NDArray[np.int64], parts: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
-        """Drops these keys, or these parts of them. Returns the sessions of the dropped rows, which must be linked anew."""
+    def _blank(self, rows: NDArray[np.intp]) -> None:
+        """Removes the words of these rows, which are dropped; earlier versions of a unit are among them."""
+        self.postings.drop(rows)
+        offsets, lengths = (self.columns[name][rows].astype(np.int64).tolist() for name in ("offset", "length"))
+        for offset, length in zip(offsets, lengths, strict=True):
+            self.terms["term"][offset : offset + length] = 0
+
+    def _sessions_of(self, rows: NDArray[np.intp]) -> NDArray[np.int32]:
+        """The sessions of dropped rows, which must be linked anew."""
+        return np.unique(self.columns["session"][rows])
+
+    def _mark_dropped(self, keys: NDArray[np.int64], parts: NDArray[np.int64] | None = None) -> NDArray[np.intp]:
+        """Drops these keys, or these parts of them. Returns the dropped rows, in order."""
         self.relinked_version = self.version + 1
         rows = self.columns.rows
         named = np.isin(self.columns["key"][:rows], keys) & self.columns["alive"][:rows]
@@ -145,7 +158,7 @@ class Partition:
         self.columns["vector"][gone] = 0
         self.columns["scale"][gone] = 0
         self.dropped += len(gone)
-        return np.unique(self.columns["session"][gone])
+        return gone
 
     def _append(self, count: int, keys: NDArray[np.int64], fields: dict[str, Any], stale: NDArray[np.int32]) -> None:
         first = self.columns.rows

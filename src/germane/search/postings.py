@@ -1,4 +1,4 @@
-"""Postings: the inverted index, from a term to the rows that hold it and its frequency in each. Append-only.
+"""Postings: the inverted index, from a term to the rows that hold it and its frequency in each. Rows are added and dropped.
 
 The index consists of segments. A segment is an inverted index in three arrays: the distinct terms (sorted), the offset at which
 each term's rows begin, and the rows with their term frequencies. New rows go into a new small segment; whenever the last
@@ -46,6 +46,11 @@ class Postings:
             segments.append(_merge(before, last))
         self._segments = tuple(segments)
 
+    def drop(self, rows: NDArray[np.integer]) -> None:
+        """Removes all entries of these rows, and the terms that no other row holds."""
+        left = (_without(segment, np.flatnonzero(np.isin(segment.rows, rows))) for segment in self._segments)
+        self._segments = tuple(segment for segment in left if len(segment.rows))
+
     def find(self, term: int) -> tuple[Rows, NDArray[np.float32]]:
         """Returns the rows that hold the term (distinct, ascending) and the term's frequency in each."""
         found, code = [], np.uint32(term)
@@ -83,6 +88,16 @@ def _segment(codes: NDArray[np.uint64], counts: NDArray[np.float32] | None = Non
         rows=(pairs & np.uint64(0xFFFFFFFF)).astype(np.int32),
         frequencies=frequencies,
     )
+
+
+def _without(segment: _Segment, entries: NDArray[np.intp]) -> _Segment:
+    """The segment without the entries at these indexes, which must ascend, and without the terms that have none left."""
+    if not len(entries):
+        return segment
+    starts = segment.starts - entries.searchsorted(segment.starts)
+    there = np.diff(starts) > 0
+    rows, frequencies = np.delete(segment.rows, entries), np.delete(segment.frequencies, entries)
+    return _Segment(segment.terms[there], np.append(starts[:-1][there], starts[-1]), rows, frequencies)
 
 
 def _merge(left: _Segment, right: _Segment) -> _Segment:
