@@ -102,15 +102,14 @@ def listed_events(
 
 def _holding(visible: tuple[VisiblePartition, ...], filters: Filters, typed: bool | None) -> Clause:
     """A condition for the sessions that hold anything of the kind, so that the others aren't opened."""
-    condition, bound = _HOLDING[typed], list[object]()
     if filters.task is not None:
-        condition += f" AND key IN (SELECT session FROM events WHERE partition IN {in_clause(visible)} AND task = ?)"
-        bound.append(stored(filters.task))
-    elif filters.event_types is not None:
+        condition = f" AND key IN (SELECT session FROM events WHERE partition IN {in_clause(visible)} AND task = ?)"
+        return condition, [stored(filters.task)]
+    if filters.event_types is not None:
         kind = TYPED_ONLY[typed].replace("+", "")
-        condition += f" AND EXISTS (SELECT 1 FROM events e WHERE e.session = sessions.key{kind} AND e.type IN {_AMONG})"
-        bound.append(to_json(filters.event_types))
-    return condition, bound
+        condition = f" AND EXISTS (SELECT 1 FROM events e WHERE e.session = sessions.key{kind} AND e.type IN {_AMONG})"
+        return condition, [to_json(filters.event_types)]
+    return _HOLDING[typed], []
 
 
 def listed_sessions(reading: Reading, scope: Scope, limit: int, cursor: str | None) -> SessionPage:

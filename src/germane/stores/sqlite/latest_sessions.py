@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from heapq import merge
 from typing import Any
 
 import apsw
 
+from germane.stores.sqlite.merged import merged
 from germane.stores.sqlite.rows import Row, rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 
@@ -37,11 +37,14 @@ def latest_sessions(
         f"SELECT last_at, key, {columns} FROM sessions WHERE partition = ? AND document IS NULL AND (last_at, key) < (?, ?)"
         f"{condition} ORDER BY last_at DESC, key DESC LIMIT {_AT_ONCE}"
     )
-    after = _NEWEST if after is None else after
+    behind: Row = _NEWEST if after is None else after
+
+    def newest(partition: VisiblePartition) -> Iterator[Row]:
+        return rows(connection, sql, (partition.id, *behind, *values))
+
     while True:
-        each = [list(rows(connection, sql, (partition.id, *after, *values))) for partition in visible]
-        found = list(merge(*each, key=lambda row: row[:2], reverse=True))[:_AT_ONCE]
+        found = list(merged(visible, newest, lambda row: row[:2], descending=True))[:_AT_ONCE]
         yield from found
         if len(found) < _AT_ONCE:
             return
-        after = found[-1][:2]
+        behind = found[-1][:2]
