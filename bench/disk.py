@@ -45,7 +45,7 @@ class _File(apsw.VFSFile):
         self._disk = disk
         super().__init__("", name, flags)
 
-    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
         if len(data) != _FRAME:  # a page of the log comes right after its header
             self._disk.before(max(0, offset + len(data) - self.xFileSize()))
         super().xWrite(data, offset)

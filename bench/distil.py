@@ -145,7 +145,7 @@ def in_company(network: _Network, pooled: Matrix) -> Matrix:
         change += step * direction
         residual -= step * image
         size, before = (residual**2).sum(axis=0), size
-        direction = residual + size / np.maximum(before, 1e-12) * direction
+        direction = (residual + size / np.maximum(before, 1e-12) * direction).astype(np.float32, copy=False)
     company: Matrix = (share + change).astype(np.float64)
     return company
 

@@ -57,7 +57,7 @@ class _File(apsw.VFSFile):
         self.vfs = vfs
         super().__init__("", name, flags)
 
-    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
         if self.vfs.fault:
             raise self.vfs.fault
         super().xWrite(data, offset)

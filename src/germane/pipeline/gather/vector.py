@@ -106,7 +106,7 @@ def _with(query: Query, vectors: NDArray[np.float32], embedder: Embedder) -> Que
     norm = float(np.linalg.norm(vector))
     if vector.shape != (embedder.dimension,) or not np.isfinite(norm) or norm < 1e-6:
         return query
-    return replace(query, vector=vector / np.float32(norm), model=embedder.identity)
+    return replace(query, vector=np.divide(vector, norm, dtype=np.float32), model=embedder.identity)
 
 
 def nameless(text: str, speakers: Sequence[str]) -> str:
