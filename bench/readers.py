@@ -51,7 +51,7 @@ from germane.grpc.refusals import refusal
 from germane.grpc.to_wire import text as wire_text
 from germane.memories import checks
 from germane.memories.compose import compose
-from germane.memories.contrast import contrast
+from germane.memories.contrast import Statement, contrast
 from germane.memories.extraction.exclusive import alternatives
 from germane.memories.extraction.extract import extract
 from germane.memories.extraction.language import language, vocabulary
@@ -303,7 +303,7 @@ _FORMAT: dict[str, Reader] = {
     "pipeline.format.digest.Digest.line": lambda text: Digest(_NONCE, UTC).line(_candidate(text), text),
     "pipeline.format.digest.Digest.stable": lambda text: Digest(_NONCE, UTC).stable(text, True),
     "pipeline.format.layout.Format.chars": lambda text: _format("digest").chars(_candidate(text), text),
-    "memories.contrast.contrast": lambda text: contrast(text, text + " not"),
+    "memories.contrast.contrast": lambda text: contrast(Statement(text), Statement(text + " not")),
     "pipeline.format.layout.Format.fixed": lambda text: _format().fixed(text),
     "pipeline.format.layout.Format.cost": lambda text: _format().cost(_candidate(text), text),
     "pipeline.format.layout.Format.total": lambda text: _format("xml").total(text, [_chosen(text)]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from germane.memories.contrast import contrast
+from germane.memories.contrast import Statement, contrast
 
 SAME = (
     ("Prefers e-mail to phone calls", "She prefers e-mail over phone calls"),
@@ -13,6 +13,7 @@ SAME = (
     ("Lives in Edinburgh with her two cats", "Lives with her two cats in Edinburgh"),
     ("Plans to visit Lisbon in spring with her sister", "Is planning to visit Lisbon with her sister in spring"),
     ("Swims on Mondays", "Swims every Monday"),
+    ("يحب القهوة ـ في الصباح", "يحب القهوة في الصباح"),  # of a dash that is a letter of its script, folding leaves nothing
 )
 DIFFERENT = (
     ("number", "Dentist on 3 May at 9:00", "Dentist on 5 May at 9:00"),
@@ -34,11 +35,16 @@ DIFFERENT = (
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_other_words_for_the_same_are_no_contrast(one: str, other: str) -> None:
     """In either direction."""
-    assert contrast(one, other) == contrast(other, one) == ""
+    assert _both(one, other) == {""}
 
 
 @pytest.mark.requirement("MEM-4")
 @pytest.mark.parametrize(("kind", "one", "other"), DIFFERENT)
 def test_a_number_a_date_a_negation_and_the_direction_of_a_comparison_are(kind: str, one: str, other: str) -> None:
     """In either direction."""
-    assert contrast(one, other) == contrast(other, one) == kind
+    assert _both(one, other) == {kind}
+
+
+def _both(one: str, other: str) -> set[str]:
+    first, second = Statement(one), Statement(other)
+    return {contrast(first, second), contrast(second, first)}

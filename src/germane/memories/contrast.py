@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cached_property
 from types import MappingProxyType
 
 from germane.text.normal import fold
 
-__all__ = ["contrast", "negations"]
+__all__ = ["Statement", "contrast", "negations"]
 
 _TOKEN = re.compile(r"[\w'’.,:]++")
 _MARKS = ".,:'’"
@@ -62,19 +63,45 @@ _COMPARING = frozenset(
 _ENDS = frozenset("!?\n")
 
 
-def contrast(one: str, other: str) -> str:
+class Statement:
+    """A text to compare with others; each of its parts is read once, however many others there are."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def words(self) -> list[str]:
+        return _words(self.text)
+
+    @cached_property
+    def numbers(self) -> Counter[str]:
+        return _numbers(self.words)
+
+    @cached_property
+    def dates(self) -> set[str]:
+        return _dates(self.words)
+
+    @cached_property
+    def negated(self) -> bool:
+        return _negations(self.words) % 2 == 1
+
+    @cached_property
+    def names(self) -> set[str]:
+        return _names(self.text)
+
+
+def contrast(one: Statement, other: Statement) -> str:
     """Returns what changes the meaning: `number`, `date`, `negation`, `order` (the words compare in the other direction) or
     `name` (each text names what the other doesn't); '' where none of these differs. Linear in the length of the texts."""
-    first, second = _words(one), _words(other)
-    if _numbers(first) != _numbers(second):
+    if one.numbers != other.numbers:
         return "number"
-    if _dates(first) != _dates(second):
+    if one.dates != other.dates:
         return "date"
-    if _negations(first) % 2 != _negations(second) % 2:
+    if one.negated != other.negated:
         return "negation"
-    if _turned(first, second):
+    if _turned(one.words, other.words):
         return "order"
-    return "name" if _names(one, second) and _names(other, first) else ""
+    return "name" if one.names.difference(other.words) and other.names.difference(one.words) else ""
 
 
 def negations(text: str) -> int:
@@ -83,10 +110,13 @@ def negations(text: str) -> int:
 
 
 def _words(text: str) -> list[str]:
-    return [fold(word) for token in _TOKEN.findall(text) for word in _parts(token)]
+    """The folded words. Of a few characters, such as an Arabic tatweel that stands alone, folding leaves nothing."""
+    return [word for token in _TOKEN.findall(text) for part in _parts(token) if (word := fold(part))]
 
 
 def _parts(token: str) -> list[str]:
+    if token.isalnum():
+        return [token]
     token = token.strip(_MARKS)
     return [token] if token[:1].isdigit() else [part for part in re.split("[.,:]", token) if part]
 
@@ -118,12 +148,12 @@ def _turned(first: list[str], second: list[str]) -> bool:
     return [word for word in first if word in once] != [word for word in second if word in once]
 
 
-def _names(text: str, others: list[str]) -> set[str]:
-    """Capitalised words within the sentences of `text` that aren't among `others`."""
+def _names(text: str) -> set[str]:
+    """Capitalised words within the sentences of `text`, without dates."""
     found, begins = set[str](), True
     for match in _TOKEN.finditer(text):
         begins = begins or not _ENDS.isdisjoint(text[max(0, match.start() - 2) : match.start()])
         words = _parts(match[0])
         found.update(fold(word) for word in words[begins:] if word[0].isupper())
         begins = match[0][-1] in ".:"
-    return {name for name in found.difference(others) if not _dates([name])}
+    return {name for name in found if not _dates([name])}

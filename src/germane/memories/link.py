@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
-from germane.memories.contrast import contrast
+from germane.memories.contrast import Statement, contrast
 from germane.memories.memory import Episode, Fact, Memory
 from germane.text.normal import fold
 
-__all__ = ["CONFLICT_REASONS", "NEAR", "ConflictReason", "Contradiction", "ContradictionRecord", "LinkKind", "relation"]
+__all__ = [
+    "CONFLICT_REASONS",
+    "NEAR",
+    "Compared",
+    "ConflictReason",
+    "Contradiction",
+    "ContradictionRecord",
+    "LinkKind",
+    "relation",
+]
 
 NEAR = 0.92
 """The cosine above which two memories may say the same (MEM-4)."""
@@ -48,18 +57,30 @@ class ContradictionRecord:
     kept: str | None = None
 
 
-def relation(one: Memory, other: Memory) -> tuple[LinkKind, str] | None:
+class Compared(NamedTuple):
+    """A memory that is compared with several others, and its text, which is read once for all of them."""
+
+    memory: Memory
+    statement: Statement
+
+    @classmethod
+    def of(cls, memory: Memory) -> Compared:
+        return cls(memory, Statement(memory.text))
+
+
+def relation(one: Compared, other: Compared) -> tuple[LinkKind, str] | None:
     """Returns how two memories with nearly the same vector are linked, and why; None where they aren't.
 
     Facts are linked only where their keys are the same name; one key's own values form a timeline and aren't linked. Two
     episodes that differ in a number or a date are two events and no conflict.
     """
-    if isinstance(one.content, Fact) and isinstance(other.content, Fact) and not _same_name(one.content.key, other.content.key):
+    first, second = one.memory.content, other.memory.content
+    if isinstance(first, Fact) and isinstance(second, Fact) and not _same_name(first.key, second.key):
         return None
-    difference = contrast(one.text, other.text)
+    difference = contrast(one.statement, other.statement)
     if not difference:
         return "near_duplicate", ""
-    if isinstance(one.content, Episode) or isinstance(other.content, Episode):
+    if isinstance(first, Episode) or isinstance(second, Episode):
         return None
     return "conflict", difference
 

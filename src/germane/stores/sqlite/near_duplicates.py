@@ -13,7 +13,7 @@ from typing import NamedTuple
 import apsw
 import numpy as np
 
-from germane.memories.link import NEAR, LinkKind, relation
+from germane.memories.link import NEAR, Compared, LinkKind, relation
 from germane.memories.memory import Memory
 from germane.search.quantised import decode, dequantise
 from germane.search.signatures import Bits, Signatures
@@ -112,8 +112,9 @@ class NearDuplicates:
         }
         near_ones = _near_pairs(connection, partition, sorted(pairs), self.dimension)
         memories = self._read(connection, partition, sorted({key for pair in near_ones for key in pair}))
+        compared = {key: Compared.of(memory) for key, memory in memories.items()}
         for (one, other), cosine in near_ones.items():
-            if one in memories and other in memories and (link := _link(memories[one], memories[other])) is not None:
+            if one in compared and other in compared and (link := _link(compared[one], compared[other])) is not None:
                 kind, reason = link
                 if kind != "conflict" or not both_restored(connection, one, other):
                     put_link(connection, partition, kind, one, other, reason=reason, cosine=cosine, now=now)
@@ -166,8 +167,9 @@ def _near_pairs(
     return {pair: float(cosine) for pair, cosine in zip(there, cosines, strict=True) if cosine >= NEAR}
 
 
-def _link(older: Memory, newer: Memory) -> tuple[LinkKind, str] | None:
+def _link(older: Compared, newer: Compared) -> tuple[LinkKind, str] | None:
     """How the two are linked; None where they aren't, and where they are never valid at one time."""
-    begins = max(older.valid_from, newer.valid_from)
-    ends = [end for memory in (older, newer) for end in (memory.valid_to, memory.expires_at) if end is not None]
+    both = older.memory, newer.memory
+    begins = max(memory.valid_from for memory in both)
+    ends = [end for memory in both for end in (memory.valid_to, memory.expires_at) if end is not None]
     return relation(older, newer) if all(begins < end for end in ends) else None
