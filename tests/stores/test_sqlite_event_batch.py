@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,27 +21,19 @@ from germane.testing.stored import NOON, a_memory, an_event, writing
 from germane.types.plan import Change, Decision, Plan, read
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from support.busy_writer import busy_writer
 
 
 def opened(path: Path) -> SqliteStore:
     return SqliteStore.open(path / "a.db", embedder=Hashed(), clock=Clock())
 
 
-def held(gate: threading.Event) -> Plan[None]:
-    gate.wait(10)
-    yield from ()
-    return Decision((), None)
-
-
 async def in_one_commit(store: SqliteStore, plans: Sequence[Plan[Any]]) -> list[Any]:
     """The outcomes of plans that wait together behind a busy writer; an exception is an outcome."""
-    gate, journal = threading.Event(), store.within(Scope()).journal
-    first = asyncio.ensure_future(journal.commit(held(gate)))
-    await asyncio.sleep(0)
-    calls = [asyncio.ensure_future(journal.commit(plan)) for plan in plans]
-    await asyncio.sleep(0)
-    gate.set()
-    return (await asyncio.gather(first, *calls, return_exceptions=True))[1:]
+    scoped = store.within(Scope())
+    async with busy_writer(scoped):
+        calls = [asyncio.ensure_future(scoped.journal.commit(plan)) for plan in plans]
+    return await asyncio.gather(*calls, return_exceptions=True)
 
 
 def reading(session: str) -> Plan[tuple[int, list[int], list[str]]]:
