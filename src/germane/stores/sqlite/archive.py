@@ -11,7 +11,7 @@ import apsw
 from germane.blocks.entry import ArchivalEntry
 from germane.errors import NotFound
 from germane.stores.sqlite.blocks import derive_entry
-from germane.stores.sqlite.encoding import micros, moment, shown, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, micros, moment, shown, stored, to_json
 from germane.stores.sqlite.readers import Reading
 from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.transaction import Transaction
@@ -38,7 +38,7 @@ def entry_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> ArchivalE
 
 def entries_of(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], ids: Sequence[str]) -> list[ArchivalEntry]:
     """Returns the entries with these ids in the partitions, in the order of the ids."""
-    sql = f"{ENTRY} WHERE id IN (SELECT value FROM json_each(?)) AND +partition IN {in_clause(visible)}"
+    sql = f"{ENTRY} WHERE id IN {LISTED} AND +partition IN {in_clause(visible)}"
     users = owners(visible)
     found = {row[1]: entry_of(row, users) for row in rows(connection, sql, (to_json(list(ids)),))}
     return [found[id] for id in dict.fromkeys(ids) if id in found]
@@ -74,7 +74,7 @@ def archived_by_key(
 ) -> dict[int, ArchivalEntry]:
     """Returns entries and blocks by their keys, without the agent-wide blocks that the user's own hide."""
     wanted, users = (to_json(list(keys)), *visible_ids(visible)), owners(visible)
-    clause = f"key IN (SELECT value FROM json_each(?)) AND +partition IN {IN_VISIBLE}"
+    clause = f"key IN {LISTED} AND +partition IN {IN_VISIBLE}"
     found = {row[0]: entry_of(row, users) for row in rows(connection, f"{ENTRY} WHERE {clause}", wanted)}
     mine = next((one.id for one in visible if one.user is not None), None)
     sql, bound = (

@@ -55,7 +55,7 @@ from germane.stores.sqlite.blocks import (
     under,
     unindexed,
 )
-from germane.stores.sqlite.encoding import micros, to_json
+from germane.stores.sqlite.encoding import LISTED, micros, to_json
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition
@@ -203,7 +203,7 @@ class BlockWork:
 
     def _taken(self, own: tuple[VisiblePartition, ...], ids: tuple[str, ...]) -> BlockIds:
         wanted, connection = to_json(ids), self._connection
-        among = "id IN (SELECT value FROM json_each(?))"
+        among = f"id IN {LISTED}"
         forgotten = frozenset(id for (id,) in rows(connection, f"SELECT id FROM tombstones WHERE {among}", (wanted,)))
         clause = f"b.key IN (SELECT key FROM blocks WHERE {among})"
         mine = self._noted(seen_blocks(connection, own, self._scope.user, clause, (wanted,), shared=False)) if own else ()

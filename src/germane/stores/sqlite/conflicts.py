@@ -19,7 +19,7 @@ from germane.memories.operations import (
     ResolveConflict,
     RestoreConflict,
 )
-from germane.stores.sqlite.encoding import maybe_micros, maybe_moment, micros, moment, to_json
+from germane.stores.sqlite.encoding import LISTED, maybe_micros, maybe_moment, micros, moment, to_json
 from germane.stores.sqlite.links import put_link
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.rows import Row, first, rows
@@ -38,7 +38,7 @@ __all__ = [
 
 _CONFLICT = "SELECT id, reason, one, other, created_at, resolved_at, kept FROM links WHERE kind = 'conflict' AND partition = ?"
 _RESTORE = "INSERT OR IGNORE INTO links VALUES (?, ?, 'conflict', ?, ?, ?, NULL, ?, ?, ?)"
-_TAKEN = "SELECT id FROM links WHERE id IN (SELECT value FROM json_each(?))"
+_TAKEN = f"SELECT id FROM links WHERE id IN {LISTED}"
 _PAIRS = (
     "SELECT one.id, other.id FROM json_each(?) j CROSS JOIN memories one ON one.id = j.value"
     " CROSS JOIN links l ON l.one = one.key AND l.kind = 'conflict' CROSS JOIN memories other ON other.key = l.other"
@@ -133,6 +133,6 @@ def resolve_conflict(connection: apsw.Connection, partition: int, change: Resolv
 
 
 def _memories(connection: apsw.Connection, partition: VisiblePartition, keys: Iterable[int]) -> dict[int, Memory]:
-    sql = f"{MEMORY} WHERE +partition = ? AND key IN (SELECT value FROM json_each(?))"
+    sql = f"{MEMORY} WHERE +partition = ? AND key IN {LISTED}"
     found = rows(connection, sql, (partition.id, to_json(sorted(keys))))
     return {row[0]: memory_of(row, {partition.id: partition.user}) for row in found}

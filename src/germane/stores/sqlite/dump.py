@@ -23,7 +23,7 @@ from germane.stores.sqlite.block_documents import written_versions
 from germane.stores.sqlite.blocks import seen_blocks
 from germane.stores.sqlite.conflicts import conflict_record
 from germane.stores.sqlite.database import Database
-from germane.stores.sqlite.encoding import maybe_moment, moment, shown, to_json
+from germane.stores.sqlite.encoding import LISTED, maybe_moment, moment, shown, to_json
 from germane.stores.sqlite.events import EVENT, event_of
 from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.forget import TOMBSTONE_KINDS
@@ -58,7 +58,7 @@ _PATIENCE = 60.0
 _PAGE = 256
 """Memories read by one statement."""
 _NOBODY = Owner(None, None, None)
-_STONES = "SELECT id, what, at, by, reason FROM tombstones WHERE partition IN (SELECT value FROM json_each(?)) ORDER BY id"
+_STONES = f"SELECT id, what, at, by, reason FROM tombstones WHERE partition IN {LISTED} ORDER BY id"
 _CONTRADICTIONS = (
     "SELECT l.id, l.reason, one.id, other.id, l.created_at, l.resolved_at, l.kept FROM memories one"
     " CROSS JOIN links l ON l.one = one.key AND l.kind = 'conflict' CROSS JOIN memories other ON other.key = l.other"
@@ -164,7 +164,7 @@ def _owners(connection: apsw.Connection, reach: Reach) -> Iterator[tuple[int, Ow
 
 
 def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
-    inside = "WHERE partition IN (SELECT value FROM json_each(?))"
+    inside = f"WHERE partition IN {LISTED}"
     bound = (to_json(partitions),)
 
     def figures(what: str, table: str) -> Row:
@@ -209,7 +209,7 @@ def _things(connection: apsw.Connection, partition: int, owner: Owner) -> Iterat
         yield StoredDirective(shown(directive[0]))
     keys = sorted(row[0] for row in rows(connection, "SELECT key FROM memories WHERE partition = ?", (partition,)))
     for start in range(0, len(keys), _PAGE):
-        sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key"
+        sql = f"{MEMORY} WHERE key IN {LISTED} ORDER BY key"
         for row in rows(connection, sql, (to_json(keys[start : start + _PAGE]),)):
             yield memory_of(row, users)
     for row in rows(connection, _CONTRADICTIONS, (partition,)):

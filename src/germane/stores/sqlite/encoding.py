@@ -14,6 +14,7 @@ from typing import Any
 from germane.types.candidate import Provenance, Sensitivity
 
 __all__ = [
+    "LISTED",
     "from_json",
     "maybe_micros",
     "maybe_moment",
@@ -68,6 +69,10 @@ def stored(text: str) -> str | bytes:
 def shown(value: str | bytes) -> str:
     """The inverse of `stored`."""
     return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+
+
+LISTED = "(SELECT value FROM json_each(?))"
+"""SQL for the values of a list that is bound as JSON (`to_json`)."""
 
 
 def to_json(value: object) -> str:

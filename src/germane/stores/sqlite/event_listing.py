@@ -15,7 +15,7 @@ from germane.errors import InvalidInput
 from germane.events.event import DOCUMENT, Event
 from germane.events.reader import MessagePage, SessionPage
 from germane.stores.sqlite.cursor import SECRET, Listing
-from germane.stores.sqlite.encoding import stored, to_json
+from germane.stores.sqlite.encoding import LISTED, stored, to_json
 from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of, session_of
 from germane.stores.sqlite.latest_sessions import latest_sessions
 from germane.stores.sqlite.readers import Reading
@@ -37,7 +37,6 @@ _HOLDING: Mapping[bool | None, str] = MappingProxyType(
     }
 )
 """Conditions for sessions in which there ever was a message (False), or there is another event (True)."""
-_AMONG = "(SELECT value FROM json_each(?))"
 _COUNTS = "length, next"
 """How many events of a session there are, and how many messages there ever were."""
 _FEW = 256
@@ -107,7 +106,7 @@ def _holding(visible: tuple[VisiblePartition, ...], filters: Filters, typed: boo
         return condition, [stored(filters.task)]
     if filters.event_types is not None:
         kind = TYPED_ONLY[typed].replace("+", "")
-        condition = f" AND EXISTS (SELECT 1 FROM events e WHERE e.session = sessions.key{kind} AND e.type IN {_AMONG})"
+        condition = f" AND EXISTS (SELECT 1 FROM events e WHERE e.session = sessions.key{kind} AND e.type IN {LISTED})"
         return condition, [to_json(filters.event_types)]
     return _HOLDING[typed], []
 

@@ -11,7 +11,7 @@ from typing import Any
 from germane.events.event import Event
 from germane.events.reader import MessagePage, SessionPage
 from germane.search.hit import Found
-from germane.stores.sqlite.encoding import moment, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, moment, stored, to_json
 from germane.stores.sqlite.event_listing import listed_events, listed_sessions
 from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of
 from germane.stores.sqlite.latest_sessions import latest_sessions
@@ -39,7 +39,7 @@ class SqliteEvents:
     async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
         def work(reading: Reading) -> tuple[Event, ...]:
             visible = reading.visible(self._scope)
-            sql = f"{EVENT} WHERE +e.partition IN {in_clause(visible)} AND e.id IN (SELECT value FROM json_each(?))"
+            sql = f"{EVENT} WHERE +e.partition IN {in_clause(visible)} AND e.id IN {LISTED}"
             users = owners(visible)
             found = {row[2]: event_of(row, users) for row in reading.connection.execute(sql, (to_json(ids),))}
             return tuple(found[id] for id in dict.fromkeys(ids) if id in found)
@@ -133,7 +133,7 @@ def fetch_events(
     visible: tuple[VisiblePartition, ...],
     places: Mapping[int, tuple[int, int]],
 ) -> dict[int, Event]:
-    sql = f"{BRIEF} WHERE e.key IN (SELECT value FROM json_each(?)) AND +e.partition IN {IN_VISIBLE}"
+    sql = f"{BRIEF} WHERE e.key IN {LISTED} AND +e.partition IN {IN_VISIBLE}"
     users, connection = owners(visible), reading.connection
     found: list[tuple[Any, ...]] = connection.execute(sql, (to_json(list(places)), *visible_ids(visible))).fetchall()
     return {row[0]: brief_of(connection, row, users, places[row[0]]) for row in found}

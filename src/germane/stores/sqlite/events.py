@@ -14,6 +14,7 @@ from germane.events.operations import EventsById, EventsByMessageId, PutEvent, R
 from germane.search.parts import parts
 from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, analysed_parts, describe
 from germane.stores.sqlite.encoding import (
+    LISTED,
     from_json,
     micros,
     moment,
@@ -116,7 +117,7 @@ def _outdated(text: str) -> tuple[Outdated, ...]:
 
 def by_id(transaction: Transaction, partition: VisiblePartition, read: EventsById) -> dict[str, Event]:
     transaction.write_events()
-    sql = f"{EVENT} WHERE +e.partition = ? AND e.id IN (SELECT value FROM json_each(?))"
+    sql = f"{EVENT} WHERE +e.partition = ? AND e.id IN {LISTED}"
     rows = transaction.connection.execute(sql, (partition.id, to_json(read.ids)))
     found = [event_of(row, {partition.id: partition.user}) for row in rows]
     return {event.id: event for event in found}

@@ -15,7 +15,7 @@ import apsw
 
 from germane.memories.operations import Forget, ForgetOwner, IdsInUse, IdUse, PutTombstones, Select, Selection
 from germane.stores.sqlite.blocks import touch_block
-from germane.stores.sqlite.encoding import micros, shown, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, micros, shown, stored, to_json
 from germane.stores.sqlite.graph_forget import GRAPH_TABLES, found_in_graph, graph_of, remove_from_graph, unsaid_without
 from germane.stores.sqlite.graph_totals import forget_things
 from germane.stores.sqlite.history_forgetting import HISTORY_TABLES, forget_history, selected_history
@@ -155,7 +155,7 @@ def _unname(connection: apsw.Connection, partition: int) -> None:
 def ids_in_use(transaction: Transaction, partition: VisiblePartition | None, read: IdsInUse) -> IdUse:
     transaction.write_events()
     ids, own, connection = to_json(read.ids), -1 if partition is None else partition.id, transaction.connection
-    wanted = "id IN (SELECT value FROM json_each(?))"
+    wanted = f"id IN {LISTED}"
     forgotten = rows(connection, f"SELECT id FROM tombstones WHERE {wanted}", (ids,))
     sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {wanted} AND partition <> ?" for table in _NAMED_TABLES)
     elsewhere = rows(connection, sql, (ids, own) * len(_NAMED_TABLES))
@@ -216,7 +216,7 @@ def _blocks(connection: apsw.Connection, partition: VisiblePartition, read: Sele
         return []
     where, bound = "partition = ?", tuple[Any, ...]((partition.id,))
     if read.ids is not None:
-        where, bound = "+partition = ? AND id IN (SELECT value FROM json_each(?))", (partition.id, to_json(read.ids))
+        where, bound = f"+partition = ? AND id IN {LISTED}", (partition.id, to_json(read.ids))
     sql = " UNION ALL ".join(f"SELECT key, id FROM {table} WHERE {where}" for table in ("blocks", "archival_entries"))
     found = rows(connection, f"SELECT id FROM ({sql}) ORDER BY key", bound * 2)
     return [id for (id,) in found]

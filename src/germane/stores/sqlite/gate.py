@@ -11,7 +11,7 @@ import apsw
 from germane.blocks.shown import block_hash, entry_hash, shown_id, stored_id
 from germane.compaction.shown_line import stored_line
 from germane.stores.sqlite.blocks import seen_blocks
-from germane.stores.sqlite.encoding import sensitivity_of, to_json
+from germane.stores.sqlite.encoding import LISTED, sensitivity_of, to_json
 from germane.stores.sqlite.graph_gate import graph_now
 from germane.stores.sqlite.outline_gate import lines_now
 from germane.stores.sqlite.rows import rows
@@ -24,7 +24,6 @@ from germane.types.query import Filters
 __all__ = ["allowed_now", "archived_now", "tasks_now"]
 
 _SIGN = "@"
-_AMONG = "id IN (SELECT value FROM json_each(?))"
 
 
 def allowed_now(
@@ -43,8 +42,8 @@ def allowed_now(
     gate = _of_gate(filters.sensitivities, filters.with_history)
     memory, bound = for_memories(visible, gate, at)
     event, also = for_events(visible, gate)
-    sql = f"SELECT id, content_hash FROM memories INDEXED BY memories_id WHERE {_AMONG} AND {memory}"
-    sql += f" UNION ALL SELECT e.id, e.content_hash FROM events e INDEXED BY events_id WHERE e.{_AMONG} AND {event}"
+    sql = f"SELECT id, content_hash FROM memories INDEXED BY memories_id WHERE id IN {LISTED} AND {memory}"
+    sql += f" UNION ALL SELECT e.id, e.content_hash FROM events e INDEXED BY events_id WHERE e.id IN {LISTED} AND {event}"
     wanted = to_json(ids)
     found: dict[str, int] = dict(rows(connection, sql, [wanted, *bound, wanted, *also]))
     rest = [id for id in ids if id not in found]
@@ -80,7 +79,7 @@ def tasks_now(
     if not named:
         return {}
     ids = to_json(sorted({id for id, _ in named.values()}))
-    sql = f"SELECT id, version, sensitivity FROM tasks WHERE {_AMONG} AND +partition = ?"
+    sql = f"SELECT id, version, sensitivity FROM tasks WHERE id IN {LISTED} AND +partition = ?"
     found = rows(connection, sql, (ids, own[0]))
     versions = {id: version for id, version, level in found if sensitivity_of(level) in sensitivities}
     return {name: task_hash(name) for name, (id, version) in named.items() if 0 < version <= versions.get(id, 0)}
@@ -98,6 +97,6 @@ def archived_now(
             if (name := shown_id(block.id, block.version)) in asked:
                 found.setdefault(name, block_hash(block.id, block.version, None if block.shared_from is None else block))
     if len(found) < len(asked):
-        sql = f"SELECT id FROM archival_entries WHERE {_AMONG} AND +partition IN {in_clause(visible)}"
+        sql = f"SELECT id FROM archival_entries WHERE id IN {LISTED} AND +partition IN {in_clause(visible)}"
         found |= {id: entry_hash(id) for (id,) in rows(connection, sql, (to_json(ids),))}
     return found

@@ -8,7 +8,7 @@ from datetime import datetime
 import apsw
 
 from germane.graph.shown import entity_hash, pattern_hash, relation_hash
-from germane.stores.sqlite.encoding import from_json, maybe_moment, shown, to_json
+from germane.stores.sqlite.encoding import LISTED, from_json, maybe_moment, shown, to_json
 from germane.stores.sqlite.graph_rows import sensitivity_codes
 from germane.stores.sqlite.graph_walks import holding
 from germane.stores.sqlite.rows import rows
@@ -16,8 +16,6 @@ from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartitio
 from germane.types.query import Filters
 
 __all__ = ["graph_now"]
-
-_AMONG = "(SELECT value FROM json_each(?))"
 
 
 def graph_now(
@@ -35,7 +33,7 @@ def graph_now(
     here, levels = IN_VISIBLE, sensitivity_codes(filters)
     wanted = (to_json(list(ids)), *visible_ids(visible))
     holds, times = holding(None if filters.with_history else at)
-    entities = f"WHERE n.id IN {_AMONG} AND +n.partition IN {here} AND n.sensitivity IN {levels}"
+    entities = f"WHERE n.id IN {LISTED} AND +n.partition IN {here} AND n.sensitivity IN {levels}"
     found = {
         id: entity_hash(shown(type), shown(name), from_json(properties))
         for id, type, name, properties in rows(
@@ -45,7 +43,7 @@ def graph_now(
     relations = (
         "SELECT r.id, s.name, r.type, t.name, r.valid_to FROM relations r"
         " JOIN entities s ON s.key = r.source JOIN entities t ON t.key = r.target"
-        f" WHERE r.id IN {_AMONG} AND +r.partition IN {here} AND r.sensitivity IN {levels} AND s.sensitivity IN {levels}"
+        f" WHERE r.id IN {LISTED} AND +r.partition IN {here} AND r.sensitivity IN {levels} AND s.sensitivity IN {levels}"
         f" AND t.sensitivity IN {levels}{holds}"
     )
     found |= {
@@ -53,6 +51,6 @@ def graph_now(
         for id, source, type, target, ends in rows(connection, relations, (*wanted, *times))
     }
     patterns = (
-        f"SELECT p.id, p.action FROM patterns p WHERE p.id IN {_AMONG} AND +p.partition IN {here} AND p.sensitivity IN {levels}"
+        f"SELECT p.id, p.action FROM patterns p WHERE p.id IN {LISTED} AND +p.partition IN {here} AND p.sensitivity IN {levels}"
     )
     return found | {id: pattern_hash(shown(action)) for id, action in rows(connection, patterns, wanted)}

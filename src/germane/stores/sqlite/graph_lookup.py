@@ -12,7 +12,7 @@ from datetime import datetime
 import apsw
 
 from germane.graph.entity import Entity
-from germane.stores.sqlite.encoding import micros, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, micros, stored, to_json
 from germane.stores.sqlite.graph_rows import ENTITY, entity_clause, entity_of
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, owners, visible_ids
@@ -26,7 +26,6 @@ _ALL_TYPES = (
     " FROM known WHERE known.value IS NOT NULL) SELECT value FROM known WHERE value IS NOT NULL)"
 )
 """The types that a partition has: one step in the index for each."""
-_GIVEN_TYPES = "(SELECT value FROM json_each(?))"
 _SHARED = 500
 """Entities of one name or short form that are looked at: the first ones. A short form that more share says nothing."""
 
@@ -72,7 +71,7 @@ def salient_entities(
     later, bound = entity_clause(visible, filters)
     found = list[Entity]()
     for partition in visible:  # each by its own index
-        types = _ALL_TYPES if filters.entity_types is None else _GIVEN_TYPES
+        types = _ALL_TYPES if filters.entity_types is None else LISTED
         chosen = [partition.id] * 2 if filters.entity_types is None else [to_json(sorted(set(filters.entity_types)))]
         past = (
             f"{ENTITY.replace('FROM entities n', f'FROM {types} t CROSS JOIN entities n')} ON n.key IN"

@@ -10,7 +10,7 @@ from germane.errors import NotFound
 from germane.graph.operations import CountPattern, PutPattern
 from germane.graph.pattern import Pattern
 from germane.search.unit import SENSITIVITY_CODES
-from germane.stores.sqlite.encoding import micros, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, micros, stored, to_json
 from germane.stores.sqlite.graph_rows import PATTERN, pattern_of, sensitivity_codes
 from germane.stores.sqlite.graph_writing import put_refs
 from germane.stores.sqlite.rows import first, rows
@@ -22,7 +22,6 @@ __all__ = ["count_pattern", "matching_patterns", "put_pattern"]
 
 _COLUMNS = "action, keywords, intent, entity_types, successes, applications, sensitivity, created_at, updated_at"
 _MARKS = ", ".join("?" * 9)
-_AMONG = "(SELECT value FROM json_each(?))"
 
 
 def put_pattern(transaction: Transaction, partition: int, change: PutPattern) -> None:
@@ -78,10 +77,10 @@ def matching_patterns(
     """See `GraphReader.patterns`."""
     sql = (
         f"{PATTERN} WHERE p.key IN (SELECT pattern FROM pattern_words WHERE partition IN {IN_VISIBLE}"
-        f" AND word IN {_AMONG})"
+        f" AND word IN {LISTED})"
         f" AND p.sensitivity IN {sensitivity_codes(filters)} AND (p.intent IS NULL OR p.intent = ?)"
-        f" AND (p.entity_types = '[]' OR EXISTS (SELECT 1 FROM json_each(p.entity_types) WHERE value IN {_AMONG}))"
-        f" AND p.id NOT IN {_AMONG}"
+        f" AND (p.entity_types = '[]' OR EXISTS (SELECT 1 FROM json_each(p.entity_types) WHERE value IN {LISTED}))"
+        f" AND p.id NOT IN {LISTED}"
         " ORDER BY (p.successes + 1.0) / (p.applications + 2) DESC, p.id LIMIT ?"
     )
     excluded = to_json(sorted(filters.exclude))

@@ -15,7 +15,7 @@ from germane.graph.pattern import Pattern
 from germane.graph.relation import Neighbourhood, Relation, Step
 from germane.graph.traverse import MAX_DEPTH, MAX_READ, chain, run_walk, shortest_path, walk
 from germane.stores.sqlite.cursor import SECRET, Listing
-from germane.stores.sqlite.encoding import micros, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, micros, stored, to_json
 from germane.stores.sqlite.graph_lookup import entities_named, salient_entities
 from germane.stores.sqlite.graph_patterns import matching_patterns
 from germane.stores.sqlite.graph_rows import (
@@ -36,7 +36,6 @@ from germane.types.scope import Scope
 __all__ = ["SqliteGraph"]
 
 T = TypeVar("T")
-_AMONG = "(SELECT value FROM json_each(?))"
 _EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"))
 _THING_IDS = (
     "coalesce(CASE m.domain WHEN 'events' THEN (SELECT id FROM events WHERE key = m.thing)"
@@ -56,7 +55,7 @@ class SqliteGraph:
 
     async def entities(self, ids: Sequence[str]) -> tuple[Entity, ...]:
         def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Entity, ...]:
-            sql = f"{ENTITY} WHERE n.id IN {_AMONG} AND +n.partition IN {in_clause(visible)}"
+            sql = f"{ENTITY} WHERE n.id IN {LISTED} AND +n.partition IN {in_clause(visible)}"
             found = {row[2]: entity_of(row, owners(visible)) for row in rows(connection, sql, (to_json(list(ids)),))}
             return tuple(found[id] for id in dict.fromkeys(ids) if id in found)
 
@@ -201,7 +200,7 @@ class SqliteGraph:
             for domain, table in _DOMAINS.items():
                 sql = (
                     f"SELECT t.id, n.id FROM {table} t JOIN mentions m ON m.domain = '{domain}' AND m.thing = t.key"
-                    f" JOIN entities n ON n.key = m.entity WHERE t.id IN {_AMONG} AND +t.partition IN {in_clause(visible)}"
+                    f" JOIN entities n ON n.key = m.entity WHERE t.id IN {LISTED} AND +t.partition IN {in_clause(visible)}"
                     " ORDER BY n.key"
                 )
                 for thing, entity in rows(connection, sql, (to_json(list(things)),)):
@@ -234,6 +233,6 @@ def _keys(
 ) -> list[int]:
     """Returns the row keys of the entities with these ids, in this order."""
     clause, values = entity_clause(visible, filters)
-    sql = f"SELECT n.id, n.key FROM entities n INDEXED BY entities_id WHERE n.id IN {_AMONG} AND {clause}"
+    sql = f"SELECT n.id, n.key FROM entities n INDEXED BY entities_id WHERE n.id IN {LISTED} AND {clause}"
     found: dict[str, int] = dict(rows(connection, sql, (to_json(list(ids)), *values)))
     return [found[id] for id in dict.fromkeys(ids) if id in found]

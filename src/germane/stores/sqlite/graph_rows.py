@@ -14,7 +14,7 @@ from germane.graph.pattern import Pattern
 from germane.graph.relation import Relation
 from germane.graph.said import Said
 from germane.search.unit import SENSITIVITY_CODES
-from germane.stores.sqlite.encoding import maybe_moment, micros, moment, sensitivity_of, shown, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, maybe_moment, micros, moment, sensitivity_of, shown, stored, to_json
 from germane.stores.sqlite.rows import Row, rows
 from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.types.query import Filters
@@ -59,7 +59,6 @@ PATTERN = (
     " p.sensitivity, p.created_at, p.updated_at FROM patterns p"
 )
 """The rows that `pattern_of` takes."""
-_AMONG = "(SELECT value FROM json_each(?))"
 _HALF_LIFE = SALIENCE_HALF_LIFE * 86_400 * 1_000_000
 _LEAST = 1e-9
 
@@ -160,10 +159,10 @@ def entity_clause(visible: tuple[VisiblePartition, ...], filters: Filters, name:
     clause = f"{name}.partition IN {IN_VISIBLE} AND {name}.sensitivity IN {sensitivity_codes(filters)}"
     values: list[Any] = [*visible_ids(visible)]
     if filters.entity_types is not None:
-        clause += f" AND {name}.type IN {_AMONG}"
+        clause += f" AND {name}.type IN {LISTED}"
         values.append(to_json(filters.entity_types))
     if filters.exclude:
-        clause += f" AND {name}.id NOT IN {_AMONG}"
+        clause += f" AND {name}.id NOT IN {LISTED}"
         values.append(to_json(sorted(filters.exclude)))
     return clause, values
 
@@ -171,13 +170,13 @@ def entity_clause(visible: tuple[VisiblePartition, ...], filters: Filters, name:
 def entities_by_key(connection: apsw.Connection, users: Mapping[int, str | None], keys: Iterable[int]) -> dict[int, Entity]:
     """Returns entities by their row keys, in the order of the keys."""
     wanted = list(keys)
-    found = {row[0]: entity_of(row, users) for row in rows(connection, f"{ENTITY} WHERE n.key IN {_AMONG}", (to_json(wanted),))}
+    found = {row[0]: entity_of(row, users) for row in rows(connection, f"{ENTITY} WHERE n.key IN {LISTED}", (to_json(wanted),))}
     return {key: found[key] for key in wanted if key in found}
 
 
 def relations_by_key(connection: apsw.Connection, users: Mapping[int, str | None], keys: Sequence[int]) -> dict[int, Relation]:
     """Returns relations by their row keys, in the order of the keys."""
     found = {
-        row[0]: relation_of(row, users) for row in rows(connection, f"{RELATION} WHERE r.key IN {_AMONG}", (to_json(keys),))
+        row[0]: relation_of(row, users) for row in rows(connection, f"{RELATION} WHERE r.key IN {LISTED}", (to_json(keys),))
     }
     return {key: found[key] for key in keys if key in found}

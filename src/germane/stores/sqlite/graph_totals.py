@@ -11,7 +11,7 @@ from datetime import datetime
 from germane.graph.aliases import name_key
 from germane.graph.said import keys_of, merged, rewritten
 from germane.search.unit import SENSITIVITY_CODES
-from germane.stores.sqlite.encoding import moment, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, moment, stored, to_json
 from germane.stores.sqlite.graph_rows import entities_by_key, entity_row, said_of
 from germane.stores.sqlite.graph_writing import write_names
 from germane.stores.sqlite.injections import withdraw
@@ -20,7 +20,6 @@ from germane.stores.sqlite.transaction import Transaction
 
 __all__ = ["drop_rows", "forget_things", "rebuild_entity"]
 
-_AMONG = "(SELECT value FROM json_each(?))"
 _REOPEN = (
     "UPDATE relations SET (valid_to, ended_by) = (SELECT o.valid_from, o.id FROM relations o WHERE o.source = relations.source"
     " AND o.type = relations.type AND o.target <> relations.target AND o.valid_from > relations.valid_from"
@@ -33,7 +32,7 @@ def forget_things(transaction: Transaction, partition: int, domain: str, keys: S
     """Removes what these messages, memories or archival entries (`domain`, row keys) say of entities and relations, and the
     patterns learned from any of them."""
     connection, these = transaction.connection, (domain, to_json(list(keys)))
-    where = f"WHERE domain = ? AND thing IN {_AMONG}"
+    where = f"WHERE domain = ? AND thing IN {LISTED}"
     entities, relations, patterns = (
         [key for (key,) in rows(connection, f"SELECT DISTINCT {column} FROM {table} {where}", these)]
         for table, column in (("mentions", "entity"), ("relation_refs", "relation"), ("pattern_refs", "pattern"))
@@ -48,7 +47,7 @@ def forget_things(transaction: Transaction, partition: int, domain: str, keys: S
         ("relations", relations, ("relation_refs", "relation")),
         ("entities", entities, ("mentions", "entity")),
     ):
-        sql = f"SELECT key FROM {table} t WHERE key IN {_AMONG} {unsaid.format(*of)}"
+        sql = f"SELECT key FROM {table} t WHERE key IN {LISTED} {unsaid.format(*of)}"
         gone = {key for (key,) in rows(connection, sql, (to_json(found),))}
         drop_rows(transaction, partition, table, sorted(gone))
         for key in found:
@@ -62,11 +61,11 @@ def drop_rows(transaction: Transaction, partition: int, table: str, keys: Sequen
     if not keys:
         return
     connection, these = transaction.connection, to_json(list(keys))
-    ids = [id for (id,) in rows(connection, f"SELECT id FROM {table} WHERE key IN {_AMONG}", (these,))]
+    ids = [id for (id,) in rows(connection, f"SELECT id FROM {table} WHERE key IN {LISTED}", (these,))]
     if table == "entities":
-        sql = f"SELECT key FROM relations WHERE source IN {_AMONG} UNION SELECT key FROM relations WHERE target IN {_AMONG}"
+        sql = f"SELECT key FROM relations WHERE source IN {LISTED} UNION SELECT key FROM relations WHERE target IN {LISTED}"
         drop_rows(transaction, partition, "relations", [key for (key,) in rows(connection, sql, (these, these))])
-    connection.execute(f"DELETE FROM {table} WHERE key IN {_AMONG}", (these,))  # with what refers to them
+    connection.execute(f"DELETE FROM {table} WHERE key IN {LISTED}", (these,))  # with what refers to them
     if table == "relations":
         connection.executemany(_REOPEN, [(id,) for id in ids])
     withdraw(transaction, ids)

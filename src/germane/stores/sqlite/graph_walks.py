@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from germane.graph.traverse import Edge
-from germane.stores.sqlite.encoding import micros, to_json
+from germane.stores.sqlite.encoding import LISTED, micros, to_json
 from germane.stores.sqlite.graph_rows import entity_clause, sensitivity_codes
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, visible_ids
@@ -17,7 +17,6 @@ from germane.types.query import Filters
 
 __all__ = ["all_edges", "directed_edges", "heaviest_edges", "holding"]
 
-_AMONG = "(SELECT value FROM json_each(?))"
 _ENDS = (("source", "target"), ("target", "source"))
 _PART = 32
 """Entities whose relations are read with one statement where a walk may not need those of all."""
@@ -99,7 +98,7 @@ def all_edges(
     holds, times = holding(at)
     halves = [
         f"SELECT r.{here}, r.key, r.source, r.target, r.strength FROM relations r JOIN entities o ON o.key = r.{there}"
-        f" WHERE r.{here} IN {_AMONG} AND +r.partition IN {IN_VISIBLE}"
+        f" WHERE r.{here} IN {LISTED} AND +r.partition IN {IN_VISIBLE}"
         f" AND r.sensitivity IN {sensitivity_codes(filters)} AND {seen}{holds}"
         for here, there in _ENDS
     ]
@@ -123,7 +122,7 @@ def directed_edges(
     holds, times = holding(at)
     sql = (
         f"SELECT r.{here}, r.key, r.source, r.target, r.strength FROM relations r JOIN entities o ON o.key = r.{there}"
-        f" WHERE r.{here} IN {_AMONG} AND r.type IN {_AMONG} AND +r.partition IN {IN_VISIBLE}"
+        f" WHERE r.{here} IN {LISTED} AND r.type IN {LISTED} AND +r.partition IN {IN_VISIBLE}"
         f" AND r.sensitivity IN {sensitivity_codes(filters)} AND {seen}{holds} ORDER BY r.valid_from, r.id LIMIT {int(limit)}"
     )
     return lambda entities: _grouped(

@@ -25,7 +25,7 @@ from germane.graph.operations import (
 )
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Relation
-from germane.stores.sqlite.encoding import stored, to_json
+from germane.stores.sqlite.encoding import LISTED, stored, to_json
 from germane.stores.sqlite.graph_forget import GRAPH_TABLES
 from germane.stores.sqlite.graph_merging import merge_entities
 from germane.stores.sqlite.graph_patterns import count_pattern, put_pattern
@@ -38,14 +38,13 @@ from germane.types.plan import Change
 
 __all__ = ["GRAPH_CHANGES", "GRAPH_READS", "apply_graph_change"]
 
-_AMONG = "(SELECT value FROM json_each(?))"
 _NAMED = f"{ENTITY} JOIN entity_names k ON k.entity = n.key WHERE k.partition = ? AND k.key = ? ORDER BY n.key LIMIT 50"
 _OPEN = (
     f"{RELATION} WHERE r.key IN"
     " (SELECT x.key FROM relations x INDEXED BY {} WHERE x.source = ? AND x.type = ? AND x.valid_to IS"
 )
 _KEY = "SELECT key FROM entities WHERE id = ? AND partition = ?"
-_TARGETS = f" AND x.target IN (SELECT key FROM entities WHERE id IN {_AMONG} AND +partition = ?)"
+_TARGETS = f" AND x.target IN (SELECT key FROM entities WHERE id IN {LISTED} AND +partition = ?)"
 _HELD = _OPEN.format("relations_open") + " NULL{} LIMIT ?)"
 _PAST = _OPEN.format("relations_past") + " NOT NULL{} ORDER BY x.valid_from DESC, x.key DESC LIMIT ?)"
 _ENDED, _ALL_OPEN = 100, 100_000
@@ -66,13 +65,13 @@ def _named(transaction: Transaction, own: VisiblePartition, read: EntitiesNamed)
 
 
 def _entities(transaction: Transaction, own: VisiblePartition, read: EntitiesById) -> dict[str, Entity]:
-    sql = f"{ENTITY} WHERE n.id IN {_AMONG} AND +n.partition = ?"
+    sql = f"{ENTITY} WHERE n.id IN {LISTED} AND +n.partition = ?"
     found = [entity_of(row, {own.id: own.user}) for row in rows(transaction.connection, sql, (to_json(read.ids), own.id))]
     return {entity.id: entity for entity in found}
 
 
 def _relations(transaction: Transaction, own: VisiblePartition, read: RelationsById) -> dict[str, Relation]:
-    sql = f"{RELATION} WHERE r.id IN {_AMONG} AND +r.partition = ?"
+    sql = f"{RELATION} WHERE r.id IN {LISTED} AND +r.partition = ?"
     found = [relation_of(row, {own.id: own.user}) for row in rows(transaction.connection, sql, (to_json(read.ids), own.id))]
     return {relation.id: relation for relation in found}
 
@@ -113,7 +112,7 @@ def _graph(transaction: Transaction, own: VisiblePartition, read: GraphStored) -
 
 
 def _among(transaction: Transaction, own: VisiblePartition, ids: tuple[str, ...], tables: tuple[str, ...]) -> frozenset[str]:
-    sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE id IN {_AMONG} AND +partition = ?" for table in tables)
+    sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE id IN {LISTED} AND +partition = ?" for table in tables)
     found = rows(transaction.connection, sql, (to_json(ids), own.id) * len(tables))
     return frozenset(id for (id,) in found)
 

@@ -11,7 +11,7 @@ from germane.compaction.archive import ArchiveEntry
 from germane.compaction.kept_history import KeptEntry, KeptSummary, checksum_of
 from germane.compaction.operations import MAX_SUMMARIES
 from germane.compaction.summary import SpanSummary
-from germane.stores.sqlite.encoding import micros, moment, shown, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, micros, moment, shown, stored, to_json
 from germane.stores.sqlite.rows import Row, first, rows
 
 __all__ = [
@@ -38,9 +38,7 @@ SUMMARY = (
     " WHERE partition = ?"
 )
 """The rows that `summary_of` takes."""
-_HANDLES = (
-    "SELECT handle FROM history_archive WHERE partition = ? AND session = ? AND handle IN (SELECT value FROM json_each(?))"
-)
+_HANDLES = f"SELECT handle FROM history_archive WHERE partition = ? AND session = ? AND handle IN {LISTED}"
 _SURPLUS = (
     "DELETE FROM history_summaries WHERE key IN (SELECT key FROM history_summaries WHERE partition = ? AND session = ?"
     " ORDER BY key DESC LIMIT -1 OFFSET ?)"
@@ -111,7 +109,7 @@ def summaries_kept(
     connection: apsw.Connection, partition: int, session: str, fingerprints: Sequence[str]
 ) -> tuple[KeptSummary, ...]:
     """See `SummariesKept`."""
-    sql = f"{SUMMARY} AND session = ? AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY key"
+    sql = f"{SUMMARY} AND session = ? AND fingerprint IN {LISTED} ORDER BY key"
     return tuple(map(summary_of, rows(connection, sql, (partition, stored(session), to_json(list(fingerprints))))))
 
 

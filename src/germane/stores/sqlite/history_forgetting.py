@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import apsw
 
 from germane.memories.operations import Forget, Select
-from germane.stores.sqlite.encoding import micros, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, micros, stored, to_json
 from germane.stores.sqlite.rows import Row, rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition
@@ -20,11 +20,10 @@ __all__ = ["HISTORY_TABLES", "forget_history", "history_of_events", "selected_hi
 
 HISTORY_TABLES = ("history_archive", "history_summaries")
 """The tables of what is kept of compactions, each with its partition and its session."""
-_AMONG = "IN (SELECT value FROM json_each(?))"
 _TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, 0, ?, ?, ?, ?, ?)"
 _SESSIONS = (
     "SELECT DISTINCT s.id FROM events e INDEXED BY events_id JOIN sessions s ON s.key = e.session"
-    f" WHERE e.id {_AMONG} AND +e.partition = ?"
+    f" WHERE e.id IN {LISTED} AND +e.partition = ?"
 )
 
 
@@ -41,8 +40,8 @@ def selected_history(
                 sql += " AND session = ?"
                 bound.append(stored(read.session))
             if read.ids is not None:
-                handle = f" OR handle {_AMONG}" if table == "history_archive" else ""
-                sql += f" AND (id {_AMONG}{handle})"
+                handle = f" OR handle IN {LISTED}" if table == "history_archive" else ""
+                sql += f" AND (id IN {LISTED}{handle})"
                 bound += [to_json(read.ids)] * (2 if handle else 1)
             found |= dict.fromkeys(id for (id,) in rows(connection, f"{sql} ORDER BY key", bound))
     return tuple(found)
@@ -69,7 +68,7 @@ def forget_history(transaction: Transaction, partitions: tuple[VisiblePartition,
             found: list[Row] = list(
                 rows(
                     connection,
-                    f"SELECT key, id FROM {table} WHERE +partition = ? AND id {_AMONG}",
+                    f"SELECT key, id FROM {table} WHERE +partition = ? AND id IN {LISTED}",
                     (partition.id, to_json(list(gone))),
                 )
             )

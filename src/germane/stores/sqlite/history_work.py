@@ -17,7 +17,7 @@ from germane.compaction.operations import (
     SummariesKept,
 )
 from germane.errors import InvalidInput
-from germane.stores.sqlite.encoding import shown, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, shown, stored, to_json
 from germane.stores.sqlite.history import handles_kept, put_archived, put_summary, summaries_kept
 from germane.stores.sqlite.outlines import complete_outline, outline_left
 from germane.stores.sqlite.rows import first, rows
@@ -30,10 +30,10 @@ __all__ = ["HISTORY_CHANGES", "HISTORY_READS", "answer_history", "apply_history"
 
 HISTORY_READS = (HandlesKept, SummariesKept, HistoryIdsInUse, OutlineLeft)
 HISTORY_CHANGES = (PutArchived, PutSummary, CompleteOutline)
-_AMONG = "IN (SELECT value FROM json_each(?))"
+_THESE = LISTED.replace("?", "?2")
 _OWN = (
-    f"SELECT id, session, handle, '' FROM history_archive WHERE partition = ?1 AND id {_AMONG.replace('?', '?2')} UNION ALL"
-    f" SELECT id, session, fingerprint, method FROM history_summaries WHERE partition = ?1 AND id {_AMONG.replace('?', '?2')}"
+    f"SELECT id, session, handle, '' FROM history_archive WHERE partition = ?1 AND id IN {_THESE} UNION ALL"
+    f" SELECT id, session, fingerprint, method FROM history_summaries WHERE partition = ?1 AND id IN {_THESE}"
 )
 
 
@@ -82,7 +82,9 @@ def _in_use(connection: apsw.Connection, partition: int, ids: tuple[str, ...]) -
     own = {
         id: (shown(session), shown(under), method) for id, session, under, method in rows(connection, _OWN, (partition, wanted))
     }
-    forgotten = frozenset(id for (id,) in rows(connection, f"SELECT id FROM tombstones WHERE id {_AMONG}", (wanted,)))
-    sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE id {_AMONG}" for table in ("history_archive", "history_summaries"))
+    forgotten = frozenset(id for (id,) in rows(connection, f"SELECT id FROM tombstones WHERE id IN {LISTED}", (wanted,)))
+    sql = " UNION ALL ".join(
+        f"SELECT id FROM {table} WHERE id IN {LISTED}" for table in ("history_archive", "history_summaries")
+    )
     taken = {id for (id,) in rows(connection, sql, (wanted, wanted))}
     return HistoryIds(own, forgotten, frozenset(taken - own.keys()))

@@ -12,7 +12,7 @@ import apsw
 from germane.blocks.shown import stored_id
 from germane.injections.injection import Injection, InjectionHead, Wanting
 from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
-from germane.stores.sqlite.encoding import micros, moment, shown, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, micros, moment, shown, stored, to_json
 from germane.stores.sqlite.gate import archived_now, tasks_now
 from germane.stores.sqlite.graph_gate import graph_now
 from germane.stores.sqlite.rows import Row, first, rows
@@ -27,7 +27,7 @@ _ALL = Filters(sensitivities=("public", "private", "sensitive"))
 _HEAD = "turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn"
 _COLUMNS = f"{_HEAD}, text, items, relies_on"
 _HEADS = f"SELECT key, {_HEAD} FROM injections WHERE partition = ? AND session = ? ORDER BY key"
-_READ = f"SELECT {_COLUMNS} FROM injections WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key"
+_READ = f"SELECT {_COLUMNS} FROM injections WHERE key IN {LISTED} ORDER BY key"
 _INSERT = (
     f"INSERT INTO injections (partition, session, {_COLUMNS}) VALUES ({', '.join('?' * 13)})"
     " ON CONFLICT (partition, session, turn, occurrence) DO UPDATE SET text = excluded.text, tokens = excluded.tokens,"
@@ -43,7 +43,7 @@ _SURPLUS = (
 _WITHDRAWN = "UPDATE injections SET text = '', items = '[]', tokens = 0, withdrawn = ? WHERE key = ?"
 _HOLDING = (
     "SELECT DISTINCT i.key, i.partition, i.items FROM injected_items h JOIN injections i ON i.key = h.injection"
-    " WHERE h.item IN (SELECT value FROM json_each(?))"
+    f" WHERE h.item IN {LISTED}"
 )
 
 

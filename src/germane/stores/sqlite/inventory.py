@@ -10,7 +10,7 @@ import apsw
 from germane.errors import InvalidInput
 from germane.events.event import DOCUMENT, MESSAGE_TYPES
 from germane.stores.sqlite.cursor import SECRET, Listing
-from germane.stores.sqlite.encoding import maybe_moment, micros, moment, shown, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, maybe_moment, micros, moment, shown, stored, to_json
 from germane.stores.sqlite.forget import TOMBSTONE_KINDS
 from germane.stores.sqlite.graph_forget import GRAPH_TABLES
 from germane.stores.sqlite.history_forgetting import HISTORY_TABLES
@@ -59,9 +59,7 @@ _MESSAGES = (
     "SELECT total(length), count(*), min(started_at), max(last_at) FROM sessions WHERE partition IN {} AND document IS NULL"
 )
 _DOCUMENTS = "SELECT count(*), total(length) FROM sessions WHERE partition IN {} AND document IS NOT NULL"
-_TYPED = (
-    "SELECT count(*) FROM events INDEXED BY events_type WHERE partition IN {} AND type NOT IN (SELECT value FROM json_each(?))"
-)
+_TYPED = f"SELECT count(*) FROM events INDEXED BY events_type WHERE partition IN {{}} AND type NOT IN {LISTED}"
 _BLOCKS = "SELECT count(*), total(octet_length(text)) FROM blocks WHERE partition IN {} AND deleted_at IS NULL"
 _ENTRIES = "SELECT count(*), total(octet_length(text)) FROM archival_entries WHERE partition IN {}"
 _TASKS = "SELECT count(*), total(octet_length(goal)) + total(octet_length(result)) FROM tasks WHERE partition IN {}"

@@ -24,6 +24,7 @@ from germane.memories.operations import (
 )
 from germane.search.unit import SENSITIVITY_CODES, describe
 from germane.stores.sqlite.encoding import (
+    LISTED,
     maybe_micros,
     maybe_moment,
     micros,
@@ -107,7 +108,7 @@ def memory_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Memory:
 
 
 def by_id(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], read: MemoriesById) -> dict[str, Memory]:
-    sql = f"{MEMORY} WHERE +partition IN {in_clause(visible)} AND id IN (SELECT value FROM json_each(?))"
+    sql = f"{MEMORY} WHERE +partition IN {in_clause(visible)} AND id IN {LISTED}"
     users = owners(visible)
     found = [memory_of(row, users) for row in connection.execute(sql, (to_json(read.ids),))]
     return {memory.id: memory for memory in found}
@@ -115,7 +116,7 @@ def by_id(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], re
 
 def by_key(connection: apsw.Connection, partition: int, keys: Sequence[int]) -> dict[int, Memory]:
     """Returns memories of one partition by their keys, without their user."""
-    sql = f"{MEMORY} WHERE +partition = ? AND key IN (SELECT value FROM json_each(?))"
+    sql = f"{MEMORY} WHERE +partition = ? AND key IN {LISTED}"
     return {row[0]: memory_of(row, {partition: None}) for row in connection.execute(sql, (partition, to_json(list(keys))))}
 
 
@@ -133,7 +134,7 @@ def facts_on_key(transaction: Transaction, partition: VisiblePartition, read: Fa
 
 def derived_from(transaction: Transaction, partition: VisiblePartition, read: DerivedFrom) -> tuple[Memory, ...]:
     keys = derived_keys(transaction.connection, partition.id, read.ids)
-    sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) ORDER BY created_at, key"
+    sql = f"{MEMORY} WHERE key IN {LISTED} ORDER BY created_at, key"
     rows = transaction.connection.execute(sql, (to_json(keys),))
     return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 

@@ -14,7 +14,7 @@ from germane.memories.reader import Page
 from germane.search.hit import Found
 from germane.stores.sqlite.conflicts import open_conflicts
 from germane.stores.sqlite.cursor import SECRET, Listing
-from germane.stores.sqlite.encoding import stored, to_json
+from germane.stores.sqlite.encoding import LISTED, stored, to_json
 from germane.stores.sqlite.links import with_near_duplicates
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.memory_sizes import sizes
@@ -49,7 +49,7 @@ class SqliteMemories:
 
     async def get(self, ids: Sequence[str]) -> tuple[Memory, ...]:
         def work(reading: Reading) -> tuple[Memory, ...]:
-            some = _select(reading, self._scope, "id IN (SELECT value FROM json_each(?))", [to_json(ids)])
+            some = _select(reading, self._scope, f"id IN {LISTED}", [to_json(ids)])
             found = {memory.id: memory for memory in some}
             return tuple(found[id] for id in dict.fromkeys(ids) if id in found)
 
@@ -84,7 +84,7 @@ class SqliteMemories:
         def work(reading: Reading) -> tuple[Memory, ...]:
             here = in_clause(reading.visible(self._scope))
             chain = [row[0] for row in rows(reading.connection, _CHAIN.format(here), (id,))]
-            clause = "id IN (SELECT value FROM json_each(?)) ORDER BY valid_from, created_at, key"
+            clause = f"id IN {LISTED} ORDER BY valid_from, created_at, key"
             return tuple(_select(reading, self._scope, clause, [to_json(chain)]))
 
         return await self._readers.run(work)
@@ -158,7 +158,7 @@ def fetch_memories(
     visible: tuple[VisiblePartition, ...],
     places: Mapping[int, tuple[int, int]],
 ) -> dict[int, Memory]:
-    sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) AND +partition IN {IN_VISIBLE}"
+    sql = f"{MEMORY} WHERE key IN {LISTED} AND +partition IN {IN_VISIBLE}"
     users = owners(visible)
     values = (to_json(list(places)), *visible_ids(visible))
     found = {row[0]: memory_of(row, users) for row in rows(reading.connection, sql, values)}

@@ -6,7 +6,7 @@ import apsw
 
 from germane.memories.consolidation.holding import Stored
 from germane.memories.operations import DropVectors
-from germane.stores.sqlite.encoding import to_json
+from germane.stores.sqlite.encoding import LISTED, to_json
 from germane.stores.sqlite.links import with_near_duplicates
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.rows import rows
@@ -20,7 +20,7 @@ _FIXED = 400
 _SIZES = (
     "SELECT m.key, octet_length(m.content) + octet_length(m.tags) + ifnull(octet_length(m.provenance), 0)"
     " + ifnull(octet_length(u.terms), 0), ifnull(octet_length(u.vector), 0)"
-    " FROM memories m LEFT JOIN units_memories u ON u.key = m.key WHERE m.key IN (SELECT value FROM json_each(?))"
+    f" FROM memories m LEFT JOIN units_memories u ON u.key = m.key WHERE m.key IN {LISTED}"
 )
 
 
@@ -41,6 +41,6 @@ def drop_vectors(transaction: Transaction, partition: int, change: DropVectors) 
     """An empty vector isn't a missing one, which would be made again."""
     transaction.flush()
     sql = "UPDATE units_memories SET vector = x'', revision = ? WHERE key IN"
-    sql += " (SELECT key FROM memories WHERE +partition = ? AND id IN (SELECT value FROM json_each(?))) AND vector NOT NULL"
+    sql += f" (SELECT key FROM memories WHERE +partition = ? AND id IN {LISTED}) AND vector NOT NULL"
     transaction.connection.execute(sql, (transaction.revision, partition, to_json(list(change.ids))))
     transaction.touch((partition,))

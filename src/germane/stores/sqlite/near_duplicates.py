@@ -17,7 +17,7 @@ from germane.memories.link import NEAR, Compared, LinkKind, relation
 from germane.memories.memory import Memory
 from germane.search.quantised import decode, dequantise
 from germane.search.signatures import Bits, Signatures
-from germane.stores.sqlite.encoding import to_json
+from germane.stores.sqlite.encoding import LISTED, to_json
 from germane.stores.sqlite.links import both_restored, put_link
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.units import dropped
@@ -158,7 +158,7 @@ def _near_pairs(
     if not pairs:
         return {}
     sql = "SELECT key, vector FROM units_memories WHERE vector <> x'' AND +partition = ? AND key IN"
-    sql += " (SELECT value FROM json_each(?))"
+    sql += f" {LISTED}"
     wanted = to_json(sorted({key for pair in pairs for key in pair}))
     stored: dict[int, bytes] = dict(rows(connection, sql, (partition, wanted)))
     there = [pair for pair in pairs if pair[0] in stored and pair[1] in stored]

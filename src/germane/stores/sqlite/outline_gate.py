@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import apsw
 
 from germane.compaction.shown_line import line_hash, shown_line, stored_line
-from germane.stores.sqlite.encoding import sensitivity_of, shown, to_json
+from germane.stores.sqlite.encoding import LISTED, sensitivity_of, shown, to_json
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, visible_ids
 
@@ -16,7 +16,7 @@ __all__ = ["lines_now"]
 _LINES = (
     "SELECT e.id, o.line, o.sensitivity FROM events e INDEXED BY events_id"
     " JOIN history_outlines o ON o.session = e.session AND o.first = e.position AND o.messages > 1"
-    " WHERE e.id IN (SELECT value FROM json_each(?)) AND +e.partition IN " + IN_VISIBLE
+    f" WHERE e.id IN {LISTED} AND +e.partition IN " + IN_VISIBLE
 )
 
 

@@ -17,7 +17,7 @@ from germane.search.hit import Found, Hit
 from germane.search.relevance import Relevance
 from germane.search.speakers import name_words
 from germane.stores.sqlite.archive import has_archive
-from germane.stores.sqlite.encoding import to_json
+from germane.stores.sqlite.encoding import LISTED, to_json
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import rows
@@ -137,7 +137,7 @@ class Searcher(Generic[T]):
         """What was found and isn't read but for its id."""
         if not faint:
             return ()
-        sql = f"SELECT key, id FROM {_TABLES[self.domain]} WHERE key IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT key, id FROM {_TABLES[self.domain]} WHERE key IN {LISTED}"
         sql += f" AND +partition IN {IN_VISIBLE}"
         keys = to_json([match.key for match in faint])
         ids: dict[int, str] = dict(rows(reading.connection, sql, (keys, *visible_ids(visible))))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 
 import apsw
 
-from germane.stores.sqlite.encoding import shown, to_json
+from germane.stores.sqlite.encoding import LISTED, shown, to_json
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, visible_ids
 
@@ -24,5 +24,5 @@ def named_by(connection: apsw.Connection, partition: int, codes: Set[int] | None
     """Yields the hashes and names of a partition's speakers, of all or of those with these hashes."""
     sql, bound = "SELECT code, name FROM speakers WHERE partition = ?", tuple[object, ...]((partition,))
     if codes is not None:
-        sql, bound = f"{sql} AND code IN (SELECT value FROM json_each(?))", (partition, to_json(sorted(codes)))
+        sql, bound = f"{sql} AND code IN {LISTED}", (partition, to_json(sorted(codes)))
     return ((code, shown(name)) for code, name in rows(connection, sql, bound))

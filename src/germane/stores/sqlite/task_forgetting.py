@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import apsw
 
 from germane.memories.operations import Forget, Select
-from germane.stores.sqlite.encoding import micros, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, micros, stored, to_json
 from germane.stores.sqlite.injections import withdraw
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
@@ -27,7 +27,7 @@ _TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, 'tasks', 0, ?, ?, ?, 
 _POINTING = (
     "SELECT t.key, t.partition, t.artifacts FROM tasks t INDEXED BY tasks_pointing"  # the planner would read all tasks
     " WHERE t.artifacts <> '[]' AND t.partition IN {} AND EXISTS (SELECT 1 FROM json_each(t.artifacts) a"
-    " WHERE json_extract(a.value, '$[0]') IN (SELECT value FROM json_each(?)))"
+    f" WHERE json_extract(a.value, '$[0]') IN {LISTED})"
 )
 
 
@@ -51,7 +51,7 @@ def forget_tasks(transaction: Transaction, partitions: tuple[VisiblePartition, .
     session without frames loses its branches, and their names."""
     connection, gone = transaction.connection, frozenset(change.task_ids)
     for partition in partitions:
-        sql = "SELECT id, session, parent FROM tasks WHERE +partition = ? AND id IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT id, session, parent FROM tasks WHERE +partition = ? AND id IN {LISTED}"
         found = list(rows(connection, sql, (partition.id, to_json(sorted(gone)))))
         if not found:
             continue

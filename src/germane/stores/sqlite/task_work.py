@@ -6,7 +6,7 @@ from typing import Any
 
 from germane.errors import InvalidInput
 from germane.stores.sqlite.delegated_sessions import delegated_session
-from germane.stores.sqlite.encoding import stored, to_json
+from germane.stores.sqlite.encoding import LISTED, stored, to_json
 from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.task_paths import path_to
 from germane.stores.sqlite.tasks import (
@@ -54,7 +54,6 @@ _OPEN = (
     "t.status IN ('active', 'blocked') AND t.parent = ? AND NOT EXISTS (SELECT 1 FROM task_branches b WHERE"
     " b.partition = t.partition AND b.session = t.session AND b.name = t.branch AND b.state <> 'open') ORDER BY t.key LIMIT 20"
 )
-_AMONG = "id IN (SELECT value FROM json_each(?))"
 
 
 def answer_task(transaction: Transaction, scope: Scope, own: VisiblePartition | None, read: Read[Any]) -> Any:
@@ -124,6 +123,6 @@ def _nothing(read: Read[Any]) -> Any:
 def _in_use(transaction: Transaction, own: VisiblePartition | None, read: TaskIdsInUse) -> TaskIds:
     connection, wanted = transaction.connection, to_json(list(read.ids))
     mine = {} if own is None else frames_by_id(connection, own, read.ids)
-    forgotten = frozenset(id for (id,) in rows(connection, f"SELECT id FROM tombstones WHERE {_AMONG}", (wanted,)))
-    taken = {id for (id,) in rows(connection, f"SELECT id FROM tasks WHERE {_AMONG}", (wanted,))}
+    forgotten = frozenset(id for (id,) in rows(connection, f"SELECT id FROM tombstones WHERE id IN {LISTED}", (wanted,)))
+    taken = {id for (id,) in rows(connection, f"SELECT id FROM tasks WHERE id IN {LISTED}", (wanted,))}
     return TaskIds(mine, forgotten, frozenset(taken - mine.keys()))

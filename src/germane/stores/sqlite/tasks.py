@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 
 from germane.stores.sqlite.encoding import (
+    LISTED,
     maybe_micros,
     maybe_moment,
     micros,
@@ -113,7 +114,7 @@ def frames(
 
 def frames_by_id(connection: apsw.Connection, partition: VisiblePartition, ids: Sequence[str]) -> dict[str, TaskFrame]:
     """Returns the frames of a partition with these ids, by id."""
-    sql = f"{_FRAME.format(_CHILDREN)} AND t.id IN (SELECT value FROM json_each(?))"
+    sql = f"{_FRAME.format(_CHILDREN)} AND t.id IN {LISTED}"
     sql = sql.replace("FROM tasks t", "FROM tasks t INDEXED BY tasks_id")  # SQLite would read the whole partition
     found = rows(connection, sql, (partition.id, to_json(list(ids))))
     return {row[0]: frame_of(row, partition.user) for row in found}

@@ -10,7 +10,7 @@ import apsw
 from germane.events.event import Event
 from germane.events.highlights import EventMark, highlights
 from germane.events.operations import EventsNamed, LatestTyped, PositionsTaken, TypedPosition
-from germane.stores.sqlite.encoding import micros, shown, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, micros, shown, stored, to_json
 from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of
 from germane.stores.sqlite.latest_sessions import latest_sessions
 from germane.stores.sqlite.rows import first, rows
@@ -92,7 +92,7 @@ def highlights_of(
         ]
         chosen += [mark.key for mark in highlights(found, limit)]
     users = owners(visible)
-    sql = f"{BRIEF} WHERE e.key IN (SELECT value FROM json_each(?)) AND +e.partition IN {IN_VISIBLE}"
+    sql = f"{BRIEF} WHERE e.key IN {LISTED} AND +e.partition IN {IN_VISIBLE}"
     wanted = (to_json(chosen), *visible_ids(visible))
     events = {row[0]: brief_of(connection, row, users) for row in rows(connection, sql, wanted)}
     return tuple(events[key] for key in chosen if key in events and not excluded(events[key], filters))

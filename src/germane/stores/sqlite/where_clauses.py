@@ -13,7 +13,7 @@ from germane.blocks.entry import ArchivalEntry
 from germane.events.event import Event
 from germane.memories.memory import Memory
 from germane.search.unit import SENSITIVITY_CODES
-from germane.stores.sqlite.encoding import micros, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, micros, stored, to_json
 from germane.stores.sqlite.units import Domain
 from germane.stores.sqlite.visible_partitions import IN_VISIBLE, VisiblePartition, in_clause, visible_ids
 from germane.types.query import Filters
@@ -64,7 +64,7 @@ def for_memories(visible: tuple[VisiblePartition, ...], filters: Filters, at: da
         clause += " AND valid_from <= ? AND (valid_to IS NULL OR valid_to > ?) AND (expires_at IS NULL OR expires_at > ?)"
         values += [now, now, now]
     if filters.kinds is not None:
-        clause += f" AND kind IN {_AMONG}"
+        clause += f" AND kind IN {LISTED}"
         values.append(to_json(filters.kinds))
     if filters.session is not None:
         clause += " AND session = ?"
@@ -79,7 +79,7 @@ def for_events(visible: tuple[VisiblePartition, ...], filters: Filters) -> Claus
     """The condition for rows of `events AS e`."""
     clause, values = _shared(visible, filters, "e.")
     if filters.event_types is not None:
-        clause += f" AND e.type IN {_AMONG}"
+        clause += f" AND e.type IN {LISTED}"
         values.append(to_json(filters.event_types))
     if filters.task is not None:
         clause += " AND e.task = ?"
@@ -102,7 +102,7 @@ def event_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...
     none is set."""
     parts, values = [f"partition IN {in_clause(visible)}"], list[Any]()
     if filters.event_types is not None:
-        parts.append(f"type IN {_AMONG}")
+        parts.append(f"type IN {LISTED}")
         values.append(to_json(filters.event_types))
     if filters.session is not None:
         parts.append(f"session IN (SELECT key FROM sessions WHERE partition IN {in_clause(visible)} AND id = ?)")
@@ -118,10 +118,9 @@ def event_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...
 
 def tagged(visible: tuple[VisiblePartition, ...]) -> str:
     """Returns SQL for the keys of memories with any of the tags, which are bound to it as one JSON list."""
-    return f"SELECT memory FROM memory_tags WHERE partition IN {in_clause(visible)} AND tag IN {_AMONG}"
+    return f"SELECT memory FROM memory_tags WHERE partition IN {in_clause(visible)} AND tag IN {LISTED}"
 
 
-_AMONG = "(SELECT value FROM json_each(?))"
 """One bound value for any number of values: SQLite allows 32,766 variables."""
 
 
