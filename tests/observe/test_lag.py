@@ -103,18 +103,24 @@ def test_a_loop_that_hangs_is_told_once_with_the_place() -> None:
 
 def test_the_watching_thread_sees_where_the_other_stands() -> None:
     """The watchdog's thread logs the line at which the other thread waits."""
-    log, looked = kept(), threading.Event()
+    log, begun, looked = kept(), threading.Event(), threading.Event()
     secret = " ".join(["open", "sesame"])
 
-    def hangs(text: str) -> None:
-        looked.wait(30)
+    def begin() -> bool:
+        begun.set()
+        return True
 
-    blocked = LoopWatchdog(log.logs, last_beat=lambda: 0.0, now=lambda: 2.0, limit=0.01)
+    def hangs(text: str) -> bool:
+        return begin() and looked.wait(30)  # in one line, which is what the log must name
+
+    blocked = LoopWatchdog(log.logs, last_beat=lambda: 0.0 if begun.is_set() else 2.0, now=lambda: 2.0, limit=0.01)
     real = blocked.check
 
     def look() -> None:
+        hanging = begun.is_set()
         real()
-        looked.set()
+        if hanging:
+            looked.set()
 
     blocked.check = look  # type: ignore[method-assign]
     blocked.start()
