@@ -26,7 +26,6 @@ from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.encoding import LISTED, maybe_moment, moment, shown, to_json
 from germane.stores.sqlite.events import EVENT, event_of
 from germane.stores.sqlite.failures import mapped
-from germane.stores.sqlite.forget import TOMBSTONE_KINDS
 from germane.stores.sqlite.graph_dump import graph_things
 from germane.stores.sqlite.graph_forget import GRAPH_TABLES
 from germane.stores.sqlite.history import ARCHIVED, SUMMARY, archived_of, summary_of
@@ -34,6 +33,7 @@ from germane.stores.sqlite.history_forgetting import HISTORY_TABLES
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.tasks import BRANCH, CHECKPOINT, branch_of, checkpoint_of, frames
+from germane.stores.sqlite.tombstones import TOMBSTONE_KINDS
 from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition
 from germane.tasks.frame import TaskFrame
 from germane.transfer.stored import (

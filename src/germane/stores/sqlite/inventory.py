@@ -11,11 +11,11 @@ from germane.errors import InvalidInput
 from germane.events.event import DOCUMENT, MESSAGE_TYPES
 from germane.stores.sqlite.cursor import SECRET, Listing
 from germane.stores.sqlite.encoding import LISTED, maybe_moment, micros, moment, shown, stored, to_json
-from germane.stores.sqlite.forget import TOMBSTONE_KINDS
 from germane.stores.sqlite.graph_forget import GRAPH_TABLES
 from germane.stores.sqlite.history_forgetting import HISTORY_TABLES
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import first, only, rows
+from germane.stores.sqlite.tombstones import TOMBSTONE_KINDS
 from germane.stores.sqlite.units import UNIT_TABLES
 from germane.stores.sqlite.visible_partitions import in_clause, visible_partitions
 from germane.types.inventory import AgentPage, AgentSummary, Stats, Tombstone, UserPage, UserSummary

@@ -65,7 +65,9 @@ from germane.stores.sqlite.conflicts import (
 from germane.stores.sqlite.directives import own_directive, set_directive
 from germane.stores.sqlite.documents import contents_of, mark_of, place_passages, put_mark
 from germane.stores.sqlite.erasure import Erasure, erasure_state
-from germane.stores.sqlite.forget import forget, forget_whole, ids_in_use, put_tombstones, select
+from germane.stores.sqlite.forget import forget
+from germane.stores.sqlite.forget_selection import select
+from germane.stores.sqlite.forget_whole import forget_whole
 from germane.stores.sqlite.graph_work import GRAPH_CHANGES, GRAPH_READS, apply_graph_change
 from germane.stores.sqlite.history_work import HISTORY_CHANGES, HISTORY_READS, answer_history, apply_history
 from germane.stores.sqlite.injections import put_injection
@@ -74,6 +76,7 @@ from germane.stores.sqlite.memory_sizes import drop_vectors
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.remains import left_of
 from germane.stores.sqlite.task_work import TASK_CHANGES, TASK_READS, answer_task, apply_task
+from germane.stores.sqlite.tombstones import ids_in_use, put_tombstones
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.typed_events import latest_typed, named, positions_taken, typed_position
 from germane.stores.sqlite.visible_partitions import VisiblePartition
