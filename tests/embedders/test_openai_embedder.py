@@ -125,6 +125,23 @@ async def test_requests_are_bounded_by_number_and_characters(endpoint: Endpoint,
     assert max(len(text) for asked in endpoint.asked for text in asked["input"]) == 8_000
 
 
+async def test_an_endpoint_that_answers_in_lists_is_asked_for_less_at_a_time(endpoint: Endpoint, opened: Opened) -> None:
+    """A long list of numbers keeps the interpreter from answering anybody while it is read; base64 doesn't."""
+
+    def answers(lists: bool) -> Answer:
+        vector: Any = [0.12345678] * 1_024 if lists else base64.b64encode(bytes(4_096)).decode()
+        return lambda payload: web.json_response({"data": [{"embedding": vector} for _ in payload["input"]]})
+
+    embedder = opened()
+    endpoint.script = [answers(lists=True)] * 6 + [answers(lists=False)] * 2
+    await embedder.probe()
+    for _ in range(2):
+        assert (await embedder.embed(["x"] * 40)).shape == (40, 1_024)
+    assert [len(asked["input"]) for asked in endpoint.asked] == [1, 16, 16, 8, 16, 16, 8]
+    await embedder.embed(["x"] * 40)
+    assert len(endpoint.asked[-1]["input"]) == 40
+
+
 @pytest.mark.requirement("SEARCH-3")
 async def test_the_dimension_is_known_from_the_first_answer(opened: Opened) -> None:
     """Until then there is no identity, rather than a wrong one."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import accumulate, takewhile
 from typing import Literal
 
 import numpy as np
@@ -18,6 +19,9 @@ __all__ = ["OpenAICompatible"]
 
 _MAX_TEXTS, _MAX_CHARS, _MAX_TEXT_CHARS = 256, 200_000, 8_000
 """Texts in one request, characters in one request, and characters sent of one text."""
+_MAX_LISTED, _LISTED_BYTES = 16_384, 8
+"""Numbers in one response of an endpoint that writes vectors as lists, whatever it was asked for: reading them keeps other
+threads from working for some 5 ms. And bytes for each number from which a response has lists; in base64 a number has 5.4."""
 _LARGE = 65_536
 """Bytes from which a response is parsed in a thread."""
 _HEADROOM, _PER_TEXT, _PER_NUMBER = 65_536, 1_024, 64
@@ -29,8 +33,9 @@ _ASSUMED_DIMENSION = 8_192
 class OpenAICompatible:
     """Unit-length vectors of `model` at `base_url`, such as `https://api.openai.com/v1` or a local server's.
 
-    A request holds at most 256 texts and 200,000 characters; of each text the first 8,000 characters are sent. Failures are
-    retried as `JsonEndpoint` says. A caller with a deadline gives up long before; embedding in the background gets its vectors.
+    A request holds at most 256 texts and 200,000 characters, and fewer texts where the endpoint answers in lists of numbers,
+    which take long to read; of each text the first 8,000 characters are sent. Failures are retried as `JsonEndpoint` says. A
+    caller with a deadline gives up long before; embedding in the background gets its vectors.
     A response that is longer than its vectors can be is refused.
 
     `dimension` is checked against the responses. Left out, it is known after the first response; until then `identity` and
@@ -75,6 +80,7 @@ class OpenAICompatible:
         )
         self._host = self._endpoint.host
         self._model, self._dimension = model, dimension
+        self._lists = False
         self._fields = {"model": model, "encoding_format": encoding} | ({"dimensions": dimension} if shorten else {})
 
     @property
@@ -111,7 +117,11 @@ class OpenAICompatible:
         """Raises `EmbedderError` when the endpoint refuses, doesn't answer, or answers with anything but vectors."""
         sent = [_sendable(text) for text in texts]
         filled = [row for row, text in enumerate(sent) if text]
-        answers = [(batch, await self._vectors([sent[row] for row in batch])) for batch in _batches(filled, sent)]
+        answers, done = list[tuple[list[int], NDArray[np.float32]]](), 0
+        while done < len(filled):
+            batch = _batch(filled[done : done + self._most_texts], sent)
+            answers.append((batch, await self._vectors([sent[row] for row in batch])))
+            done += len(batch)
         vectors = np.zeros((len(texts), await self.probe() if texts else self._dimension or 0), dtype=np.float32)
         for batch, answer in answers:
             vectors[batch] = answer
@@ -127,6 +137,11 @@ class OpenAICompatible:
     def __repr__(self) -> str:
         return f"<OpenAICompatible {self._model}/{self._dimension or '?'} at {self._host}>"
 
+    @property
+    def _most_texts(self) -> int:
+        """Texts in the next request at most."""
+        return max(1, _MAX_LISTED // self._dimension) if self._lists and self._dimension else _MAX_TEXTS
+
     async def _vectors(self, texts: list[str], *, retries: int | None = None) -> NDArray[np.float32]:
         max_bytes = _HEADROOM + len(texts) * (_PER_TEXT + _PER_NUMBER * (self._dimension or _ASSUMED_DIMENSION))
         body = await self._endpoint.post({**self._fields, "input": texts}, max_bytes, retries)
@@ -137,6 +152,7 @@ class OpenAICompatible:
                 vectors = read_vectors(body, len(texts))
         except ValueError as error:
             raise EmbedderError(f"the embedder at {self._host} answered something else than vectors: {error}") from None
+        self._lists = len(body) > _LISTED_BYTES * vectors.size + _PER_TEXT * len(texts)
         if self._dimension is None:
             self._dimension = vectors.shape[1]
         if vectors.shape[1] != self._dimension:
@@ -151,15 +167,7 @@ def _sendable(text: str) -> str:
     return text.strip()[:_MAX_TEXT_CHARS].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _batches(rows: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
-    """Splits `rows`, which are indexes into `texts`, into one list for each request."""
-    batch: list[int] = []
-    chars = 0
-    for row in rows:
-        if batch and (len(batch) == _MAX_TEXTS or chars + len(texts[row]) > _MAX_CHARS):
-            yield batch
-            batch, chars = [], 0
-        batch.append(row)
-        chars += len(texts[row])
-    if batch:
-        yield batch
+def _batch(rows: Sequence[int], texts: Sequence[str]) -> list[int]:
+    """The first of `rows`, which are indexes into `texts`, as far as one request may be long; at least one."""
+    ends = takewhile(lambda chars: chars <= _MAX_CHARS, accumulate(len(texts[row]) for row in rows))
+    return list(rows[: max(1, sum(1 for _ in ends))])
