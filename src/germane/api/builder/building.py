@@ -7,16 +7,14 @@ what memory has left goes to the assembly, which adds what it finds within it.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
 
 from germane.api.arguments import build_request
 from germane.api.builder.activity import Activity, lately, write_activity
 from germane.api.builder.build_plan import BuildPlan
 from germane.api.builder.built_request import BuildMetadata, BuiltRequest, CachePoint, TokensByPart
-from germane.api.builder.stored_blocks import StoredBlocks
+from germane.api.builder.standing_parts import StandingParts, StandingReader
 from germane.api.builder.system_parts import BlockPacking, pack_blocks
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
@@ -29,13 +27,11 @@ from germane.dialects.request_body import RequestBody, body_of
 from germane.dialects.written_tools import WrittenTools, convert_tools
 from germane.errors import InvalidInput
 from germane.pipeline.assembly_state import PROPAGATED
-from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.format.nonce import nonce
 from germane.pipeline.history_stage import HistoryTerms, compact_history
 from germane.pipeline.inject.inject import untouched
 from germane.pipeline.inject.returned import without_returned
 from germane.rules.wording import write_rules
-from germane.types.block_text import BlockText
 from germane.types.context import Context
 from germane.types.history_report import HistoryReport
 from germane.types.limits import COUNT, IDS
@@ -51,16 +47,6 @@ _AROUND_DIRECTIVE = 48
 """Tokens of the tags around a directive and of the standing notice, at most."""
 _COMPACTING_SHARE = 0.4
 """The share of the time left that compacting the conversation may take."""
-_READING_SHARE = 0.4
-"""The share of the time that reading blocks and an unknown directive may take."""
-
-
-class _Read(NamedTuple):
-    """What was read of the store before anything was packed."""
-
-    blocks: Sequence[BlockText]
-    references: Sequence[str]
-    directive: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +123,9 @@ class _Build:
         profile = self._parts.catalog.find(request.model, like=request.like, window=request.window)
         limits = plan.limits.of((profile.name, request.model), profile.window, profile.max_output)
         counter = await count_within(engine.tokenizer(profile.tokenizer), texts_of(request.messages, request.tools))
-        read = await self._read()
+        read = await StandingReader(
+            parts=self._parts, plan=plan, request=request, strategy=self._asked, began=self._began, faults=self._faults
+        ).read()
         costs = [message_tokens(message, profile, counter.count) for message in request.messages]
         rules = write_rules(plan.rules)
         stated = sum(counter.count(text) for text in (plan.instructions, rules) if text)
@@ -206,62 +194,7 @@ class _Build:
             reserve=limits.response_tokens,
         ).available
 
-    async def _read(self) -> _Read:
-        """Blocks, the references of the running exchange, and the directive; without what can't be read in time. Neither waits
-        for the other: a source of blocks that hangs mustn't cost the directive."""
-        plan, request, engine = self._plan, self._request, self._parts.engine
-        references = self._parts.batch_references.of(request.scope, request.messages, engine.nonce_key, plan.references)
-        blocks, directive = await asyncio.gather(self._blocks(references), self._directive())
-        return _Read(blocks, references, directive)
-
-    async def _blocks(self, references: Sequence[str]) -> Sequence[BlockText]:
-        source = self._stored_blocks() if self._plan.blocks is None else self._plan.blocks
-        if source is None or isinstance(source, tuple):
-            return source or ()
-        found: Sequence[Any] = await self._guarded("blocks", lambda: source.blocks_for_prompt(references), (list, tuple)) or ()
-        if any(not isinstance(block, BlockText) for block in found):
-            self._faults.append("blocks: TypeError")
-            return ()
-        return found
-
-    def _stored_blocks(self) -> StoredBlocks | None:
-        """The agent's own source; None where the strategy shows no blocks, or the request nothing that is private."""
-        request = self._request
-        if "private" not in request.filters.sensitivities or not any(each.name == "blocks" for each in self._asked.sources):
-            return None
-        return StoredBlocks(self._parts.store.within(request.scope), schemas=self._plan.schemas)
-
-    async def _directive(self) -> str:
-        """The directive as last known, else as read: its tokens are kept free before the blocks take any."""
-        scope, cache = self._request.scope, self._parts.engine.directive_cache
-        if not any(each.name == "directive" and each.limit > 0 for each in self._strategy.sources):
-            return ""
-        if not cache.knows(scope):
-            store = self._parts.store.within(scope)
-            await self._guarded("directive", lambda: cache.read(scope, store.directive), tuple)
-        return cache.last(scope) or ""
-
-    async def _guarded(self, name: str, start: Callable[[], Coroutine[Any, Any, Any]], kind: Any) -> Any:
-        """The result of a call within its share of the time; None where it fails, and the reason is noted."""
-        engine, clock, deadline = self._parts.engine, self._parts.clock, self._plan.deadline
-        guard = Guard(
-            clock=clock,
-            breakers=engine.breakers,
-            abandoned=engine.abandoned,
-            key=breaker_key(self._request.scope),
-            force=deadline is None,
-        )
-        ends = None if deadline is None else self._began + deadline * _READING_SHARE
-        patience = None if ends is None else max(0.001, ends - clock.steady())
-        try:
-            return await guard.call(name, start, kind, patience=patience)
-        except PROPAGATED:
-            raise
-        except BaseException as error:
-            self._faults.append(f"{name}: {type(error).__name__}")
-            return None
-
-    def _packed(self, read: _Read, available: int, counter: CountedTokenizer) -> BlockPacking:
+    def _packed(self, read: StandingParts, available: int, counter: CountedTokenizer) -> BlockPacking:
         try:
             return pack_blocks(
                 read.blocks,
