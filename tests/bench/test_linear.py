@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from contextlib import suppress
-from random import Random
 
 import pytest
 from bench.linear import CHARACTERS, SHAPES, timing
@@ -14,6 +13,7 @@ from bench.unread import UNREAD
 
 from bench import linear
 from germane.errors import GermaneError
+from support.mixed_texts import mixed_texts
 from support.source_tree import Module, modules
 
 PACKAGES = [
@@ -82,16 +82,10 @@ def test_every_reader_reads_every_character(name: str) -> None:
         READERS[name](list(SHAPES.values())[at % len(SHAPES)](char, "[", 40))
 
 
-def mixed(count: int) -> list[str]:
-    """Texts of all kinds of characters in any order, the same in each run; half of them have spaces between."""
-    random, some = Random(1), [*CHARACTERS.values(), *["not", "never", "Monday", "prefers", "12,000", "than", "mag"]]
-    return [("", " ")[at % 2].join(random.choices(some, k=random.choice((1, 2, 3, 9, 40)))) for at in range(count)]
-
-
 @pytest.mark.parametrize("name", sorted(READERS))
 def test_every_reader_reads_every_mixture(name: str) -> None:
     """None raises but what says that the text can't be taken."""
-    for text in mixed(60):
+    for text in mixed_texts(60):
         with suppress(GermaneError):
             READERS[name](text)
 

@@ -27,6 +27,10 @@ async def lived(agent: Agent) -> None:
         ],
         session="s",
     )
+    for content in ("ls -l", {"command": "deploy", "exit": 1}, "export KEY=AKIAIOSFODNN7EXAMPLE", "broken \ud800"):
+        await agent.events.record("shell_exec", content, session="s", outcome="ok")
+    await agent.events.record("shell_exec", "ls", session="s", outcome="token ghp_16C7e42F292c6912E7710c838347Ae178B4a")
+    await agent.documents.ingest(text=f"# Leith\n\n{LONG}", source="/guide.md")
     await agent._scoped(agent.scope).journal.commit(writing(PutArchived(an_archived("Built in Leith", session="s"))))
     for text in ("The staging database is reset every night", "The staging database is reset every night!"):
         await agent.remember(text, tags=["Ops", "db"])
@@ -57,6 +61,8 @@ async def test_a_sound_store_is_sound(tmp_path: Path) -> None:
     ("damage", "names"),
     [
         ("UPDATE events SET text = replace(text, 'Leith', 'Oslo!') WHERE text LIKE '%harbour%'", {"checksums", "search rows"}),
+        ("UPDATE events SET text = replace(text, 'deploy', 'delete') WHERE position < 0", {"checksums", "search rows"}),
+        ("UPDATE events SET outcome = 'fine' WHERE outcome = 'ok'", {"checksums"}),
         ("UPDATE memories SET content = replace(content, 'night', 'month')", {"checksums", "search rows"}),
         ("UPDATE units_memories SET terms = x'01020304'", {"search rows"}),
         ("DELETE FROM units_parts", {"search rows", "orphans"}),

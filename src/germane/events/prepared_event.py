@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from germane.clock import aware
 from germane.events.appending import Origin
 from germane.events.event import Event
+from germane.events.event_hash import typed_hash
 from germane.events.new_event import NewEvent
 from germane.events.prepared_message import clean, slim
 from germane.events.secret_note import SecretNote
 from germane.events.wording import wording
-from germane.text.normal import content_hash
 from germane.text.secrets.screen import SecretScreen
 from germane.types.candidate import Provenance
 from germane.types.limits import MESSAGE_TEXT, within
@@ -33,7 +33,10 @@ def prepared_event(new: NewEvent, origin: Origin, *, now: datetime, after: int =
     outcome, metadata = screen.text(clean(new.outcome)), screen.json(slim(new.metadata))
     if screen.found or origin.secrets != "off":
         text = screen.again(wording(clean(new.type), kept))
-    metadata |= {} if not screen.found else SecretNote(kinds=dict(screen.found)).as_metadata()
+    given = typed_hash(new.type, new.outcome, whole)
+    if screen.found:
+        left = typed_hash(clean(new.type), outcome, text)
+        metadata |= SecretNote(kinds=dict(screen.found), kept_hash=None if left == given else left).as_metadata()
     return Event(
         id=origin.make_id(int(now.timestamp() * 1000)),
         type=clean(new.type),
@@ -45,7 +48,7 @@ def prepared_event(new: NewEvent, origin: Origin, *, now: datetime, after: int =
         recorded_at=now,
         message_id=None if new.id is None else clean(new.id),
         sensitivity="sensitive" if screen.found and origin.secrets == "tag" else new.sensitivity,
-        content_hash=content_hash(new.type, new.outcome, whole),
+        content_hash=given,
         outcome=outcome,
         task=clean(new.task) if new.task else None,
         raw={"content": kept} if kept else {},

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from germane.events.event import FIRST_TYPED, Event
-from germane.text.normal import content_hash
+from germane.events.event_hash import event_hash
 from germane.transfer.line_fields import LineFields, written_time
 from germane.transfer.line_provenance import parsed_provenance, provenance_fields
 from germane.transfer.stored import Owner, SessionRecord
@@ -91,9 +91,9 @@ def parsed_message(line: Mapping[str, Any], owner: Owner) -> Event:
         sensitivity=given.sensitivity(),
         outcome=given.text("outcome", NAME, "", empty=True),
         task=given.maybe_text("task", ID),
-        content_hash=given.content_hash() if "content_hash" in line else content_hash(role, text),
+        content_hash=given.content_hash() if "content_hash" in line else 0,
         raw=given.json_object("raw"),
         provenance=provenance,
     )
     given.end()
-    return event
+    return event if "content_hash" in line else event._replace(content_hash=event_hash(event))

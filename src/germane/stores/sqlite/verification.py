@@ -13,18 +13,18 @@ from typing import Any
 import apsw
 
 from germane.blocks.entry import searched_text
+from germane.events.event import Event
+from germane.events.event_hash import event_hash
 from germane.memories.remember import hash_of
 from germane.search.unit import analysed, analysed_parts
 from germane.stores.sqlite.archive import archived_by_key
 from germane.stores.sqlite.block_verification import verify_blocks
-from germane.stores.sqlite.encoding import from_json
 from germane.stores.sqlite.events import EVENT, event_of
 from germane.stores.sqlite.graph_verification import GRAPH_ORPHANS
 from germane.stores.sqlite.history_verification import HISTORY_ORPHANS, verify_archive
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.rows import only, rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition
-from germane.text.normal import content_hash
 
 __all__ = ["verify"]
 
@@ -121,7 +121,7 @@ class _Counted:
         if self._changed:
             said = f"{self._changed} of {self._done} texts differ from the checksum stored with them: restore a backup"
         if self._unclear:
-            said += f"; {self._unclear} can't be compared, as they came with broken characters"
+            said += f"; {self._unclear} can't be compared, as they came with broken characters or secrets"
         search = f"{self._terms} of {self._done} texts compared with their search rows"
         if self._differing:
             search += f", {self._differing} differ: export and import the store to make the rows anew"
@@ -146,15 +146,23 @@ def _memory(connection: apsw.Connection, row: tuple[Any, ...], looked_up: bool) 
 
 def _event(connection: apsw.Connection, row: tuple[Any, ...], looked_up: bool) -> tuple[bool | None, bool | None]:
     event = event_of(row, {row[1]: None})
-    same: bool | None = None
-    if _UNCLEAR not in event.text:
-        metadata = (from_json(row[17]) or {}).get("metadata", {})
-        same = content_hash(event.role, event.text) in (event.content_hash, metadata.get("kept_hash"))
+    same = _unchanged(event)
     if not looked_up:
         return same, None
     terms = [one.terms for one in analysed_parts(event.text)]
     whole = _stored(connection, "units_events", row[0])
     return same, (whole or _stored(connection, "units_parts", row[0])) == terms
+
+
+def _unchanged(event: Event) -> bool | None:
+    """Whether the event is the one that was stored; None where that can't be told."""
+    if _UNCLEAR in event.text or (event.typed and _UNCLEAR in f"{event.type}{event.outcome}"):
+        return None
+    noted = event.provenance.metadata
+    if event_hash(event) in (event.content_hash, noted.get("kept_hash")):
+        return True
+    redacted_once = event.typed and "secrets" in noted and "kept_hash" not in noted  # before events kept that hash
+    return None if redacted_once else False
 
 
 def _archived(connection: apsw.Connection, row: tuple[Any, ...], looked_up: bool) -> tuple[bool | None, bool | None]:
