@@ -11,6 +11,7 @@ from germane.archetypes.builtin import EXTRACTORS
 from germane.archetypes.reading import lines_of
 from germane.events.appending import Origin
 from germane.events.event import FIRST_TYPED, Event
+from germane.events.event_hash import typed_hash
 from germane.events.new_event import NewEvent
 from germane.events.outcome import failed, succeeded
 from germane.events.prepared_event import prepared_event
@@ -52,6 +53,7 @@ EVENT_READERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
         "events.prepared_event.prepared_event": lambda text: prepared_event(
             NewEvent(type="note", content={"a": text, "password": text}, outcome=clean(text[:200])), _ORIGIN, now=_NOW
         ),
+        "events.event_hash.typed_hash": lambda text: typed_hash(text, text, text),
         "events.outcome.failed": failed,
         "events.outcome.succeeded": succeeded,
         "events.wording.action_of": action_of,
