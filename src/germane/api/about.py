@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 
-from germane.api.arguments import build_request
+from germane.api.arguments import build_request, normalise_filters
 from germane.api.strategies import COMPACT
 from germane.api.wiring import Parts
 from germane.pipeline.gather.about import EARLIER, AboutSource
@@ -57,7 +57,7 @@ async def about(
 ) -> AboutEntity:
     """See `Agent.about`."""
     store, key = parts.store.within(scope), " ".join(fold(name).split())
-    wanted = replace(filters or Filters(), with_history=True)
+    wanted = replace(normalise_filters(filters, scope.zone) or Filters(), with_history=True)
     speakers = await store.events.speakers()
     spelled = next((one for one in speakers if fold(one) == key), name)
     named = await entities_named(store, spelled, wanted)

@@ -90,7 +90,7 @@ class Documents:
             given = GivenDocument(data=data, source=source, title=title or source, name=source, sensitivity=_level(sensitivity))
             given = replace(given, media_type=media_type)
             return await self._ingest(given, agent_wide, dry_run, progress)
-        file = Path(os.fspath(path))
+        file = _path("path", path)
         try:
             return await self._file(
                 file,
@@ -126,9 +126,9 @@ class Documents:
         path behind `source/`. `progress` is called with bytes. A file that can't be ingested is skipped, with the reason.
         Raises `InvalidInput` where the folder can't be read or holds too many files."""
         flags(agent_wide=agent_wide, dry_run=dry_run)
-        level, root = _level(sensitivity), Path(os.fspath(folder))
-        if not await asyncio.to_thread(root.is_dir):
-            raise InvalidInput(f"{root} is no folder: use ingest for a file")
+        level, root = _level(sensitivity), _path("folder", folder)
+        if not await asyncio.to_thread(os.path.isdir, root):
+            raise InvalidInput(f"{shown(str(root))} is no folder: use ingest for a file")
         found, skipped = await asyncio.to_thread(files_in, root)
         total, done = max(1, sum(file.size for file in found)), 0
         documents = list[Ingested]()
@@ -236,6 +236,12 @@ def _level(sensitivity: object) -> Sensitivity:
         if sensitivity == level:
             return level
     raise InvalidInput(f"sensitivity {shown(sensitivity)} is none of {', '.join(_SENSITIVITIES)}")
+
+
+def _path(name: str, given: object) -> Path:
+    if not isinstance(given, str | bytes | os.PathLike) or not os.fspath(given):
+        raise InvalidInput(f"{name} must be a path, not {shown(given)}")
+    return Path(os.fsdecode(given))
 
 
 def _within_folder(progress: Callable[[int, int], None], done: int, size: int, total: int, part: int, whole: int) -> None:

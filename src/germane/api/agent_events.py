@@ -8,7 +8,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from germane.api.arguments import flags, number, optional
+from germane.api.arguments import flags, normalise_filters, number, optional
 from germane.api.contents import page_arguments
 from germane.api.event_hooks import admitted, told
 from germane.api.recording import origin_of
@@ -119,9 +119,9 @@ class EventLog:
         Without `whole`, long texts are cut to their beginning. Raises `InvalidInput`."""
         page_arguments(limit, cursor)
         flags(whole=whole)
-        page = await self._store.events.page(
-            _filters(session, types, task, since, until), limit=limit, cursor=cursor, whole=whole, typed=True
-        )
+        chosen = _filters(session, types, task, since, until)
+        wanted = normalise_filters(chosen, self._store.scope.zone) or chosen
+        page = await self._store.events.page(wanted, limit=limit, cursor=cursor, whole=whole, typed=True)
         return EventPage(events=page.messages, cursor=page.cursor)
 
     async def highlights(

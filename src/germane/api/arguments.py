@@ -52,6 +52,7 @@ __all__ = [
     "System",
     "build_request",
     "flags",
+    "given_filters",
     "history_terms",
     "identifiers",
     "named_model",
@@ -166,10 +167,8 @@ def named_model(model: object) -> str:
 def normalise_filters(filters: Filters | None, zone: str) -> Filters | None:
     """Returns the filters with their times in UTC; naive times are local to `zone` (SCOPE-4). Raises `InvalidInput` for unknown
     kinds of memory, and where `since` is after `until`."""
-    if filters is None:
+    if (filters := given_filters(filters)) is None:
         return None
-    if not isinstance(filters, Filters):
-        raise InvalidInput(f"filters must be a Filters, such as Filters(tags=['work']), not {type(filters).__name__}")
     if strangers := sorted(set(filters.kinds or ()) - KINDS.keys()):
         raise InvalidInput(f"filters: unknown kinds {strangers[:5]}: they are {', '.join(KINDS)}")
     if filters.since is None and filters.until is None:
@@ -179,6 +178,13 @@ def normalise_filters(filters: Filters | None, zone: str) -> Filters | None:
     if since is not None and until is not None and since > until:
         raise InvalidInput(f"filters: since {since.isoformat()} is after until {until.isoformat()}: nothing lies between")
     return replace(filters, since=since, until=until)
+
+
+def given_filters(filters: object) -> Filters | None:
+    """Raises `InvalidInput` for what isn't a `Filters`."""
+    if filters is None or isinstance(filters, Filters):
+        return filters
+    raise InvalidInput(f"filters must be a Filters, such as Filters(tags=['work']), not {type(filters).__name__}")
 
 
 def number(name: str, value: object, *, minimum: int = 0, maximum: int | None = None) -> int:

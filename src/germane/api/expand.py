@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from germane.api.arguments import normalise_filters
 from germane.api.context_build import ADDITIONAL
 from germane.api.identify import find_thing
 from germane.api.wiring import Parts
@@ -45,7 +46,7 @@ async def expanded(
     """Returns what `handle` stands for: a handle of `context`, one of an artifact (`m3.1`), or an id, as far as it may be
     shown now: by the store's own rules, and by `filters`, which are those of the context where none are given. Raises
     `NotFound`, and `InvalidInput` where several things begin with that id."""
-    store, at = parts.store.within(scope), parts.clock.now()
+    store, at, filters = parts.store.within(scope), parts.clock.now(), normalise_filters(filters, scope.zone)
     id, number = _named(handle, context)
     item: Chosen | None = None
     if context is not None:

@@ -279,8 +279,9 @@ class Germane:
 
     def pseudonym(self, id: str) -> str:
         """Returns what replaces the id of an org or an agent in the service's log: twelve hex digits, the same in every process
-        over this store. They depend on a key in the store, so nobody can find an id from them without the store."""
-        return pseudonym(self._open.engine.nonce_key, id)
+        over this store. They depend on a key in the store, so nobody can find an id from them without the store. Raises
+        `InvalidInput`."""
+        return pseudonym(self._open.engine.nonce_key, limits.text("id", id, limits.ID, valid=False))
 
     def count(self, text: str, *, model: str) -> int:
         """Returns the tokens that `text` alone costs `model`; an upper bound where the model's tokenizer isn't available.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from germane.api.arguments import given_filters
 from germane.archetypes.archetype import Archetype
 from germane.archetypes.strategy import strategy_of
 from germane.errors import InvalidInput, UnknownName
@@ -103,13 +104,15 @@ def archetype_strategy(archetype: Archetype) -> Strategy:
 
 
 def allowed_filters(strategy: Strategy, filters: Filters | None) -> Filters | None:
-    """The request's filters, with no sensitivity that the strategy doesn't allow."""
+    """The request's filters, with no sensitivity that the strategy doesn't allow. Raises `InvalidInput` for what are no
+    filters."""
+    given = given_filters(filters)
     if strategy.sensitivities is None:
-        return filters
-    if filters is None:
+        return given
+    if given is None:
         return Filters(sensitivities=strategy.sensitivities)
-    allowed = tuple(one for one in filters.sensitivities if one in strategy.sensitivities)
-    return replace(filters, sensitivities=allowed)
+    allowed = tuple(one for one in given.sensitivities if one in strategy.sensitivities)
+    return replace(given, sensitivities=allowed)
 
 
 def _check_format(strategy: Strategy) -> None:

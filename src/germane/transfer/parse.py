@@ -54,7 +54,9 @@ def read_line(line: str | bytes) -> Mapping[str, Any]:
 
 
 def parse_line(line: Mapping[str, Any]) -> Header | Owned:
-    """Returns the header, or the stored thing, that the line holds."""
+    """Returns the header, or the stored thing, that the line holds. Raises `InvalidInput`."""
+    if not isinstance(line, Mapping):
+        raise InvalidInput(f"it must be an object, not {type(line).__name__}")
     rest = dict(line)
     kind = rest.pop("type", None)
     if kind == "header":

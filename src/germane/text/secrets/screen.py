@@ -45,13 +45,14 @@ class SecretScreen:
         return redacted(value, found) if self.policy == "redact" else value
 
     def json(self, value: Any, name: str = "") -> Any:
-        """The same for JSON of any depth, whose strings stand under their keys."""
+        """The same for JSON of any depth, whose strings stand under their keys. What is no JSON stays as it is."""
         if self.policy == "off":
             return value
         if isinstance(value, str):
             return self.text(value, name)
         if isinstance(value, Mapping):
-            return {self.text(key): self.json(item, key) for key, item in value.items()}
+            named = {self.text(key): self.json(item, key) for key, item in value.items() if isinstance(key, str)}
+            return named if len(named) == len(value) else named | {k: v for k, v in value.items() if not isinstance(k, str)}
         if isinstance(value, list | tuple):
             return [self.json(item, name) for item in value]
         return value
