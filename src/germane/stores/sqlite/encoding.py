@@ -72,7 +72,7 @@ def shown(value: str | bytes) -> str:
 
 
 LISTED = "(SELECT value FROM json_each(?))"
-"""SQL for the values of a list that is bound as JSON (`to_json`)."""
+"""SQL for the values of a list that is bound as JSON (`to_json`): one bound value for any number, as SQLite allows 32,766."""
 
 
 def to_json(value: object) -> str:

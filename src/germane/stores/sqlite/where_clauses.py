@@ -121,9 +121,6 @@ def tagged(visible: tuple[VisiblePartition, ...]) -> str:
     return f"SELECT memory FROM memory_tags WHERE partition IN {in_clause(visible)} AND tag IN {LISTED}"
 
 
-"""One bound value for any number of values: SQLite allows 32,766 variables."""
-
-
 def _shared(visible: tuple[VisiblePartition, ...], filters: Filters, table: str = "") -> Clause:
     codes = sorted({SENSITIVITY_CODES[level] for level in filters.sensitivities if level in SENSITIVITY_CODES})
     clause = f"{table}partition IN {IN_VISIBLE} AND {table}sensitivity IN ({', '.join('?' * len(codes))})"
