@@ -11,7 +11,7 @@ from datetime import datetime
 
 from germane.errors import InvalidInput
 from germane.memories.checks import SOURCE_KINDS, label
-from germane.memories.operations import Forget, ForgetOwner, LeftOf, Select
+from germane.memories.operations import ForgetOwner, LeftOf, Select
 from germane.memories.receipt import Receipt
 from germane.types.limits import shown
 from germane.types.plan import Change, Decision, Plan, read
@@ -99,18 +99,7 @@ def forget(
     ended = session if ids is None and given <= {"session", "user"} else None
     if dry_run or not (receipt or whole or ended):
         return Decision((), receipt)
-    gone: Change = Forget(
-        memory_ids=found.memory_ids,
-        event_ids=found.event_ids,
-        block_ids=found.block_ids,
-        graph_ids=found.graph_ids,
-        task_ids=found.task_ids,
-        history_ids=found.history_ids,
-        session=ended,
-        at=at,
-        by=by,
-        reason=reason,
-    )
+    gone: Change = found.forgetting(at=at, by=by, reason=reason, session=ended)
     if whole:
         gone = ForgetOwner(user=user, at=at, by=by, reason=reason)
     return Decision((gone,), receipt)

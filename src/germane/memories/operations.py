@@ -169,6 +169,21 @@ class Selection:
     task_ids: tuple[str, ...] = ()
     history_ids: tuple[str, ...] = ()
 
+    def forgetting(self, *, at: datetime, by: str, reason: str, session: str | None = None) -> Forget:
+        """The change that removes all of it, and what is kept of the `session`, where one is given."""
+        return Forget(
+            memory_ids=self.memory_ids,
+            event_ids=self.event_ids,
+            block_ids=self.block_ids,
+            graph_ids=self.graph_ids,
+            task_ids=self.task_ids,
+            history_ids=self.history_ids,
+            session=session,
+            at=at,
+            by=by,
+            reason=reason,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class PutMemory(Change):

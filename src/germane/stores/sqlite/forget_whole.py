@@ -10,7 +10,7 @@ import secrets
 
 import apsw
 
-from germane.memories.operations import Forget, ForgetOwner, Select
+from germane.memories.operations import ForgetOwner, Select
 from germane.stores.sqlite.forget import forget
 from germane.stores.sqlite.forget_selection import select
 from germane.stores.sqlite.graph_forget import GRAPH_TABLES
@@ -44,18 +44,7 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
     sql = "SELECT DISTINCT s.grantee FROM block_shares s JOIN blocks b ON b.key = s.block WHERE b.partition = ?"
     grantees = [grantee for (grantee,) in rows(connection, sql, (partition.id,))]
     found = select(connection, partition, Select(everything=True))
-    gone = Forget(
-        memory_ids=found.memory_ids,
-        event_ids=found.event_ids,
-        block_ids=found.block_ids,
-        graph_ids=found.graph_ids,
-        task_ids=found.task_ids,
-        history_ids=found.history_ids,
-        at=change.at,
-        by=by,
-        reason=reason,
-    )
-    forget(transaction, (partition,), gone)
+    forget(transaction, (partition,), found.forgetting(at=change.at, by=by, reason=reason))
     for grantee in grantees:
         if not _holds(connection, grantee):
             _unname(connection, grantee)
