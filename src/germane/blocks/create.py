@@ -11,12 +11,12 @@ from germane.blocks.document import BlockDocument
 from germane.blocks.editor import Editor
 from germane.blocks.operations import BlocksNamed, PutBlock, PutVersion
 from germane.blocks.permission import Permission
-from germane.blocks.plain_value import stored_value
 from germane.blocks.revise import Edited, peer_of, refuse_long
 from germane.blocks.schema import LogSchema, Schema, TextSchema
 from germane.blocks.version import KeptVersion, Version
 from germane.errors import Conflict, InvalidInput
 from germane.text.secrets.screen import SecretPolicy, SecretScreen
+from germane.types.extent import bounded
 from germane.types.ids import uuid7
 from germane.types.plan import Decision, Plan, read
 
@@ -43,7 +43,7 @@ def create_block(new: NewBlock, editor: Editor, *, cache: DocumentCache, secrets
     taken = yield from read(BlocksNamed(new.label))
     if any(one.label == new.label and one.shared_from is None and one.user == editor.scope.user for one in taken):
         raise Conflict(f"a block has the label {new.label!r} already: edit it, or choose another label")
-    stored_value(new.schema, new.value, str, {})  # only what fits is screened: it is JSON, and not deep
+    bounded("value", new.value)
     screen = SecretScreen(secrets, "the block")
     id = uuid7(int(editor.at.timestamp() * 1000))
     document = BlockDocument.new(new.schema, screen.json(new.value, new.label), peer=peer_of(id))

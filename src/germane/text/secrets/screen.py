@@ -51,8 +51,8 @@ class SecretScreen:
         if isinstance(value, str):
             return self.text(value, name)
         if isinstance(value, Mapping):
-            named = {self.text(key): self.json(item, key) for key, item in value.items() if isinstance(key, str)}
-            return named if len(named) == len(value) else named | {k: v for k, v in value.items() if not isinstance(k, str)}
+            named = ((key, item, isinstance(key, str)) for key, item in value.items())
+            return {self.text(key) if text else key: self.json(item, key if text else "") for key, item, text in named}
         if isinstance(value, list | tuple):
             return [self.json(item, name) for item in value]
         return value
