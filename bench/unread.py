@@ -107,6 +107,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "memories.compose.content_fields": "compared with six names",
         "memories.directive.set_directive": "checked by memories.checks.words",
         "memories.forget.forget": "compares ids, tags and sessions",
+        "memories.operations.Selection.forgetting": "ids and a reason, put into a change that its caller has checked",
         "memories.reader.MemoryReader.history": "a protocol",
         "memories.reader.MemoryReader.list": "a protocol",
         "memories.remember.attributes": "checked by memories.checks",
