@@ -18,7 +18,22 @@ from germane.errors import GermaneError, InvalidInput
 from germane.types.query import Filters
 
 ODD: tuple[Any, ...] = (
-    *(None, -1, 10**30, math.nan, True, "", "x", "\x00", "\ud800", "a" * 50_000, b"bytes", object(), datetime(2020, 1, 1)),
+    *(
+        None,
+        -1,
+        10**30,
+        10**400,
+        math.nan,
+        True,
+        "",
+        "x",
+        "\x00",
+        "\ud800",
+        "a" * 50_000,
+        b"bytes",
+        object(),
+        datetime(2020, 1, 1),
+    ),
     *([], ["x"], [None], {}, {"a": 1}, {1: 2}, [["a"]]),
 )
 USUAL: Mapping[str, Any] = MappingProxyType(

@@ -7,11 +7,16 @@ from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from germane import Germane, InvalidInput, LLMError
 from germane.api.extraction_worker import ExtractionWorker
+from germane.memories.llm_extraction.answer import accepted
+from germane.memories.llm_extraction.claim import Claim
+from germane.memories.memory import Memory
+from germane.ports.llm import Completion
 from germane.testing.clocks import Ticking
 from support.llm_store import Opening, opening_in, standing_clock
 from support.scripted_llm import ScriptedLLM, entry, listed
@@ -373,6 +378,43 @@ async def test_a_failure_is_tried_again_later_and_parked_in_the_end(opening: Ope
         llm.script = [listed(LOVES)]
         assert (await agent.extract()).memories == 1
         assert (await germane._open.store.extraction.report(0)).parked == 0
+
+
+async def test_an_answer_that_breaks_its_reader_keeps_nobody_waiting(opening: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counts as a failure of its own messages; those of others are read."""
+
+    def broken(text: str, claim: Claim, *, model: str) -> tuple[list[Memory], int]:
+        if claim.scope.user == "ben":
+            raise OverflowError("a number of 400 digits")
+        return accepted(text, claim, model=model)
+
+    monkeypatch.setattr("germane.api.extraction_worker.accepted", broken)
+    async with opening(ScriptedLLM(always=listed(LOVES))) as germane:
+        for user in ("ben", "ana"):
+            await germane.agent(user=user).record(TALK, session="s")
+        run = await germane.agent(user="ben").extract()
+        assert (run.failed, run.memories, run.stopped) == (1, 0, "")
+        assert (await germane.agent(user="ana").extract()).memories == 1
+
+
+@pytest.mark.parametrize("answer", [None, "a text", {"text": "x"}])
+async def test_a_model_that_returns_no_completion_has_failed(opening: Opening, answer: Any) -> None:
+    """An object of one's own may be wrong in any way."""
+    llm = ScriptedLLM()
+    llm.complete = AsyncMock(return_value=answer)  # type: ignore[method-assign]
+    async with opening(llm) as germane:
+        await germane.agent(user="ana").record(TALK, session="s")
+        run = await germane.agent(user="ana").extract()
+    assert (run.failed, run.messages, run.calls) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"text": None}, {"model": 7}, {"input_tokens": -1}, {"output_tokens": 10**30}, {"input_tokens": 1.5}]
+)
+def test_a_completion_that_can_not_be_is_refused(wrong: dict[str, Any]) -> None:
+    usual: dict[str, Any] = {"text": "x", "input_tokens": 1, "output_tokens": 1, "model": "m"}
+    with pytest.raises(InvalidInput, match="a completion's"):
+        Completion(**usual | wrong)
 
 
 async def test_an_endpoint_that_fails_parks_nothing(opening: Opening, time: Ticking) -> None:

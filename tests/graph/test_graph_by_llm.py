@@ -83,6 +83,13 @@ def test_a_relation_that_the_text_does_not_state_is_rejected(change: dict[str, A
     assert (reading.relations, reading.rejected) == ((), 1)
 
 
+@pytest.mark.parametrize("sure", [-(10**400), -1, 0.5, 1, 10**400], ids=lambda sure: f"{str(sure)[:3]}")
+def test_a_confidence_is_kept_within_bounds(sure: float) -> None:
+    """Also a whole number that no float holds."""
+    (relation,) = _read([CARO, NORTHWIND], [{**LEADS, "confidence": sure}]).relations
+    assert 0.3 <= relation.confidence <= 0.8
+
+
 def test_the_speaker_may_be_an_end_where_there_is_one() -> None:
     """Without a speaker's name there is nobody to say it of."""
     works = {"source": "speaker", "type": "works_at", "target": "Northwind", "quote": "leads Northwind", "confidence": 0.5}

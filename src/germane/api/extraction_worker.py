@@ -20,7 +20,7 @@ from germane.clock import Clock
 from germane.errors import GermaneError, LLMError, StoreError
 from germane.events.event import Event
 from germane.graph.llm_extraction.question import graph_question
-from germane.graph.llm_extraction.reading import GraphReading, UnusableGraph, accepted_graph
+from germane.graph.llm_extraction.reading import GraphReading, accepted_graph
 from germane.memories.llm_extraction.answer import Unusable, accepted
 from germane.memories.llm_extraction.claim import Claim
 from germane.memories.llm_extraction.prompt import SCHEMA, instructions, prompt, relevant
@@ -191,8 +191,8 @@ class ExtractionWorker:
         await self._spend(claim, (completion.input_tokens, completion.output_tokens), done)
         try:
             memories, rejected = accepted(completion.text, claim, model=completion.model)
-        except Unusable as error:
-            await self._failed(claim, str(error), done)
+        except Exception as error:  # whatever is wrong with one answer, the messages of others don't wait for it
+            await self._failed(claim, _why(error), done)
             return
         try:
             readings = await self._graphs(claim, done) if self._entities else {}
@@ -226,7 +226,7 @@ class ExtractionWorker:
             await self._spend(claim, (completion.input_tokens, completion.output_tokens), done)
             try:
                 return accepted_graph(completion.text, event.text, speaker=event.name)
-            except UnusableGraph:
+            except Exception:
                 return GraphReading(rejected=1)
 
         try:
@@ -239,13 +239,16 @@ class ExtractionWorker:
     async def _asked(self, system: str, text: str, *, max_tokens: int, schema: Mapping[str, Any]) -> Completion:
         try:
             async with asyncio.timeout(_CALL):
-                return await self.llm.complete(system, text, max_tokens=max_tokens, schema=schema)
+                completion: object = await self.llm.complete(system, text, max_tokens=max_tokens, schema=schema)
         except LLMError:
             raise
         except TimeoutError:
             raise LLMError(f"the LLM {self.llm.name} didn't answer within {_CALL:.0f} s") from None
         except Exception as error:
             raise LLMError(f"the LLM {self.llm.name} raised {type(error).__name__}") from None
+        if not isinstance(completion, Completion):
+            raise LLMError(f"the LLM {self.llm.name} returned {type(completion).__name__}, not a Completion")
+        return completion
 
     async def _spend(self, claim: Claim, spent: tuple[int, int], done: ExtractionRun) -> None:
         done.calls += 1
@@ -278,3 +281,8 @@ class ExtractionWorker:
         total.failed += done.failed
         total.parked += done.parked
         total.stopped = done.stopped
+
+
+def _why(error: Exception) -> str:
+    """Why an answer couldn't be used, without anything that it says."""
+    return str(error) if isinstance(error, Unusable) else f"reading the answer failed with {type(error).__name__}"

@@ -6,18 +6,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from germane.errors import InvalidInput
+
 __all__ = ["LLM", "Completion"]
+
+_MAX_COUNT = 1 << 40
+"""Tokens that no answer takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     """`text` is the answer; where a schema was asked for, it should be one JSON document, which the caller checks. `model` is
-    what the endpoint says that it used. Tokens are the endpoint's counts, or an estimate where it gives none."""
+    what the endpoint says that it used. Tokens are the endpoint's counts, or an estimate where it gives none. Raises
+    `InvalidInput` for a text that is none, and for counts that can't be."""
 
     text: str
     input_tokens: int
     output_tokens: int
     model: str
+
+    def __post_init__(self) -> None:
+        counts = (self.input_tokens, self.output_tokens)
+        if not all(isinstance(count, int) and 0 <= count < _MAX_COUNT for count in counts):
+            raise InvalidInput("a completion's tokens must be whole numbers from 0 on")
+        if not all(isinstance(text, str) for text in (self.text, self.model)):
+            raise InvalidInput("a completion's text and model must be texts")
 
 
 class LLM(Protocol):

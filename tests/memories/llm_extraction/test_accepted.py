@@ -122,7 +122,7 @@ def test_an_entry_that_breaks_the_schema_is_rejected_alone(changed: Any) -> None
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+        st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text(max_size=20),
         lambda inner: (
             st.lists(inner, max_size=4)
             | st.dictionaries(st.sampled_from([*GOOD, "memories"]) | st.text(max_size=5), inner, max_size=6)
@@ -131,7 +131,7 @@ def test_an_entry_that_breaks_the_schema_is_rejected_alone(changed: Any) -> None
     )
 )
 def test_no_answer_raises_anything_else(answer: Any) -> None:
-    """Any JSON is either unusable or a list of memories within bounds."""
+    """Any JSON is either unusable or a list of memories within bounds; JSON has whole numbers that no float holds."""
     entries = [GOOD | {"text": answer}, answer, GOOD | {"confidence": answer}]
     try:
         memories, _ = accepted(json.dumps({"memories": entries}), TEA, model="m")

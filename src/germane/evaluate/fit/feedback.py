@@ -73,7 +73,7 @@ def marked_lines(text: str, where: str = "feedback") -> list[Marked]:
         if written.strip():
             try:
                 found.append(_read(json.loads(written)))
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
+            except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
                 said = error if isinstance(error, InvalidInput) else "not what germane eval label writes"
                 raise InvalidInput(f"{where}, line {number}: {said}") from error
     return found

@@ -119,7 +119,7 @@ def _relation(
         return None
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         return None
-    return FoundRelation(source, type, target, min(_MOST, max(_LEAST, float(confidence))))
+    return FoundRelation(source, type, target, min(_MOST, max(_LEAST, confidence)))
 
 
 def _end(name: object, named: Mapping[str, FoundEntity], speaker: FoundEntity | None) -> FoundEntity | None:

@@ -98,7 +98,7 @@ def _made(
     kind: str, key: str, text: str, sources: Sequence[Event], entry: Mapping[str, Any], claim: Claim, model: str
 ) -> Memory:
     newest, confidence = sources[-1], entry.get("confidence")
-    sure = float(confidence) if isinstance(confidence, int | float) and not isinstance(confidence, bool) else _LEAST
+    sure = confidence if isinstance(confidence, int | float) and not isinstance(confidence, bool) else _LEAST
     strict = entry.get("sensitive") is True
     private = any(event.sensitivity == "private" for event in sources)
     metadata: dict[str, Any] = {
@@ -114,7 +114,7 @@ def _made(
         text,
         kind=kind,
         key=key,
-        confidence=min(_MOST, max(_LEAST, sure)) if sure == sure else _LEAST,
+        confidence=min(_MOST, max(_LEAST, sure)),  # compared before it is a float: no float holds an integer of 400 digits
         sensitivity="sensitive" if strict else "private" if private else "public",
         source=newest.id,
         said_at=min(newest.created_at, newest.recorded_at),
