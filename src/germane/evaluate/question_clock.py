@@ -47,12 +47,16 @@ class QuestionClock:
 
     def at(self, question: Question | None, end: datetime | None) -> datetime | None:
         """The time at which to ask `question`, or, with None, anything else. A question with a time of its own keeps it, unless
-        the clock is fixed. None means now: no message of the conversation has a time."""
+        the clock is fixed. None means now: no message of the conversation has a time. Raises `InvalidInput` for a time after
+        the year 9999."""
         if self.after is None:
             return self.moment
         if question is not None and question.at is not None:
             return question.at
-        return None if end is None else end + self.after
+        try:
+            return None if end is None else end + self.after
+        except OverflowError:
+            raise InvalidInput(f"the clock {self.name} is after the year 9999: give a shorter time") from None
 
 
 def starts(conversation: Conversation) -> datetime | None:

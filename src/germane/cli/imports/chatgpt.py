@@ -55,7 +55,7 @@ def _newest(mapping: Mapping[str, Any]) -> str | None:
     def created(node: str) -> float:
         message = mapping[node].get("message") if isinstance(mapping[node], Mapping) else None
         time = message.get("create_time") if isinstance(message, Mapping) else None
-        return float(time) if isinstance(time, int | float) else float("-inf")
+        return time if isinstance(time, int | float) else float("-inf")
 
     parents = {node["parent"] for node in mapping.values() if isinstance(node, Mapping) and isinstance(node.get("parent"), str)}
     leaves = [node for node in mapping if node not in parents]

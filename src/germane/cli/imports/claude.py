@@ -41,8 +41,8 @@ def read_claude(conversations: Sequence[Any], session: str) -> Iterator[Row]:
 def _branch(messages: Sequence[Mapping[str, Any]], current: Any) -> list[Mapping[str, Any]]:
     """The messages from the first one to the current one."""
     by_id = {message["uuid"]: message for message in messages if isinstance(message.get("uuid"), str)}
-    parents = {message.get("parent_message_uuid") for message in messages}
-    parents = {parent for parent in parents if isinstance(parent, str) and parent in by_id}
+    above = [message.get("parent_message_uuid") for message in messages]
+    parents = {parent for parent in above if isinstance(parent, str) and parent in by_id}
     if not parents:
         return list(messages)
     leaves = [id for id in by_id if id not in parents]

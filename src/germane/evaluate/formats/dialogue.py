@@ -19,6 +19,7 @@ from germane.types.message import Message
 __all__ = ["DialogueSession", "DialogueTurn", "add_messages", "add_questions", "read_sessions", "read_turn", "time_of"]
 
 _SESSION = re.compile(r"session_(\d{1,9})")
+_CATEGORY = re.compile(r"\d{1,9}")
 
 
 class DialogueSession(NamedTuple):
@@ -91,7 +92,7 @@ def add_questions(draft: Draft, listed: Any, categories: Mapping[int, str], left
             draft.drop(f"question {label}", f"must be an object, not {type(asked).__name__}")
             continue
         category = str(asked.get("category") or "")
-        number_of = int(category) if category.isdecimal() else 0
+        number_of = int(category) if _CATEGORY.fullmatch(category) else 0
         if number_of in left_out:
             draft.drop(f"question {label}", left_out[number_of])
             continue

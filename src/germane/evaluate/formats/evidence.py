@@ -24,14 +24,14 @@ def plain(label: Any) -> list[str]:
 
 def flat(labels: Any) -> Iterator[Any]:
     """Yields the labels of arbitrarily nested lists and mappings, in their order."""
-    if isinstance(labels, Mapping):
-        labels = labels.values()
-    if isinstance(labels, str) or not isinstance(labels, Iterable):
-        if labels is not None:
-            yield labels
-        return
-    for label in labels:
-        yield from flat(label)
+    waiting = [labels]
+    while waiting:
+        label = waiting.pop()
+        inner = label.values() if isinstance(label, Mapping) else label
+        if isinstance(inner, Iterable) and not isinstance(inner, str):
+            waiting += [*inner][::-1]
+        elif label is not None:
+            yield label
 
 
 def known_ids(

@@ -67,7 +67,10 @@ def stamp(text: Any) -> datetime | None:
 
 def _read_entry(draft: Draft, entry: Mapping[str, Any], where: str) -> None:
     """Reads one question with its haystack into `draft`."""
-    labelled = {str(id) for id in entry.get("answer_session_ids") or ()}
+    answering = entry.get("answer_session_ids") or []
+    if not isinstance(answering, list):
+        raise InvalidInput(f"{where}: answer_session_ids must be a list, not {type(answering).__name__}")
+    labelled = {str(id) for id in answering}
     evidence: list[tuple[datetime | None, list[str]]] = []
     for session in _haystack(entry, where):
         ids = _read_session(draft, session)
@@ -93,6 +96,8 @@ def _read_entry(draft: Draft, entry: Mapping[str, Any], where: str) -> None:
 def _haystack(entry: Mapping[str, Any], where: str) -> list[_HaystackSession]:
     """The sessions of a haystack, sorted by time where all of them have one, else in the order of the file."""
     sessions, ids, dates = (entry.get(f"haystack_{name}") or [] for name in ("sessions", "session_ids", "dates"))
+    if not isinstance(sessions, list):
+        raise InvalidInput(f"{where}: haystack_sessions must be a list, not {type(sessions).__name__}")
     for name, listed in (("session_ids", ids), ("dates", dates)):
         if listed and (not isinstance(listed, list) or len(listed) != len(sessions)):
             raise InvalidInput(f"{where}: haystack_{name} must be a list as long as its {len(sessions)} haystack_sessions")
