@@ -18,6 +18,7 @@ from germane.grpc.refusals import refusal
 from germane.grpc.stubs import context_pb2, filters_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from support.listening import SCOPE, Wire, asked, listening, opened, raw, refused, said, struct
+from support.replaced import replaced
 
 CANARY = "hunter2 said the canary"
 ASSEMBLE = "/germane.context.v1.ContextAssemblyService/AssembleContext"
@@ -207,6 +208,24 @@ async def test_no_text_of_any_request_is_quoted(wire: Wire) -> None:
 
 
 @pytest.mark.requirement("RPC-4")
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("field", ["system_json", "tools_json"])
+async def test_no_value_of_a_json_field_is_quoted(wire: Wire, field: str) -> None:
+    """At any place in it; and a text that no status can carry doesn't keep the caller waiting for one."""
+    function = {"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}
+    blocks = [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]
+    document = blocks if field == "system_json" else [{"type": "function", "function": function}]
+    codes = set()
+    for wrong in replaced(document, [f'"{CANARY}"', f'["{CANARY}"]', f'{{"{CANARY}": "{CANARY}"}}', r'"\ud800"']):
+        options = OPTIONS()
+        setattr(options, field, json.dumps(wrong))
+        code, told = await refused(wire.assembly.AssembleContext(asked(options=options), timeout=5))
+        codes.add(code)
+        assert "canary" not in told, wrong
+    assert codes == {"OK", "INVALID_ARGUMENT"}
+
+
+@pytest.mark.requirement("RPC-4")
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -239,6 +258,11 @@ def test_what_isnt_the_callers_fault_is_named_by_its_type_alone(error: Exception
 def test_what_stands_in_quotes_goes_unless_it_is_an_example(text: str, told: str) -> None:
     """Apostrophes are no quotes."""
     assert refusal(InvalidInput(text)) == (grpc.StatusCode.INVALID_ARGUMENT, told)
+
+
+def test_a_status_can_carry_every_text() -> None:
+    """gRPC sends no status at all for a text with a lone surrogate, and the caller waits until its deadline."""
+    assert refusal(InvalidInput("not \ud800 here"))[1] == "not ? here"
 
 
 def test_a_long_text_is_cut() -> None:

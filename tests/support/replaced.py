@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 __all__ = ["replaced"]
@@ -18,11 +18,11 @@ _WRITTEN = (
 assert math.isinf(json.loads("1e400"))
 
 
-def replaced(document: Any) -> Iterator[Any]:
-    """Yields the document once for each place in it and each value: with that value at that place."""
+def replaced(document: Any, values: Sequence[str] = _WRITTEN) -> Iterator[Any]:
+    """Yields the document once for each place in it and each of the `values` (JSON): with that value at that place."""
     written = json.dumps(document)
     for place in _places(document):
-        for value in _WRITTEN:
+        for value in values:
             copy = json.loads(written)
             holder = copy
             for step in place[:-1]:

@@ -14,6 +14,7 @@ from germane.dialects.gemini import Gemini
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.openai_responses import OpenAIResponses
 from germane.errors import InvalidInput
+from germane.types.limits import shown
 from germane.types.message import system_text
 
 __all__ = ["apart", "system_prompt"]
@@ -54,7 +55,8 @@ def apart(message: Mapping[str, Any], provider: str) -> str | list[dict[str, Any
 def _block(value: object, index: int) -> dict[str, Any]:
     """Returns a text block or part as a dict. Raises `InvalidInput` for anything but text."""
     block = {"text": value} if isinstance(value, str) else mapping(value)
-    if block is None or block.get("type", "text") != "text" or not isinstance(block.get("text"), str):
-        kind = type_name(value) if block is None else block.get("type", "one without a text")
-        raise InvalidInput(f"system[{index}] must be a text block, not {str(kind)[:40]}: give {{'type': 'text', 'text': '…'}}")
+    typed = "text" if block is None else block.get("type", "text")
+    if block is None or typed != "text" or not isinstance(block.get("text"), str):
+        kind = type_name(value) if block is None else "one without a text" if typed == "text" else shown(typed)
+        raise InvalidInput(f"system[{index}] must be a text block, not {kind}: give {{'type': 'text', 'text': '…'}}")
     return dict(block)

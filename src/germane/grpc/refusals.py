@@ -147,7 +147,8 @@ def _with_field_names(text: str, request: Message | None) -> str:
 
 
 def _without_content(text: str, allowed: Collection[object]) -> str:
-    """Returns `text` with '…' for every quoted value that isn't `allowed`, shortened to 400 characters."""
+    """Returns `text` with '…' for every quoted value that isn't `allowed`, shortened to 400 characters, and fit for a status:
+    one with a lone surrogate would never be sent."""
     pieces, length, end = list[str](), 0, 0
     for quoted in _QUOTED.finditer(text):
         pieces += (text[end : quoted.start()], quoted[0] if _value(quoted[0]) in allowed else "'…'")
@@ -156,6 +157,7 @@ def _without_content(text: str, allowed: Collection[object]) -> str:
         if length > _MAX_CHARACTERS:
             break
     whole = "".join((*pieces, text[end:] if length <= _MAX_CHARACTERS else ""))
+    whole = whole.encode("utf-8", "replace").decode()
     return whole if len(whole) <= _MAX_CHARACTERS else f"{whole[:_MAX_CHARACTERS]}…"
 
 
