@@ -157,8 +157,8 @@ async def test_ten_thousand_messages_come_back_whole() -> None:
     talk = [{"role": ("user", "assistant")[number % 2], "content": f"m {number}"} for number in range(10_000)] + ASKED
     async with service() as client:
         await client.remember("The vase is blue.", pinned=True)
-        answer = await client.assemble(talk, model="gemini-2.5-pro", strategy="compact")
-        by_default = await client.assemble(talk, model="gemini-2.5-pro")
+        answer = await client.assemble(talk, model="gemini-2.5-pro", provider="openai", strategy="compact")
+        by_default = await client.assemble(talk, model="gemini-2.5-pro", provider="openai")
     assert "The vase is blue." in answer.messages[0]["content"]
     assert [*map(id, answer.messages[1:])] == [*map(id, talk)]
     *before, added, turn = by_default.messages

@@ -14,6 +14,7 @@ from germane.clock import aware
 from germane.errors import InvalidInput
 from germane.grpc.calling.answer import Answer, metadata_from_wire
 from germane.grpc.calling.fallback_policy import shallow_copy
+from germane.grpc.calling.model_provider import model_provider
 from germane.grpc.calling.outbound import SentMessage, add_messages, json_of
 from germane.grpc.calling.verify_reply import verify_reply
 from germane.grpc.stubs import context_pb2, filters_pb2
@@ -68,6 +69,8 @@ class AssembleCall:
     ) -> None:
         self.messages, self.request_id, self.system = messages, request_id, options["system"]
         self._scope, self._changes, self._options = scope, changes, options
+        if not options["provider"]:
+            options["provider"] = model_provider(options["model"], options["like"])
         self._sent: Sequence[SentMessage] = ()
         self._sent_system = ""
 
@@ -75,7 +78,7 @@ class AssembleCall:
         """Replaces `messages` by a new list of the same objects, which the answer may then own. For OpenAI, which has no other
         place for a system prompt, it becomes the first message."""
         self.messages = shallow_copy(self.messages)
-        among = isinstance(self.messages, list) and self._options["provider"] in (None, "", "openai")
+        among = isinstance(self.messages, list) and self._options["provider"] == "openai"
         if among and (said := system_text(self.system)).strip():
             self.messages.insert(0, {"role": "system", "content": said})
             self.system = None
@@ -127,9 +130,9 @@ def assemble(
     The arguments are those of `germane.Agent.assemble`, but this never raises: where something goes wrong, the answer holds the
     messages as they were given, `metadata.fallback_reason` names the failure, and the logger `germane.client` warns once.
 
-    `provider` is the shape of the messages, in and out: openai (default), openai-responses, anthropic or gemini. `filters`
-    is a `germane.Filters` or a mapping with the same names. `max_tokens` bounds the added text, in the model's tokens.
-    `blocks` are labels or ids of memory blocks to show besides those of every context.
+    `provider` is the shape of the messages, in and out: openai, openai-responses, anthropic or gemini; by default that of the
+    model's own provider. `filters` is a `germane.Filters` or a mapping with the same names. `max_tokens` bounds the added
+    text, in the model's tokens. `blocks` are labels or ids of memory blocks to show besides those of every context.
     `system` is your own system prompt beside the messages; an answer holds it in `system`, or as the first message for OpenAI.
     """
     changes = {"org": org, "agent": agent, "user": user, "zone": zone}

@@ -107,11 +107,13 @@ def _reason(error: BaseException) -> str:
 
 
 def _hint(error: Exception) -> str:
-    """The error's text where the caller can correct the error. Such texts hold no content of messages."""
+    """What the caller can do, where the error may be the caller's. Such texts hold no content of messages."""
     if isinstance(error, InvalidInput):
         return f": {error}"
     if isinstance(error, grpc.RpcError) and _reason(error).endswith(_CALLER_ERRORS):
         return f": {str(error.details())[:200]!r}"
+    if isinstance(error, Altered):
+        return ": messages in another shape than that of the model's own provider need its name (provider='openai-responses')"
     return ""
 
 
