@@ -27,7 +27,6 @@ from germane.catalog import unknown_model
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling
 from germane.catalog.measure_budget import message_tokens
-from germane.catalog.model_names import ModelNames, spelling
 from germane.catalog.payload import split_payloads, written
 from germane.catalog.prices import Prices
 from germane.catalog.profile import Profile
@@ -123,6 +122,7 @@ from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.evidence import Evidence
 from germane.types.graph_item import EntityText, GraphItem
 from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult, Wire
+from germane.types.model_names import ModelNames, spelling
 from germane.types.query import Query
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -400,9 +400,9 @@ _OTHERS: dict[str, Reader] = {
         _CATALOG.find(text),
         taken(lambda like: _CATALOG.find("m", like=like))(text),
     ),
-    "catalog.model_names.ModelNames.find": _NAMES.find,
-    "catalog.model_names.ModelNames.near": _NAMES.near,
-    "catalog.model_names.spelling": spelling,
+    "types.model_names.ModelNames.find": _NAMES.find,
+    "types.model_names.ModelNames.near": _NAMES.near,
+    "types.model_names.spelling": spelling,
     "catalog.prices.Prices.find": Prices.built_in().find,
     "catalog.unknown_model.warning": lambda text: unknown_model.warning(text, 8192),
     "catalog.ceiling.Ceiling.count": Ceiling().count,

@@ -12,9 +12,9 @@ import pytest
 
 from germane import Agent
 from germane.catalog.catalog import Catalog
-from germane.catalog.model_names import spelling
 from germane.grpc.calling.model_provider import model_provider
 from germane.grpc.client import Client
+from germane.types.model_names import spelling
 from support.listening import listening, opened
 from support.loopback import unused_port
 

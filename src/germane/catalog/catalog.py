@@ -10,10 +10,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from germane.catalog.model_names import ModelNames, spelling
 from germane.catalog.profile import Profile
 from germane.errors import InvalidInput
 from germane.types.limits import shown
+from germane.types.model_names import ModelNames, spelling
 
 __all__ = ["Catalog"]
 

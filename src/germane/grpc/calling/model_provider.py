@@ -3,7 +3,7 @@ library. The client has no catalog of models; the names of three families tell."
 
 from __future__ import annotations
 
-from germane.catalog.model_names import ModelNames
+from germane.types.model_names import ModelNames
 
 __all__ = ["model_provider"]
 
