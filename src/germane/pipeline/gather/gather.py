@@ -99,15 +99,15 @@ async def gather(
             skipped.append(SourceReport(name=name, status="skipped", reason=str(refusal)))
         return name in attempts
 
-    async def run(name: str, plan: SourcePlan) -> Any:
+    async def run(name: str, plan: SourcePlan, asked: Query, embedding: asyncio.Future[Any] | None) -> Any:
         if name == "directive":
             return await store.directive()
-        if name not in _VECTORLESS and "embedding" in tasks:
-            await asyncio.wait([tasks["embedding"]], timeout=patience)
-            return await sources[name].gather(_with_embedding(tasks, query), plan)
-        if name not in _VECTORLESS and on_demand is not None:
-            return await sources[name].gather(on_demand.query, plan)
-        return await sources[name].gather(query, plan)
+        if name in _VECTORLESS:
+            return await sources[name].gather(query, plan)
+        if embedding is not None:
+            await asyncio.wait([embedding], timeout=patience)
+            asked = _with_embedding(embedding, query)
+        return await sources[name].gather(asked, plan)
 
     planned = [name for name in plans if name == "directive" or name in sources]
     skipped += [SourceReport(name=name, status="skipped", reason="unknown") for name in plans if name not in planned]
@@ -120,7 +120,8 @@ async def gather(
         else:
             vector = with_vector(query, store, embedder, patience=patience)
             tasks["embedding"] = asyncio.create_task(vector)
-    tasks |= {name: asyncio.create_task(run(name, plans[name])) for name in admitted}
+    asked, embedding = query if on_demand is None else on_demand.asked(), tasks.get("embedding")
+    tasks |= {name: asyncio.create_task(run(name, plans[name], asked, embedding)) for name in admitted}
     try:
         finished = await _wait(tasks, plans, began, ends, clock, abandoned)
     except asyncio.CancelledError:
@@ -138,7 +139,7 @@ async def gather(
         attempts[report.name].report(succeeded, ended, late=report.status != "error")
     found = [one for name in admitted for one in candidates(name, tasks[name])[: plans[name].limit]]
     return Gathered(
-        query=_with_embedding(tasks, query),
+        query=_with_embedding(tasks.get("embedding"), query),
         directive=answer("directive", tasks.get("directive")) if "directive" in plans else Directive(),
         candidates=tuple(found),
         reports=(*skipped, *reports),
@@ -191,7 +192,7 @@ def _limit(plan: SourcePlan | None, began: float, ends: float | None) -> float |
     return min((limit for limit in (own, ends) if limit is not None), default=None)
 
 
-def _with_embedding(tasks: Mapping[str, asyncio.Future[Any]], query: Query) -> Query:
+def _with_embedding(embedding: asyncio.Future[Any] | None, query: Query) -> Query:
     """The query with its vector, if the embedding has finished."""
-    found: Query | None = answer("embedding", tasks.get("embedding"))
+    found: Query | None = answer("embedding", embedding)
     return query if found is None else found

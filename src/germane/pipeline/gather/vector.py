@@ -58,14 +58,16 @@ class VectorOnDemand:
     that nobody waits for another thread twice. Thread-safe."""
 
     def __init__(self, query: Query, embedder: Embedder) -> None:
-        """`query` is the query to give to sources; its `embed` makes the vector."""
-        self.query = replace(query, embed=self._embed)
         self.seconds: float | None = None
         """What it took; None as long as no search has asked."""
         self._plain, self._embedder = query, embedder
         self._steady = asyncio.get_running_loop().time  # the clock asks for the running loop, and a thread has none
         self._outcome: Query | BaseException | None = None
         self._lock = threading.Lock()
+
+    def asked(self) -> Query:
+        """The query to give to sources; its `embed` makes the vector. It isn't kept here, so that the two aren't a cycle."""
+        return replace(self._plain, embed=self._embed)
 
     def settled(self) -> asyncio.Future[Query]:
         """The finished future of the query with its vector; of `Skipped` where no search asked for it."""
