@@ -30,6 +30,19 @@ def _collected() -> Iterator[list[str]]:
         gc.enable()
 
 
+async def test_a_conversation_made_fit_is_no_cycle(agent: Agent) -> None:
+    """Nor is what followed it: it holds all of its messages."""
+    said = [
+        {"role": ("user", "assistant")[number % 2], "content": f"Tea number {number} is green. " * 9} for number in range(31)
+    ]
+    with _collected() as left:
+        context = await agent.assemble(said, model="gpt-4o", session="s1", history=True, history_tokens=1_000, deadline=None)
+        assert context.metadata.history is not None
+        assert len(context.messages) < len(said)
+        del context
+    assert left == []
+
+
 @pytest.mark.parametrize("session", [None, "s1"])
 async def test_an_assembly_is_no_cycle(agent: Agent, session: str | None) -> None:
     """A source that skips or fails keeps its frame in the error's traceback: what others found must not hang on it. Of 77

@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from germane.compaction.archive import ArchiveEntry, handle_of
 from germane.compaction.boundaries import Span
 from germane.compaction.message_json import as_json
-from germane.types.message import Raw
+from germane.types.message import Message, Raw
 
 __all__ = ["EntryMaker", "LazyEntries"]
 
 
 class EntryMaker:
-    """Makes each entry once. `raws` may grow; `begun` is the handle of the span before the first, "" for none."""
+    """Makes each entry once. `raws` and `messages`, which are `raws` parsed, may grow; `begun` is the handle of the span before
+    the first, "" for none."""
 
-    __slots__ = ("_outputs", "_provider", "_raws", "_spans", "_title", "begun")
+    __slots__ = ("_messages", "_outputs", "_provider", "_raws", "_spans", "begun")
 
-    def __init__(self, raws: Sequence[Raw], provider: str, title: Callable[[int, int], str]) -> None:
-        """`title` returns the name of the tool whose result has this number in this message."""
-        self._raws, self._provider, self._title = raws, provider, title
+    def __init__(self, raws: Sequence[Raw], messages: Sequence[Message], provider: str) -> None:
+        self._raws, self._messages, self._provider = raws, messages, provider
         self._spans: list[tuple[Span, ArchiveEntry]] = []
         self._outputs: dict[tuple[int, int], ArchiveEntry] = {}
         self.begun = ""
@@ -48,7 +48,7 @@ class EntryMaker:
                 handle=handle_of("output", messages, part=part),
                 kind="output",
                 provider=self._provider,
-                title=self._title(index, part),
+                title=self._messages[index].tool_results[part].name,
                 messages=messages,
                 part=part,
             )

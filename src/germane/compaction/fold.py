@@ -13,7 +13,8 @@ from typing import Any
 from germane.compaction.boundaries import Boundaries, BoundaryState, Room
 from germane.compaction.entries import EntryMaker, LazyEntries
 from germane.compaction.leaving import leaving
-from germane.compaction.message_cost import Masking, MessageCost
+from germane.compaction.maskings import Maskings
+from germane.compaction.message_cost import MessageCost
 from germane.compaction.notebook import Notebook, Summaries, Told
 from germane.compaction.plan import CompactionPlan, CompactionTerms, MaskedOutput
 from germane.compaction.render import render
@@ -32,7 +33,6 @@ _LEAST_SUMMARY = 24
 """Tokens of text below which a summary says nothing."""
 _ATTEMPTS = 6
 _ANY_NUMBER = 1_000_000_000
-_NOTHING = Masking()
 
 
 def plan_compaction(
@@ -54,7 +54,7 @@ class CompactionFold:
         self._raws: list[Raw] = []
         self._messages: list[Message] = []
         self._costs: list[MessageCost] = []
-        self._maskings: dict[int, Masking] = {}
+        self._maskings = Maskings(terms.measure, self._raws, self._messages, self._costs)
         self._lead: list[tuple[Raw, Message]] = []
         """System messages at the start, until something else comes."""
         self._held: HeldSummary | None = None
@@ -66,7 +66,7 @@ class CompactionFold:
         self._boundaries: Boundaries | None = None
         constraints_only = isinstance(terms.strategy, Truncate)
         self._notebook = Notebook(self._messages, terms.measure.count, constraints_only=constraints_only)
-        self._entries = EntryMaker(self._raws, terms.measure.provider, self._title)
+        self._entries = EntryMaker(self._raws, self._messages, terms.measure.provider)
 
     def add(self, raw: Raw, message: Message) -> None:
         """Adds a message."""
@@ -129,7 +129,7 @@ class CompactionFold:
             self._entries.begun = held.handle
             self._notebook.hold(held.text)
         room = self._room(held)
-        self._boundaries = Boundaries(room, leaving(self.terms.strategy, self._notebook.of), constrain, self._saving)
+        self._boundaries = Boundaries(room, leaving(self.terms.strategy, self._notebook.of), constrain, self._maskings.saving)
         self._boundaries.pin(self._notebook.held_constraints())
         lead, self._lead = self._lead, []
         for raw, message in lead:
@@ -225,7 +225,7 @@ class CompactionFold:
         spans = (*state.kept, (state.covered, state.masked))
         found: list[MaskedOutput] = []
         for index in (index for span in spans for index in range(*span) if index < state.masked):
-            if index in state.unmasked or not (maskable := self._masking(index).maskable):
+            if index in state.unmasked or not (maskable := self._maskings.of(index).maskable):
                 continue
             results = self._messages[index].tool_results
             for part, facts in maskable:
@@ -233,18 +233,3 @@ class CompactionFold:
                 tokens = self.terms.measure.count(results[part].text)
                 found.append(MaskedOutput(index=index, part=part, tokens=tokens, handle=handle, facts=facts))
         return tuple(found)
-
-    def _saving(self, index: int) -> int:
-        return self._masking(index).saving
-
-    def _masking(self, index: int) -> Masking:
-        """What masking the message brings; its outputs are read once."""
-        if not self._costs[index].outputs:
-            return _NOTHING
-        known = self._maskings.get(index)
-        if known is None:
-            known = self._maskings[index] = self.terms.measure.masking(self._messages[index], self._raws[index])
-        return known
-
-    def _title(self, index: int, part: int) -> str:
-        return self._messages[index].tool_results[part].name
