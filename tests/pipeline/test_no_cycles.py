@@ -31,15 +31,16 @@ def _collected() -> Iterator[list[str]]:
 
 
 async def test_a_conversation_made_fit_is_no_cycle(agent: Agent) -> None:
-    """Nor is what followed it: it holds all of its messages."""
-    said = [
-        {"role": ("user", "assistant")[number % 2], "content": f"Tea number {number} is green. " * 9} for number in range(31)
-    ]
+    """Another one of the same session takes its place, and what followed the first holds all of its messages."""
     with _collected() as left:
-        context = await agent.assemble(said, model="gpt-4o", session="s1", history=True, history_tokens=1_000, deadline=None)
-        assert context.metadata.history is not None
-        assert len(context.messages) < len(said)
-        del context
+        for drink in ("Tea", "Milk", "Juice"):
+            said = [{"role": ("user", "assistant")[n % 2], "content": f"{drink} number {n} is green. " * 9} for n in range(31)]
+            context = await agent.assemble(
+                said, model="gpt-4o", session="s1", history=True, history_tokens=1_000, deadline=None
+            )
+            assert context.metadata.history is not None
+            assert len(context.messages) < len(said)
+            del context
     assert left == []
 
 
