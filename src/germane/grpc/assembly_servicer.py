@@ -112,6 +112,8 @@ class AssemblyServicer:
             raise
         except Exception as error:
             raise _NotAssembled(f"assembly_error:{type(error).__name__}") from None
+        finally:
+            del task  # the traceback of its error holds this frame, as in loop_bridge.py
 
     async def _directive_only(self, org: str, arguments: AssembleArguments, reason: str) -> Context:
         """Returns the messages with the cached directive. It runs here, on the port's loop, because the engine's may hang."""

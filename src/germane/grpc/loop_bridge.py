@@ -123,9 +123,12 @@ class LoopBridge:
 
 async def _on(loop: asyncio.AbstractEventLoop, work: Work[T]) -> T:
     value, error = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_caught(work), loop))
-    if error is not None:
+    if error is None:
+        return value
+    try:
         raise error
-    return value
+    finally:
+        del error  # its traceback holds this frame: else the two would wait for the garbage collector, with the request
 
 
 async def _caught(work: Work[T]) -> tuple[T, None] | tuple[Any, Exception]:

@@ -11,8 +11,8 @@ says unary: on the wire there is no difference. HTTP/2 flow control holds back w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import AbstractContextManager, aclosing, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import aclosing, contextmanager
 from typing import Any, TypeAlias
 
 import grpc
@@ -147,11 +147,20 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
                     await asyncio.sleep(self._pace.delay(grant.org, self._clock.steady(), len(data)))
                 return None, status
 
-    def _observed(self, method: Method, metadata: CallMetadata, waited: float) -> AbstractContextManager[RpcRecord]:
-        if self._observer is None:
-            return nullcontext(UnobservedRpc())
-        headers = {name: value for name, value in metadata or () if name in _TRACING_HEADERS and isinstance(value, str)}
-        return self._observer.call(method.name.rpartition("/")[2], headers, waited=waited)
+    @contextmanager
+    def _observed(self, method: Method, metadata: CallMetadata, waited: float) -> Iterator[RpcRecord]:
+        """Surrounds the call for the observer. The record loses its error afterwards: the error's traceback holds the frames of
+        the call, with its request, and they hold the record, so that all of it would wait for the garbage collector."""
+        record: RpcRecord = UnobservedRpc()
+        try:
+            if self._observer is None:
+                yield record
+                return
+            headers = {name: value for name, value in metadata or () if name in _TRACING_HEADERS and isinstance(value, str)}
+            with self._observer.call(method.name.rpartition("/")[2], headers, waited=waited) as record:
+                yield record
+        finally:
+            record.error = None
 
     def _health_handler(self, handler: Handler, metadata: CallMetadata) -> Handler:
 

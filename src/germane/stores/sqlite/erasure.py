@@ -121,7 +121,7 @@ class Erasure:
                 return "the store to be opened again"
             self._scrub_calls.append(job)
         self._wake.set()
-        waiting: str = await job.future
+        waiting: str = await job.result
         return waiting
 
     def join(self) -> None:

@@ -11,27 +11,36 @@ __all__ = ["Job", "deliver"]
 
 
 class Job:
-    """One call: a thread runs `work`, and its outcome or error settles `future` on `loop`. `cancelled` says that the caller no
-    longer waits."""
+    """One call: a thread runs `work`, and its outcome or error settles the `result` on `loop`. `cancelled` says that the caller
+    no longer waits."""
 
-    __slots__ = ("cancelled", "error", "future", "loop", "outcome", "work")
+    __slots__ = ("_result", "cancelled", "error", "loop", "outcome", "work")
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self.work = work
         self.loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[Any] = self.loop.create_future()
+        self._result: asyncio.Future[Any] | None = self.loop.create_future()
         self.cancelled = False
         self.outcome: Any = None
         self.error: BaseException | None = None
 
+    @property
+    def result(self) -> asyncio.Future[Any]:
+        """What its caller awaits, from when the job is made until it is settled."""
+        assert self._result is not None
+        return self._result
+
     def settle(self) -> None:
-        """Sets the future's result; runs on `loop`."""
-        if self.future.done():
+        """Sets the result, and lets go of it; runs on `loop`. An error's traceback holds frames that hold the job: had that the
+        error or the result still, all of it would wait for the garbage collector."""
+        result, error = self._result, self.error
+        self._result = self.error = None
+        if result is None or result.done():
             return
-        if self.error is None:
-            self.future.set_result(self.outcome)
+        if error is None:
+            result.set_result(self.outcome)
         else:
-            self.future.set_exception(self.error)
+            result.set_exception(error)
 
 
 def deliver(jobs: Iterable[Job]) -> None:

@@ -149,7 +149,7 @@ class Readers:
 
     async def _outcome(self, job: Job) -> Any:
         try:
-            return await job.future
+            return await job.result
         except asyncio.CancelledError:
             job.cancelled = True
             raise

@@ -66,7 +66,7 @@ class Writer:
                 raise StoreUnavailable(f"store {self._name!r} is closed")
             self._queue.put(job)
         try:
-            outcome: T = await job.future
+            outcome: T = await job.result
             return outcome
         except asyncio.CancelledError:
             job.cancelled = True
