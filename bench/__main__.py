@@ -40,6 +40,7 @@ consolidation  time to bring a large store within a storage budget
 forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
 roundtrip      export, import, export: byte-identical; time and memory of 100,000 messages
+refused        memory that the service holds after calls that it refused, of megabytes each
 leftover       tasks, threads, files and memory left after 10,000 time-outs
 soak           the long runs in turn: blocks, budget, digest, forgery, linear, proven, roundtrip, leftover, kills …
 secrets DATA   secrets that are recognised, false alarms, and the cost of the search
@@ -104,6 +105,7 @@ from bench import (
     paired,
     port,
     proven,
+    refused,
     remembering,
     roundtrip,
     secrets,
@@ -190,6 +192,8 @@ def main() -> int:
             return roundtrip.main(rest)
         case "leftover":
             return leftover.main(rest)
+        case "refused":
+            refused.main(rest)
         case "load":
             load.main(rest)
         case "observing":
