@@ -3,10 +3,8 @@ bytes: `python -m bench refused` shows what that came to."""
 
 from __future__ import annotations
 
-import gc
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +14,10 @@ from google.protobuf.message import Message
 
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
+from support.garbage import left_to_the_collector
 from support.listening import SCOPE, Wire, asked, listening, opened, refused, said, struct
 
-pytestmark = pytest.mark.requirement("RPC-4", "OPS-5")
+pytestmark = pytest.mark.requirement("RPC-4")
 
 WRONG: dict[str, Callable[[Wire], Any]] = {
     "an unknown strategy": lambda wire: wire.assembly.AssembleContext(asked(options=context_pb2.AssembleOptions(strategy="x"))),
@@ -30,23 +29,11 @@ WRONG: dict[str, Callable[[Wire], Any]] = {
 }
 
 
-@contextmanager
-def _frames_left() -> Iterator[list[str]]:
-    """Yields a list, which afterwards names the frames with a request that only the collector could free."""
-    found = list[str]()
-    gc.collect()
-    gc.disable()
-    try:
-        yield found
-        gc.set_debug(gc.DEBUG_SAVEALL)
-        gc.collect()
-        frames = [one for one in gc.garbage if inspect.isframe(one)]
-        found += sorted(one.f_code.co_qualname for one in frames if any(isinstance(x, Message) for x in one.f_locals.values()))
-        frames.clear()
-    finally:
-        gc.set_debug(0)
-        gc.garbage.clear()
-        gc.enable()
+def _with_a_request(one: object) -> str:
+    """The name of a frame that holds a request."""
+    if inspect.isframe(one) and any(isinstance(value, Message) for value in one.f_locals.values()):
+        return one.f_code.co_qualname
+    return ""
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -54,7 +41,7 @@ async def test_no_frame_keeps_the_request_of_a_refused_call(tmp_path: Path, name
     """Of each kind of refusal, on the port's loop and on the engine's."""
     async with opened(tmp_path) as germane, listening(germane) as wire:
         await refused(WRONG[name](wire))
-        with _frames_left() as left:
+        with left_to_the_collector(_with_a_request) as left:
             for _ in range(3):
                 code, _ = await refused(WRONG[name](wire))
                 assert grpc.StatusCode[code] in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND)

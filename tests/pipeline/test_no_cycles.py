@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
 from germane import Agent
+from support.garbage import left_to_the_collector
 
 pytestmark = pytest.mark.requirement("ENGINE-8")
 
 
-@contextmanager
-def _collected() -> Iterator[list[str]]:
-    """Yields a list, which afterwards holds the types of germane's that only the collector could free."""
-    found = list[str]()
-    gc.collect()
-    gc.disable()
-    try:
-        yield found
-        gc.set_debug(gc.DEBUG_SAVEALL)
-        gc.collect()
-        found += sorted({type(one).__name__ for one in gc.garbage if type(one).__module__.startswith("germane.")})
-    finally:
-        gc.set_debug(0)
-        gc.garbage.clear()
-        gc.enable()
+def _of_germane(one: object) -> str:
+    return type(one).__name__ if type(one).__module__.startswith("germane.") else ""
 
 
 async def test_a_conversation_made_fit_is_no_cycle(agent: Agent) -> None:
     """Another one of the same session takes its place, and what followed the first holds all of its messages."""
-    with _collected() as left:
+    with left_to_the_collector(_of_germane) as left:
         for drink in ("Tea", "Milk", "Juice"):
             said = [{"role": ("user", "assistant")[n % 2], "content": f"{drink} number {n} is green. " * 9} for n in range(31)]
             context = await agent.assemble(
@@ -50,7 +34,7 @@ async def test_an_assembly_is_no_cycle(agent: Agent, session: str | None) -> Non
     candidates the collector would walk over each, and keep their texts until then."""
     said = [{"role": ("user", "assistant")[number % 2], "content": f"Tea number {number} is green."} for number in range(20)]
     await agent.record(said, session="s1")
-    with _collected() as left:
+    with left_to_the_collector(_of_germane) as left:
         for number in range(4):
             asked = [{"role": "user", "content": f"Which tea is green, number {number}?"}]
             context = await agent.assemble(asked, model="gpt-4o", session=session, deadline=None)

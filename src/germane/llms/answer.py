@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from germane.errors import LLMError
+from germane.ports.llm import MAX_TOKENS
 
 __all__ = ["failure", "max_bytes", "read_answer", "tokens"]
 
@@ -14,8 +15,6 @@ _HEADROOM, _PER_TOKEN = 65_536, 64
 """Bytes that an answer may have: in all, and for each token."""
 _OF_ENDPOINT = frozenset({401, 402, 403, 404, 429})
 """Status codes that any request would get: a wrong key, no credit, an unknown model, a rate limit."""
-_MAX_COUNT = 1 << 40
-"""Tokens above which a count is a fault of the server's."""
 
 
 def failure(message: str, status: int | None) -> LLMError:
@@ -42,4 +41,4 @@ def read_answer(body: bytes, host: str) -> Mapping[str, Any]:
 def tokens(usage: object, name: str) -> int:
     """Returns the count called `name` of an answer's `usage`; 0 where it is missing or no count."""
     count = usage.get(name) if isinstance(usage, Mapping) else None
-    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < _MAX_COUNT else 0
+    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MAX_TOKENS else 0

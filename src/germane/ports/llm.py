@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from germane.errors import InvalidInput
 
-__all__ = ["LLM", "Completion"]
+__all__ = ["LLM", "MAX_TOKENS", "Completion"]
 
-_MAX_COUNT = 1 << 40
-"""Tokens that no answer takes."""
+MAX_TOKENS = 1 << 40
+"""A count of tokens from here on is a fault of whoever counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Completion:
 
     def __post_init__(self) -> None:
         counts = (self.input_tokens, self.output_tokens)
-        if not all(isinstance(count, int) and 0 <= count < _MAX_COUNT for count in counts):
+        if not all(isinstance(count, int) and 0 <= count < MAX_TOKENS for count in counts):
             raise InvalidInput("a completion's tokens must be whole numbers from 0 on")
         if not all(isinstance(text, str) for text in (self.text, self.model)):
             raise InvalidInput("a completion's text and model must be texts")
