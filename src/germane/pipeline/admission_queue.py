@@ -3,9 +3,8 @@
 Assembling needs the processor, and twenty assemblies that share one are all late. One after another, the first are in time. A
 call waits as long as its deadline allows: whether it is in time shows when a slot is free. A call is refused at once only
 where it would be late even if the calls before it were quick; how quick they are taken to be, and whether its own time counts
-as well, depends on how many calls waited in vain lately. A slot counts as occupied for a limited time: an assembly that takes
-longer waits for something else than the processor. Calls that wait in vain are answered late in their time, so that their
-answers don't delay the assemblies that are in time.
+as well, depends on how many calls waited in vain lately. Calls that wait in vain are answered late in their time, so that
+their answers don't delay the assemblies that are in time.
 
 Calls of one org are served in the order they came, and the orgs in turn (round robin): many calls of one org, or slow ones,
 make that org wait and not its neighbours. A call that can't be in time any more is passed over while another one can.
@@ -21,17 +20,14 @@ from threading import Lock
 
 from germane.clock import Clock
 from germane.pipeline.admission_pace import AdmissionPace
+from germane.pipeline.admission_slot import Slot
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.fair_queue import FairQueue
 
-__all__ = ["AdmissionQueue", "Overloaded", "Slot"]
+__all__ = ["AdmissionQueue", "Overloaded"]
 
 _TWO_SLOTS_FROM = 3
 """Processors from which two assemblies work at once: beside the one that runs Python, searches keep a second processor busy."""
-_COUNTS = 0.012
-"""Seconds that a slot counts as occupied. A source that waits for a network doesn't keep others from the processor."""
-_PERIODS, _COMPUTING = 4, 0.25
-"""How often that time counts at most where this process computes meanwhile: the share of one processor from which it does."""
 _SLOWER = 1.5
 """How many times its usual time an assembly is expected to take at most: an assembly that is late makes others late too."""
 _REFUSING, _SPARE = 0.00025, 0.012
@@ -41,45 +37,6 @@ and seconds before the answer is due at which the last of them ends: a busy mach
 
 class Overloaded(Exception):
     """Too many assemblies wait before this one: it would be late."""
-
-
-class Slot:
-    """The right to work, until `end`. `skip_search`: so much time was spent waiting that a search would be late. The assembly
-    sets `gathered` to the time at which gathering ended."""
-
-    __slots__ = ("_began", "_counted", "_cpu", "_org", "_periods", "_queue", "_timer", "gathered", "skip_search")
-
-    def __init__(self, queue: AdmissionQueue, org: str, began: float, *, skip_search: bool) -> None:
-        self.skip_search = skip_search
-        self.gathered: float | None = None
-        queue.working += 1
-        self._queue, self._org, self._began, self._counted = queue, org, began, True
-        self._periods, self._cpu = 1, queue.cpu()
-        self._timer = asyncio.get_running_loop().call_later(_COUNTS, self._due)
-
-    def end(self, now: float) -> None:
-        """Gives the slot back. The assembly calls it whatever happened."""
-        self._timer.cancel()
-        self._queue.working -= 1
-        if not self.skip_search:
-            gathering = None if self.gathered is None else self.gathered - self._began
-            occupied = now - self._began if self._counted else self._periods * _COUNTS
-            self._queue.learn(self._org, occupied, gathering)
-        self._lapse()
-
-    def _due(self) -> None:
-        """The slot lapses, unless this process computed: then the assembly doesn't wait for something else."""
-        cpu = self._queue.cpu()
-        if self._periods < _PERIODS and cpu - self._cpu >= _COMPUTING * _COUNTS:
-            self._periods, self._cpu = self._periods + 1, cpu
-            self._timer = asyncio.get_running_loop().call_later(_COUNTS, self._due)
-        else:
-            self._lapse()
-
-    def _lapse(self) -> None:
-        if self._counted:
-            self._counted = False
-            self._queue.release()
 
 
 class _Waiting:

@@ -19,7 +19,8 @@ from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling
 from germane.clock import Clock, zone
 from germane.graph.aliases import forget_names
-from germane.pipeline.admission_queue import AdmissionQueue, Overloaded, Slot
+from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
+from germane.pipeline.admission_slot import Slot
 from germane.pipeline.ask_gate import ask_gate
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome, counts_as_memory, unanswered
 from germane.pipeline.call_guard import Guard, breaker_key
