@@ -7,8 +7,9 @@ empty    500 calls at once on an empty store, deadline 250 ms, as the first call
 restart  50 calls at once as the first calls of a process that has just opened the store: how many have the directive
 load     an open loop at ten times the rate of full answers, for two seconds: the latency of the refusals
 
-All calls run in the caller's process, on two event loop turns at most: what isn't measured is the wire. Every question is asked
-once, so that no result comes from the cache. Requirements: ENGINE-4, ENGINE-10, ENGINE-11.
+"In full" are answers at level 0, "searched" are those and the shallow ones. All calls run in the caller's process, on two event
+loop turns at most: what isn't measured is the wire. Every question is asked once, so that no result comes from the cache.
+Requirements: ENGINE-4, ENGINE-10, ENGINE-11, ENGINE-12.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from bench.corpus import conversations, endless
 from bench.machine import describe
 from bench.quantiles import quantile
 from germane import Germane
+from germane.types.context import Context
 
 __all__ = ["main"]
 
@@ -55,7 +57,7 @@ def _short(text: str) -> str:
     return " ".join(text.split()[:_WORDS])
 
 
-async def _ask(germane: Germane, user: int, question: str, deadline: float | None) -> tuple[float, Any]:
+async def _ask(germane: Germane, user: int, question: str, deadline: float | None) -> tuple[float, Context]:
     began = time.perf_counter()
     agent = germane.agent(_AGENT, user=f"user-{user}")
     messages = [{"role": "user", "content": question}]
@@ -63,7 +65,14 @@ async def _ask(germane: Germane, user: int, question: str, deadline: float | Non
     return 1000 * (time.perf_counter() - began), context
 
 
-async def _at_once(germane: Germane, calls: int, questions: Iterator[str], deadline: float | None) -> list[tuple[float, Any]]:
+def _answered(context: Context) -> Answered:
+    metadata = context.metadata
+    return Answered(metadata.degradation_level, metadata.fallback_reason, metadata.directive_injected)
+
+
+async def _at_once(
+    germane: Germane, calls: int, questions: Iterator[str], deadline: float | None
+) -> list[tuple[float, Context]]:
     asked = (_ask(germane, user % _USERS, next(questions), deadline) for user in range(calls))
     return list(await asyncio.gather(*asked))
 
@@ -72,17 +81,19 @@ async def _burst(germane: Germane, questions: Iterator[str], rounds: int) -> Ite
     rows = []
     for calls in (20, 50):
         for deadline in _DEADLINES:
-            found: list[tuple[float, Any]] = []
+            found: list[tuple[float, Context]] = []
             for _ in range(rounds):
                 found += await _at_once(germane, calls, questions, deadline)
                 await asyncio.sleep(_PAUSE)
             took = [took for took, _ in found]
             levels = Counter(context.metadata.degradation_level for _, context in found)
+            searched = sum(_answered(context).searched for _, context in found)
             rows.append(
                 {
                     "calls": calls,
                     "deadline": deadline,
                     "full_percent": 100 * levels[0] / len(found),
+                    "searched_percent": 100 * searched / len(found),
                     "in_time_percent": 100 * sum(deadline is None or one <= 1000 * deadline for one in took) / len(took),
                     "p50": quantile(took, 50),
                     "p99": quantile(took, 99),
@@ -125,17 +136,15 @@ async def _load(germane: Germane, questions: Iterator[str]) -> dict[str, Any]:
 
     async def one() -> Answered:
         _, context = await _ask(germane, next(users) % _USERS, next(questions), 0.048)
-        return Answered(
-            context.metadata.degradation_level, context.metadata.fallback_reason, context.metadata.directive_injected
-        )
+        return _answered(context)
 
     seen = await offered(one, rate, 2.0)
     began_at = [(took - late, answer) for took, late, answer in zip(seen.took, seen.late, seen.answers, strict=True)]
     refused = [took for took, answer in began_at if answer.reason == "shed"] or [0.0]
-    full = sum(answer.level == 0 for _, answer in began_at)
     return {
         "rate": rate,
-        "full_per_s": full / 2.0,
+        "full_per_s": sum(answer.level == 0 for answer in seen.answers) / 2.0,
+        "searched_per_s": sum(answer.searched for answer in seen.answers) / 2.0,
         "levels": dict(sorted(Counter(answer.level for answer in seen.answers).items())),
         "refused": len(refused),
         "p50": quantile(refused, 50),
@@ -177,8 +186,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     for row in found.get("burst", ()):
         print(
-            f"{row['calls']:>3} at once, {row['deadline']!s:>5} s: in full {row['full_percent']:5.1f} %, in time"
-            f" {row['in_time_percent']:5.1f} %, p50 {row['p50']:6.1f} ms, p99 {row['p99']:6.1f} ms, levels {row['levels']}"
+            f"{row['calls']:>3} at once, {row['deadline']!s:>5} s: in full {row['full_percent']:5.1f} %,"
+            f" searched {row['searched_percent']:5.1f} %, in time {row['in_time_percent']:5.1f} %,"
+            f" p50 {row['p50']:6.1f} ms, p99 {row['p99']:6.1f} ms, levels {row['levels']}"
         )
     if empty := found.get("empty"):
         print(
@@ -191,6 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if load := found.get("load"):
         print(
             f"ten times the load ({load['rate']:.0f}/s): {load['full_per_s']:.0f} full answers a second,"
+            f" {load['searched_per_s']:.0f} full or shallow,"
             f" {load['refused']} refused, p50 {load['p50']:.2f} ms, p99 {load['p99']:.2f} ms, levels {load['levels']}"
         )
 

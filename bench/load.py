@@ -54,13 +54,14 @@ CASES = (*SERVED, "live")
 @dataclass(slots=True)
 class Seen:
     """What a caller saw: milliseconds, from when each request was due; how late it was sent; `good` were answered in full and
-    in time."""
+    in time, `searched` in time, and in full or with the best few."""
 
     took: list[float] = field(default_factory=list)
     lags: list[float] = field(default_factory=list)
     levels: Counter[int] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     good: int = 0
+    searched: int = 0
     seconds: float = 0.0
 
     def add(self, took: float, lag: float, level: int, reasons: Sequence[str] = ()) -> None:
@@ -69,6 +70,7 @@ class Seen:
         self.levels[level] += 1
         self.reasons.update(reasons)
         self.good += level == 0 and took <= _DUE
+        self.searched += (level == 0 or "shallow" in reasons) and took <= _DUE
 
     def figures(self) -> dict[str, Any]:
         total = len(self.took)
@@ -77,7 +79,7 @@ class Seen:
         if any(self.lags):
             figures["driver_late_p99"] = quantile(self.lags, 99)
         if self.seconds:
-            figures["goodput_per_s"] = self.good / self.seconds
+            figures["goodput_per_s"], figures["searched_per_s"] = self.good / self.seconds, self.searched / self.seconds
         figures["levels_percent"] = {f"L{level}": 100 * seen / total for level, seen in sorted(self.levels.items())}
         figures["reasons"] = dict(self.reasons.most_common(6))
         return figures

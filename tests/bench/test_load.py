@@ -24,9 +24,11 @@ def test_goodput_counts_what_is_answered_in_full_and_in_time() -> None:
     seen = Seen(seconds=1.0)
     for took, level in ((10.0, 0), (48.0, 0), (48.1, 0), (10.0, 1)):
         seen.add(took, 2.5, level)
+    for took in (48.0, 48.1):
+        seen.add(took, 2.5, 1, ["shallow"])
     figures = seen.figures()
-    assert figures["goodput_per_s"] == 2.0
-    assert figures["levels_percent"] == {"L0": 75.0, "L1": 25.0}
+    assert (figures["goodput_per_s"], figures["searched_per_s"]) == (2.0, 3.0)
+    assert figures["levels_percent"] == {"L0": 50.0, "L1": 50.0}
     assert figures["driver_late_p99"] == 2.5
 
 

@@ -28,6 +28,15 @@ def test_what_is_removed_waits_no_more() -> None:
     assert len(queue) == 0
 
 
+def test_the_newest_item_of_a_key_is_the_one_put_last() -> None:
+    queue: FairQueue[str, int] = FairQueue()
+    for key, item in [("a", 1), ("a", 2), ("b", 3)]:
+        queue.put(key, item)
+    assert (queue.newest("a"), queue.newest("b"), queue.newest("c")) == (2, 3, None)
+    queue.remove("a", 2)
+    assert queue.newest("a") == 1
+
+
 @given(st.lists(st.one_of(st.none(), st.integers(0, 3))), st.integers(0, 4))
 def test_what_comes_first_is_known_beforehand(steps: list[int | None], key: int) -> None:
     """`ahead` tells exactly what is popped before a new item; None in `steps` pops one."""

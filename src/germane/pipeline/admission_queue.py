@@ -6,6 +6,9 @@ where it would be late even if the calls before it were quick; how quick they ar
 as well, depends on how many calls waited in vain lately. Calls that wait in vain are answered late in their time, so that
 their answers don't delay the assemblies that are in time.
 
+A call behind which others of its org wait that would be late searches for the best few results only (`shallow`): most of what
+a full search shows, in little more than half of the time. While calls are refused all the same, every call of that org does.
+
 Calls of one org are served in the order they came, and the orgs in turn (round robin): many calls of one org, or slow ones,
 make that org wait and not its neighbours. A call that can't be in time any more is passed over while another one can.
 """
@@ -17,10 +20,11 @@ import os
 import time
 from collections.abc import Callable
 from threading import Lock
+from typing import NoReturn
 
 from germane.clock import Clock
 from germane.pipeline.admission_pace import AdmissionPace
-from germane.pipeline.admission_slot import Slot
+from germane.pipeline.admission_slot import Searching, Slot
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.fair_queue import FairQueue
 
@@ -93,7 +97,10 @@ class AdmissionQueue:
                 mine, patience = self._line_up(org, deadline, clock.steady())
         if mine is None:
             await self._let_others_line_up()
-            return Slot(self, org, clock.steady(), skip_search=False)
+            now = clock.steady()
+            with self._lock:
+                crowded = self._crowded(org, now)
+            return Slot(self, org, now, "shallow" if crowded else "full")
         timer = mine.loop.call_later(patience, self._expire, org, mine)
         try:
             served = await mine.turn
@@ -102,23 +109,28 @@ class AdmissionQueue:
             raise
         finally:
             timer.cancel()
-        if not served:
-            self.shed += 1
-            raise Overloaded
         now = clock.steady()
-        return Slot(self, org, now, skip_search=not self._in_time(org, deadline, now))
+        with self._lock:
+            if not served:
+                self._refuse(org, now)
+            searching = self._searching(org, deadline, now)
+        return Slot(self, org, now, searching)
 
     def _line_up(self, org: str, deadline: Deadline, now: float) -> tuple[_Waiting, float]:
         """Puts a call into the queue. Returns it with the seconds that it waits at most; raises `Overloaded`."""
         self._pace.waits(now)
         ahead = self._waiting.ahead(org)
         starts = now + self._pace.wait(ahead, self._latest, self._slots)
-        if not self._in_time(org, deadline, starts, share=self._pace.doubt):
-            self.shed += 1
-            raise Overloaded
+        if not self._in_time(org, deadline, starts, share=self._pace.doubt, shallow=True):
+            self._refuse(org, now)
         mine = _Waiting(deadline)
         self._waiting.put(org, mine)
         return mine, self._patience(org, deadline, now, ahead.total())
+
+    def _refuse(self, org: str, now: float) -> NoReturn:
+        self._pace.refused(org, now)
+        self.shed += 1
+        raise Overloaded
 
     async def _let_others_line_up(self) -> None:
         """The calls of the same moment are checked, and queued or refused, before the first one begins: that takes longer than
@@ -129,10 +141,10 @@ class AdmissionQueue:
             self.release()
             raise
 
-    def learn(self, org: str, seconds: float, gathering: float | None) -> None:
+    def learn(self, org: str, seconds: float, gathering: float | None, *, shallow: bool = False) -> None:
         """An assembly of this org kept its slot for so many seconds, and had gathered after `gathering`."""
         with self._lock:
-            self._pace.learn(org, seconds, gathering)
+            self._pace.learn(org, seconds, gathering, shallow=shallow)
 
     def release(self) -> None:
         """A slot is free: the next call in the queue that can be in time gets it; where none can, the next one."""
@@ -152,7 +164,7 @@ class AdmissionQueue:
         now, late = self._clock.steady(), list[tuple[str, _Waiting]]()
         while self._waiting:
             self._latest, waiting = self._waiting.pop()
-            if self._in_time(self._latest, waiting.deadline, now):
+            if self._in_time(self._latest, waiting.deadline, now, shallow=True):
                 passed += [other for _, other in late]
                 self._pace.in_vain(len(late))
                 self._pace.served()
@@ -178,14 +190,32 @@ class AdmissionQueue:
         answerable = deadline.answer - now - _SPARE - _REFUSING * ahead
         return max(left / 2, min(left - self._pace.gathering(org) / 2, answerable))
 
-    def _in_time(self, org: str, deadline: Deadline, now: float, share: float = 1.0) -> bool:
+    def _searching(self, org: str, deadline: Deadline, now: float) -> Searching:
+        """How far a call may search that begins now."""
+        if self._in_time(org, deadline, now) and not self._crowded(org, now):
+            return "full"
+        return "shallow" if self._in_time(org, deadline, now, shallow=True) else "none"
+
+    def _crowded(self, org: str, now: float) -> bool:
+        """Whether a call of this org was refused in the last moment; or one waits, while calls have waited in vain lately, or a
+        full search would make the newest one late, also if those before it are shallow."""
+        newest = self._waiting.newest(org)
+        if newest is None or newest.deadline.gathered is None:
+            return self._pace.refused_lately(org, now)
+        if self._pace.doubt or self._pace.refused_lately(org, now):
+            return True
+        before = self._pace.before(self._waiting.ahead(org), self._slots)
+        return now + self._pace.usual(org) / self._slots + before > newest.deadline.gathered
+
+    def _in_time(self, org: str, deadline: Deadline, now: float, share: float = 1.0, *, shallow: bool = False) -> bool:
         """Whether this share of a gathering would end in time if it began now, and of a whole assembly too, also where that is
         slower than usual, before the calls that still wait have to be answered."""
         if deadline.answer is None or deadline.gathered is None:
             return True
-        if now + share * self._pace.gathering(org) > deadline.gathered:
+        if now + share * self._pace.gathering(org, shallow=shallow) > deadline.gathered:
             return False
-        return now + share * _SLOWER * self._pace.usual(org) + _REFUSING * len(self._waiting) <= deadline.answer
+        usual = self._pace.usual(org, shallow=shallow)
+        return now + share * _SLOWER * usual + _REFUSING * len(self._waiting) <= deadline.answer
 
     def _tell(self, waiting: _Waiting, *, served: bool) -> bool:
         """Ends the waiting, on its own event loop. Returns whether that loop still runs."""

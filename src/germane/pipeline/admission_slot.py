@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import Literal, Protocol
 
-__all__ = ["Slot"]
+__all__ = ["Searching", "Slot"]
 
 _COUNTS = 0.012
 """Seconds that a slot counts as occupied."""
 _PERIODS, _COMPUTING = 4, 0.25
 """How often that time counts at most where this process computes meanwhile: the share of one processor from which it does."""
+
+
+Searching = Literal["full", "shallow", "none"]
+"""How far an assembly may search: `shallow`, for the best few results, where calls that wait would else be late, and not at all
+where so much time was spent waiting that a search would be late."""
 
 
 class _Queue(Protocol):
@@ -24,19 +29,19 @@ class _Queue(Protocol):
     working: int
     cpu: Callable[[], float]
 
-    def learn(self, org: str, seconds: float, gathering: float | None) -> None: ...
+    def learn(self, org: str, seconds: float, gathering: float | None, *, shallow: bool) -> None: ...
 
     def release(self) -> None: ...
 
 
 class Slot:
-    """The right to work, until `end`. `skip_search`: so much time was spent waiting that a search would be late. The assembly
-    sets `gathered` to the time at which gathering ended."""
+    """The right to work, until `end`, and to search as far as `searching` says. The assembly sets `gathered` to the time at
+    which gathering ended."""
 
-    __slots__ = ("_began", "_counted", "_cpu", "_org", "_periods", "_queue", "_timer", "gathered", "skip_search")
+    __slots__ = ("_began", "_counted", "_cpu", "_org", "_periods", "_queue", "_timer", "gathered", "searching")
 
-    def __init__(self, queue: _Queue, org: str, began: float, *, skip_search: bool) -> None:
-        self.skip_search = skip_search
+    def __init__(self, queue: _Queue, org: str, began: float, searching: Searching) -> None:
+        self.searching = searching
         self.gathered: float | None = None
         queue.working += 1
         self._queue, self._org, self._began, self._counted = queue, org, began, True
@@ -47,10 +52,10 @@ class Slot:
         """Gives the slot back. The assembly calls it whatever happened."""
         self._timer.cancel()
         self._queue.working -= 1
-        if not self.skip_search:
+        if self.searching != "none":
             gathering = None if self.gathered is None else self.gathered - self._began
             occupied = now - self._began if self._counted else self._periods * _COUNTS
-            self._queue.learn(self._org, occupied, gathering)
+            self._queue.learn(self._org, occupied, gathering, shallow=self.searching == "shallow")
         self._lapse()
 
     def _due(self) -> None:

@@ -81,6 +81,8 @@ class Assembly:
         self.cached = False
         self.hurried = False
         """Whether the items were packed the quick way, or left out because the gate didn't answer in time."""
+        self.shallow = False
+        """Whether searches were for the best few results, as calls waited that would have been late."""
         self.directive: str | None = ""
         self.history: HistoryReport | None = None
         self._clock = clock
@@ -121,13 +123,13 @@ class Assembly:
             raise Late
 
     def finish(self, outcome: Outcome, *, cached: bool = False) -> None:
-        """The assembly succeeded: degradation level 0 with every source, 1 with some, or where it was hurried."""
+        """The assembly succeeded: degradation level 0 with every source, 1 with some, or where it was hurried or shallow."""
         self.outcome, self.gathered, self.cached = outcome, outcome.gathered, cached
         self.directive = None if outcome.gathered.directive is None else outcome.gathered.directive.text
         self.written, self.standing = outcome.written, outcome.standing
         self.tokens = outcome.packing.tokens + outcome.standing.tokens
-        self.level = 1 if self.hurried or any(map(_missing, outcome.gathered.reports)) else 0
-        self.reason = "hurried" if self.hurried else ""
+        self.reason = "hurried" if self.hurried else "shallow" if self.shallow else ""
+        self.level = 1 if self.reason or any(map(_missing, outcome.gathered.reports)) else 0
 
     def directive_only(self, directive: str | None, layout: Format, reason: str) -> None:
         """Degradation level 2: no memories. Level 3 where the directive is unknown (None) or doesn't fit."""

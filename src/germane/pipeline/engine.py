@@ -215,8 +215,10 @@ class Engine:
         with assembly.stage("gather", deadline):
             said, since = RequestContents(request.messages), self.directive_cache.changes
             revision = self.result_cache.known_revision(store)
-            searching = slot is None or not slot.skip_search
+            searching = slot is None or slot.searching != "none"
             depth = search_depth(budget.available, assembly.price, min_relevance(strategy))
+            shallow = slot is not None and slot.searching == "shallow"
+            depth = depth.shallow() if shallow else depth
             gathering = self._gather(request, store, strategy, deadline, guard, said, depth, task, searching=searching)
             if appends:
                 earlier = self.injections.stand(assembly, store, guard, deadline, self.nonce_key)
@@ -225,6 +227,7 @@ class Engine:
             else:
                 answers, standing = await gathering, NOTHING_STANDS
             gathered = assembly.gathered = self.directive_cache.fill_missing(request.scope, answers, since)
+            assembly.shallow = shallow and depth.reached(gathered.candidates, gathered.unread)
             candidates = distinct(gathered.candidates, request, said)
             if slot is not None:
                 slot.gathered = self.clock.steady()

@@ -46,6 +46,11 @@ class FairQueue(Generic[K, T]):
             del self._lines[key]
         return True
 
+    def newest(self, key: K) -> T | None:
+        """The item of this key that was put last, None where none waits."""
+        line = self._lines.get(key)
+        return next(reversed(line)) if line else None
+
     def ahead(self, key: K) -> Counter[K]:
         """How many items of each key would be popped before a new one of `key`."""
         own = len(self._lines.get(key, ()))

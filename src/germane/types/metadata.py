@@ -43,9 +43,9 @@ class Metadata:
     the relevance floor. `memory_ids` names them in the order of the text: an archival block as `<id>@<version>`, since the
     text shows that version of it. Filters exclude it by either. `context_window_used` is a percentage. `fallback_reason` is
     one of ENGINE-2's reasons, empty when all went well. `degradation_level` is 0 for a full answer, 1 with some sources
-    missing, 2 for the directive and the request only, 3 for the request alone. `timings` are seconds by stage. `cached`
-    says that the answer came from the cache of results; its source reports are then those of the assembly that was cached.
-    `warnings` are the trace's: sentences for a person.
+    missing or only the best of what they find, 2 for the directive and the request only, 3 for the request alone. `timings` are
+    seconds by stage. `cached` says that the answer came from the cache of results; its source reports are then those of the
+    assembly that was cached. `warnings` are the trace's: sentences for a person.
     """
 
     directive_injected: bool = False

@@ -58,6 +58,51 @@ def test_whatever_names_days_holds_what_its_rule_needs(rule: Any, data: st.DataO
     assert not any(map(words.isdisjoint, needs))
 
 
+def alternatives(pattern: str) -> list[str]:
+    """The alternatives of a pattern of one group between word boundaries, those of groups within left as they are."""
+    found, depth = [""], 0
+    for char in pattern.removeprefix(r"\b(?:"):
+        depth += (char == "(") - (char == ")")
+        if depth < 0:
+            break
+        if char == "|" and not depth:
+            found.append("")
+        else:
+            found[-1] += char
+    return found
+
+
+OVERVIEWS = [one for one in alternatives(asks._OVERVIEW.pattern) if one.isascii() and "(?!" not in one]
+
+
+def test_overviews_have_alternatives() -> None:
+    assert len(OVERVIEWS) == 37
+    assert OVERVIEWS[0].startswith("summar")
+    assert OVERVIEWS[-1].startswith("sammanfatt")
+
+
+@pytest.mark.parametrize("alternative", OVERVIEWS, ids=lambda one: one[:20])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+@given(st.data())
+def test_what_asks_for_an_overview_holds_one_of_its_parts(alternative: str, data: st.DataObject) -> None:
+    pattern = re.compile(rf"\b(?:{alternative})\b", re.IGNORECASE | re.ASCII)
+    text = data.draw(fitting(pattern).filter(str.isascii))
+    assert asks._OVERVIEW.search(text)
+    assert asks.asks_overview(text, 5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("walk me through our plan", "WALK ME THROUGH it", "une vue d'ensemble", "dans quel ordre", "ordre dans lequel"),
+        *("de quoi on a fait", "qu'on a vu", "qu'avons-nous fait", "sujets jusqu'ici", "fais le point", "en que orden"),
+        *("sobre que hemos hablado, los temas hasta ahora", "do que falamos", "o que vimos", "em que ordem"),
+    ],
+)
+def test_so_does_what_is_also_written_with_accents(text: str) -> None:
+    assert asks.asks_overview(text, 5) is (asks._OVERVIEW.search(text) is not None)
+
+
 def test_words_are_compared_without_case_and_a_text_beyond_ascii_may_contain_any_word() -> None:
     assert sorted(word_set("What's THIS, then?") or ()) == ["s", "then", "this", "what"]
     assert word_set("où?") is None

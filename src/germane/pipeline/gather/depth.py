@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from germane.types.amount import price_asked
+from germane.types.candidate import Candidate
 from germane.types.limits import COUNT
 from germane.types.query import Query
+from germane.types.unread import Unread
 
 __all__ = ["EVERYTHING", "SearchDepth", "recall_depth", "search_depth"]
 
@@ -24,6 +28,11 @@ _SPARE = 16
 microseconds."""
 
 
+_SHALLOW = 16
+"""Results of a shallow search. Measured on LoCoMo with the default: 16 show 84.0 % of the evidence in 604 tokens where a full
+search shows 87.4 in 736; 12 show 81.0, 24 show 85.8."""
+
+
 class SearchDepth(NamedTuple):
     """At most `max_items` results; none less probably relevant than `min_relevance`; and of those that can't be worth their
     tokens at `price`, no text. Messages are read down to the best `leading` and those within `spread` log-odds of the last of
@@ -35,6 +44,14 @@ class SearchDepth(NamedTuple):
     leading: int = COUNT.maximum
     spread: float = 0.0
     blocks: bool = False
+
+    def shallow(self) -> SearchDepth:
+        """The depth of a search for which there is little time."""
+        return self._replace(max_items=min(self.max_items, _SHALLOW))
+
+    def reached(self, found: Sequence[Candidate], unread: Sequence[Unread]) -> bool:
+        """Whether one source found as many as it looked for, so that there may be more."""
+        return max(Counter(one.source for one in found).values(), default=0) + len(unread) >= self.max_items
 
     def unlimited(self) -> SearchDepth:
         """The depth at which every message found is read."""
