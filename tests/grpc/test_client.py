@@ -268,6 +268,10 @@ async def test_messages_that_are_none_come_back_as_they_are(messages: Any) -> No
         {"filters": {"kinds": []}},
         {"filters": {"sensitivities": ()}},
         {"filters": {"task": "t"}},
+        {"task": "t"},
+        {"task": True},
+        {"task": 5, "session": "s"},
+        {"task": " ", "session": "s"},
         {"zone": "Nowhere/Land", "filters": {"since": datetime(2026, 1, 1)}},
     ],
 )

@@ -15,10 +15,11 @@ from germane.api.agent_tasks import TaskStack
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.client_parts import ClientTasks
+from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import task_pb2 as pb
 from germane.tasks.frame import TaskArtifact
 from germane.testing.hashed import Hashed
-from support.listening import SCOPE, listening, refused
+from support.listening import SCOPE, asked, listening, refused
 
 pytestmark = pytest.mark.requirement("RPC-2")
 
@@ -201,6 +202,39 @@ async def test_a_delegation_is_that_of_the_library(service: tuple[Agent, Client]
         assert await other.delegations.list("s") == ()
         with pytest.raises(NotFound):
             await other.delegations.finish(fork.frame.id, "mine")
+
+
+@pytest.mark.requirement("TASK-1", "RPC-1")
+@pytest.mark.parametrize(
+    ("place", "held"),
+    [
+        ("none", {"canary", "yellow"}),
+        ("true", {"canary", "yellow"}),
+        ("root", {"canary"}),
+        ("without", set()),
+        ("nowhere", set()),
+    ],
+)
+async def test_a_request_names_its_task_as_in_the_library(service: tuple[Agent, Client], place: str, held: set[str]) -> None:
+    """The current one, another one, none of the stack, and one that there isn't."""
+    agent, client = service
+    root = await agent.tasks.push("Ship the canary release", session="s")
+    await agent.tasks.push("Fix the yellow test", session="s")
+    task = {"none": None, "true": True, "root": root.id, "without": False, "nowhere": "nowhere"}[place]
+    question = [{"role": "user", "content": "What is left to do?"}]
+    answer = await client.assemble(question, model="gpt-4o", session="s", task=task)
+    assert {word for word in ("canary", "yellow") if word in str(answer.messages)} == held
+    assert answer.metadata.degradation_level == 0
+    assert [warning for warning in answer.metadata.warnings if "nowhere" in warning] or place != "nowhere"
+
+
+@pytest.mark.requirement("RPC-1")
+async def test_a_task_and_no_task_at_once_are_refused(germane: Germane) -> None:
+    async with listening(germane) as wire:
+        options = context_pb2.AssembleOptions(task_id="t", without_tasks=True)
+        status, details = await refused(wire.assembly.AssembleContext(asked(session_id="s", options=options)))
+    assert status == "INVALID_ARGUMENT"
+    assert "options.task_id names a task and options.without_tasks leaves all out" in details
 
 
 async def test_the_clients_have_the_librarys_methods(service: tuple[Agent, Client]) -> None:

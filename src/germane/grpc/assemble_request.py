@@ -73,6 +73,7 @@ class AssembleArguments:
                 "filters": filters(wire.filters, "options.filters.") if wire.HasField("filters") else None,
                 "effort": parse_effort(text("effort", wire.effort, NAME)) if wire.effort else None,
                 "blocks": tuple(wire.blocks),
+                "task": _task(wire),
                 "like": wire.like or None,
                 "window": wire.window or None,
                 "system": JsonText().read(wire.system_json, "options.system_json") if wire.system_json else None,
@@ -83,6 +84,12 @@ class AssembleArguments:
             deadline=request.deadline_ms / 1000,
             explain=wire.explain,
         )
+
+
+def _task(wire: context_pb2.AssembleOptions) -> str | bool | None:
+    if wire.task_id and wire.without_tasks:
+        raise invalid("options.task_id names a task and options.without_tasks leaves all out: give one of them")
+    return False if wire.without_tasks else wire.task_id or None
 
 
 def _tools(written: str) -> list[Any] | None:

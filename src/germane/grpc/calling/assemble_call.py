@@ -122,6 +122,7 @@ def assemble(
     like: str | None = None,
     system: Any = None,
     blocks: Sequence[str] = (),
+    task: str | bool | None = None,
     request_id: str | None = None,
     explain: bool = False,
 ) -> AssembleCall:
@@ -132,7 +133,8 @@ def assemble(
 
     `provider` is the shape of the messages, in and out: openai, openai-responses, anthropic or gemini; by default that of the
     model's own provider. `filters` is a `germane.Filters` or a mapping with the same names. `max_tokens` bounds the added
-    text, in the model's tokens. `blocks` are labels or ids of memory blocks to show besides those of every context.
+    text, in the model's tokens. `blocks` are labels or ids of memory blocks to show besides those of every context. `task` is
+    the id of the task of the session's stack that this request works on (default: the current one), False leaves the stack out.
     `system` is your own system prompt beside the messages; an answer holds it in `system`, or as the first message for OpenAI.
     """
     changes = {"org": org, "agent": agent, "user": user, "zone": zone}
@@ -151,6 +153,7 @@ def assemble(
         "like": like,
         "system": system,
         "blocks": blocks,
+        "task": task,
         "explain": explain,
     }
     return AssembleCall(messages, request_id, scope, changes, options)
@@ -174,6 +177,7 @@ def _request(
     like: str | None,
     system: Any,
     blocks: Sequence[str],
+    task: str | bool | None,
     request_id: str | None,
     explain: bool,
 ) -> context_pb2.AssembleContextRequest:
@@ -186,6 +190,8 @@ def _request(
     _check_count("window", window, 1)
     if effort is not None:
         price(effort)
+    if task and not session:
+        raise InvalidInput("task needs a session: name the conversation that the task belongs to")
     if not isinstance(system, str | list | tuple | Mapping | None):
         raise InvalidInput(f"system must be a string, a list of text blocks or {{'parts': […]}}, not {type(system).__name__}")
     options = context_pb2.AssembleOptions(
@@ -200,6 +206,8 @@ def _request(
         window=window or 0,
         system_json=json_of(system) if system else "",
         blocks=[checked_text(f"blocks[{index}]", one) for index, one in enumerate(_listed(blocks))],
+        task_id="" if task is None or isinstance(task, bool) else checked_text("task", task),
+        without_tasks=task is False,
     )
     if at is not None:
         options.at.CopyFrom(time_to_wire("at", at, scope.zone))

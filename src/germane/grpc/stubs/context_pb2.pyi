@@ -105,6 +105,8 @@ class AssembleOptions(_message.Message):
     WINDOW_FIELD_NUMBER: _builtins.int
     SYSTEM_JSON_FIELD_NUMBER: _builtins.int
     BLOCKS_FIELD_NUMBER: _builtins.int
+    TASK_ID_FIELD_NUMBER: _builtins.int
+    WITHOUT_TASKS_FIELD_NUMBER: _builtins.int
     strategy: _builtins.str
     """The name of a strategy; empty: `default`."""
     query: _builtins.str
@@ -129,6 +131,10 @@ class AssembleOptions(_message.Message):
     """The caller's system prompt beside the messages, as JSON: a string, a list of text blocks, or an object with parts; empty:
     none. It returns in system_json behind the added text, or for the provider openai as the first of the caller's messages.
     """
+    task_id: _builtins.str
+    """The id of the task that the request works on, where the session has a task stack; empty: the current one."""
+    without_tasks: _builtins.bool
+    """Leaves the session's task stack out."""
     @_builtins.property
     def at(self) -> _timestamp_pb2.Timestamp:
         """The current time of the conversation, for recency, validity and words such as "last Tuesday"; not set: now."""
@@ -157,10 +163,12 @@ class AssembleOptions(_message.Message):
         window: _builtins.int = ...,
         system_json: _builtins.str = ...,
         blocks: _abc.Iterable[_builtins.str] | None = ...,
+        task_id: _builtins.str = ...,
+        without_tasks: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "filters", b"filters"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "blocks", b"blocks", "effort", b"effort", "explain", b"explain", "filters", b"filters", "like", b"like", "provider", b"provider", "query", b"query", "strategy", b"strategy", "system_json", b"system_json", "tools_json", b"tools_json", "window", b"window", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "blocks", b"blocks", "effort", b"effort", "explain", b"explain", "filters", b"filters", "like", b"like", "provider", b"provider", "query", b"query", "strategy", b"strategy", "system_json", b"system_json", "task_id", b"task_id", "tools_json", b"tools_json", "window", b"window", "without_tasks", b"without_tasks", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -275,7 +283,7 @@ class InjectionMetadata(_message.Message):
     fallback_reason: _builtins.str
     """Why the context is incomplete, such as assembly_timeout; empty when it is complete."""
     degradation_level: _builtins.int
-    """0: complete; 1: some sources are missing; 2: the directive alone was added; 3: nothing was added."""
+    """0: complete; 1: a source is missing, or gave its best only; 2: the directive alone was added; 3: nothing was added."""
     cached: _builtins.bool
     """Whether the response comes from the cache: the same request within half a minute, with no change since."""
     request_id: _builtins.str
