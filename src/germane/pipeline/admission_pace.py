@@ -87,11 +87,11 @@ class AdmissionPace:
     def wait(self, ahead: Counter[str], working: str, slots: int) -> float:
         """Seconds that a call waits at least, as far as is known: for the assembly at work, of the org `working`, and for the
         calls `ahead`, counted by org."""
-        return self._caution * (self.usual(working) / slots + self.before(ahead, slots))
+        return self._caution * (self.usual(working) + self.together(ahead)) / slots
 
-    def before(self, ahead: Counter[str], slots: int) -> float:
-        """Seconds that the calls `ahead`, counted by org, take if their searches are shallow."""
-        return sum(self.usual(org, shallow=True) * count for org, count in ahead.items()) / slots
+    def together(self, calls: Counter[str], *, shallow: bool = False) -> float:
+        """Seconds that calls, counted by org, usually take one after another, or `shallow` ones."""
+        return sum(self.usual(org, shallow=shallow) * count for org, count in calls.items())
 
     @property
     def doubt(self) -> float:

@@ -34,6 +34,8 @@ _TWO_SLOTS_FROM = 3
 """Processors from which two assemblies work at once: beside the one that runs Python, searches keep a second processor busy."""
 _SLOWER = 1.5
 """How many times its usual time an assembly is expected to take at most: an assembly that is late makes others late too."""
+_JITTER = 1.25
+"""How many times their usual time several assemblies are expected to take at most, one after another."""
 _REFUSING, _SPARE = 0.00025, 0.012
 """Seconds that the answer to a refused call takes: calls that wait in vain end one after another, or the last would be late;
 and seconds before the answer is due at which the last of them ends: a busy machine may stop the process for that long."""
@@ -204,8 +206,8 @@ class AdmissionQueue:
             return self._pace.refused_lately(org, now)
         if self._pace.doubt or self._pace.refused_lately(org, now):
             return True
-        before = self._pace.before(self._waiting.ahead(org), self._slots)
-        return now + self._pace.usual(org) / self._slots + before > newest.deadline.gathered
+        before = self._pace.usual(org) + self._pace.together(self._waiting.ahead(org), shallow=True)
+        return now + _JITTER * before / self._slots > newest.deadline.gathered
 
     def _in_time(self, org: str, deadline: Deadline, now: float, share: float = 1.0, *, shallow: bool = False) -> bool:
         """Whether this share of a gathering would end in time if it began now, and of a whole assembly too, also where that is
