@@ -190,6 +190,9 @@ async def test_an_answer_of_a_shallow_search_says_so(tmp_path: Path, monkeypatch
     context = await answer(tmp_path / "s.db", 60, monkeypatch)
     assert (context.metadata.degradation_level, context.metadata.fallback_reason) == (1, "shallow")
     assert 8 <= len(context.items) <= 16
+    said = "other calls were waiting: each search looked for its best 16 results and no further"
+    assert said in context.metadata.warnings
+    assert said in context.explain()
     assert "greyhound" in context.added
 
 
@@ -197,3 +200,4 @@ async def test_where_nothing_was_missed_it_is_a_full_answer(tmp_path: Path, monk
     context = await answer(tmp_path / "s.db", 12, monkeypatch)
     assert (context.metadata.degradation_level, context.metadata.fallback_reason) == (0, "")
     assert context.items
+    assert not context.metadata.warnings

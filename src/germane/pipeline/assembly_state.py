@@ -16,6 +16,7 @@ from germane.injections.operations import PutInjection
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.earlier_injections import NOTHING_STANDS, Standing, next_injection
 from germane.pipeline.format.layout import Format, RenderedContext
+from germane.pipeline.gather.depth import SHALLOW_ITEMS
 from germane.pipeline.gather.gather import Gathered
 from germane.pipeline.inject.inject import inject, untouched
 from germane.pipeline.pack.packing import Packing
@@ -247,6 +248,8 @@ class Assembly:
             yield unknown_model.warning(self.request.model, profile.window)
         if packing is not None and packing.directive_left_out:
             yield f"the directive was left out: {packing.directive_left_out}"
+        if self.shallow and self.outcome is not None:
+            yield f"other calls were waiting: each search looked for its best {SHALLOW_ITEMS} results and no further"
         yield from self.standing.warnings
         if self.history is not None:
             yield from (f"the conversation: {reason}" for reason in self.history.reasons)
