@@ -152,7 +152,7 @@ async def test_who_waits_for_everything_searches_in_full() -> None:
 
 def test_a_shallow_search_looks_for_sixteen() -> None:
     usual = search_depth(8_000, None, 0.002)
-    assert usual.shallow() == usual._replace(max_items=16)
+    assert usual.shallow() == usual._replace(max_items=16, max_stated=16)
     assert usual._replace(max_items=9).shallow().max_items == 9
 
 
@@ -162,7 +162,9 @@ def test_a_shallow_search_looks_for_sixteen() -> None:
 def test_a_search_that_finds_fewer_than_it_looked_for_missed_nothing(
     messages: int, memories: int, unread: int, reached: bool
 ) -> None:
+    """Nor did one that doesn't search, such as that of what is pinned."""
     found = [candidate("x", source="messages")] * messages + [candidate("x", source="memories")] * memories
+    found += [candidate("x", source="structured")] * 20
     left = [Unread(str(at), "events", -3.0, 40) for at in range(unread)]
     assert search_depth(8_000, None, 0.0).shallow().reached(found, left) is reached
 
@@ -194,6 +196,20 @@ async def test_an_answer_of_a_shallow_search_says_so(tmp_path: Path, monkeypatch
     assert said in context.metadata.warnings
     assert said in context.explain()
     assert "greyhound" in context.added
+
+
+async def test_memories_and_archival_entries_are_searched_as_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is pinned goes in all the same."""
+    monkeypatch.setattr("germane.api.wiring.AdmissionQueue", Crowded)
+    async with Germane.open(tmp_path / "s.db") as germane:
+        agent = germane.agent("assistant", user="caroline")
+        for at in range(30):
+            await agent.remember(f"The greyhound ran race {at} in {at + 5} minutes", pinned=at < 20)
+        question = [{"role": "user", "content": "How fast did the greyhound run each race?"}]
+        context = await agent.assemble(question, model="gpt-4o", deadline=20.0)
+    found = {source.name: source.found for source in context.metadata.sources}
+    assert (found["memories"], found["structured"]) == (16, 20)
+    assert context.metadata.fallback_reason == "shallow"
 
 
 async def test_where_nothing_was_missed_it_is_a_full_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

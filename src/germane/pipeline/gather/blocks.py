@@ -57,7 +57,7 @@ class ArchiveSource(EmbeddingSource):
         kinds = _ALL if self._depth.blocks else _ARCHIVED
         asked = replace(self._depth.of_stated(query), filters=_of_kinds(filters, kinds))
         found = await self._store.blocks.search(
-            asked, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
+            asked, min(plan.limit, self._depth.max_stated), keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
         )
         return offered(found, "archive", query, from_entry)
 

@@ -31,7 +31,7 @@ class MemorySource(EmbeddingSource):
             raise Skipped("no_query")
         asked = self._depth.of_stated(query)
         found = await self._store.memories.search(
-            asked, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
+            asked, min(plan.limit, self._depth.max_stated), keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
         )
         return offered(found, self._name, query, from_memory)
 
