@@ -176,7 +176,9 @@ class Crowded(AdmissionQueue):
         return Slot(self, org, clock.steady(), "shallow")
 
 
-async def answer(path: Path, stored: int, monkeypatch: pytest.MonkeyPatch) -> Context:
+async def answer(
+    path: Path, stored: int, monkeypatch: pytest.MonkeyPatch, asked: str = "How fast did my greyhound run?"
+) -> Context:
     monkeypatch.setattr("germane.api.wiring.AdmissionQueue", Crowded)
     async with Germane.open(path) as germane:
         agent = germane.agent("assistant", user="caroline")
@@ -184,7 +186,7 @@ async def answer(path: Path, stored: int, monkeypatch: pytest.MonkeyPatch) -> Co
             [{"role": "user", "content": f"My greyhound ran race {at} in {at + 5} minutes."} for at in range(stored)],
             session="s",
         )
-        question = [{"role": "user", "content": "How fast did my greyhound run?"}]
+        question = [{"role": "user", "content": asked}]
         return await agent.assemble(question, model="gpt-4o", deadline=20.0)
 
 
@@ -196,6 +198,26 @@ async def test_an_answer_of_a_shallow_search_says_so(tmp_path: Path, monkeypatch
     assert said in context.metadata.warnings
     assert said in context.explain()
     assert "greyhound" in context.added
+
+
+async def test_where_nothing_is_needed_nothing_was_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen were found, and none of them goes in."""
+    context = await answer(tmp_path / "s.db", 60, monkeypatch, "Please write a poem about what ran through the race of time.")
+    assert sum(source.found for source in context.metadata.sources if source.name == "messages") == 16
+    assert (context.metadata.degradation_level, context.metadata.fallback_reason, context.items) == (0, "", ())
+
+
+async def test_what_a_shallow_search_found_is_not_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even where it added nothing: a full search would have counted more."""
+    monkeypatch.setattr("germane.api.wiring.AdmissionQueue", Crowded)
+    async with Germane.open(tmp_path / "s.db") as germane:
+        agent = germane.agent("assistant", user="caroline")
+        said = [{"role": "user", "content": f"My greyhound ran race {at} in {at + 5} minutes."} for at in range(60)]
+        await agent.record(said, session="s")
+        for text in ("How fast did my greyhound run?", "Please write a poem about what ran through the race of time."):
+            for _ in range(2):
+                context = await agent.assemble([{"role": "user", "content": text}], model="gpt-4o", deadline=20.0)
+                assert not context.metadata.cached
 
 
 async def test_memories_and_archival_entries_are_searched_as_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

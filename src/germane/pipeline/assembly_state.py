@@ -83,7 +83,7 @@ class Assembly:
         self.hurried = False
         """Whether the items were packed the quick way, or left out because the gate didn't answer in time."""
         self.shallow = False
-        """Whether searches were for the best few results, as calls waited that would have been late."""
+        """Whether searches were for the best few results, as calls waited that would have been late, and there may be more."""
         self.directive: str | None = ""
         self.history: HistoryReport | None = None
         self._clock = clock
@@ -124,11 +124,13 @@ class Assembly:
             raise Late
 
     def finish(self, outcome: Outcome, *, cached: bool = False) -> None:
-        """The assembly succeeded: degradation level 0 with every source, 1 with some, or where it was hurried or shallow."""
+        """The assembly succeeded: degradation level 0 with every source, 1 with some, or where it was hurried or shallow. Where
+        nothing of the best that was searched for goes in, nothing further down would have."""
         self.outcome, self.gathered, self.cached = outcome, outcome.gathered, cached
         self.directive = None if outcome.gathered.directive is None else outcome.gathered.directive.text
         self.written, self.standing = outcome.written, outcome.standing
         self.tokens = outcome.packing.tokens + outcome.standing.tokens
+        self.shallow &= any(not item.scored.candidate.required for item in outcome.packing.chosen)
         self.reason = "hurried" if self.hurried else "shallow" if self.shallow else ""
         self.level = 1 if self.reason or any(map(_missing, outcome.gathered.reports)) else 0
 
