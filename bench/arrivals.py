@@ -8,17 +8,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from bench.quantiles import quantile
 
-__all__ = ["Answered", "Seen", "arriving", "offered"]
+__all__ = ["Answered", "Seen", "arriving", "offered", "searched"]
 
 _LATE = 48.0
-"""Milliseconds within which an answer counts as good, where it is full, and as searched."""
+"""Milliseconds within which an answer counts, as good or as searched."""
+
+
+def searched(level: int, reasons: Collection[str]) -> bool:
+    """Whether every search has answered: in full, or with the best few where many calls were waiting."""
+    return level == 0 or "shallow" in reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +36,7 @@ class Answered:
 
     @property
     def searched(self) -> bool:
-        """Whether every search has answered: in full, or with the best few where many calls were waiting."""
-        return self.level == 0 or self.reason == "shallow"
+        return searched(self.level, [self.reason])
 
 
 @dataclass(slots=True)
@@ -53,7 +57,7 @@ class Seen:
         took = [self.took[place] for place in chosen]
         answers = [self.answers[place] for place in chosen]
         good = sum(one.level == 0 and each <= _LATE for one, each in zip(answers, took, strict=True))
-        searched = sum(one.searched and each <= _LATE for one, each in zip(answers, took, strict=True))
+        answered = sum(one.searched and each <= _LATE for one, each in zip(answers, took, strict=True))
         levels, seconds = Counter(one.level for one in answers), max(self.due[place] for place in chosen) - since
         return {
             "requests": len(chosen),
@@ -64,7 +68,7 @@ class Seen:
             "levels_percent": {f"L{level}": 100 * count / len(chosen) for level, count in sorted(levels.items())},
             "goodput_per_s": good / max(seconds, 1e-9),
             "goodput_percent": 100 * good / len(chosen),
-            "searched_per_s": searched / max(seconds, 1e-9),
+            "searched_per_s": answered / max(seconds, 1e-9),
             "directive_percent": 100 * sum(one.directive for one in answers) / len(chosen),
             "reasons": dict(Counter(one.reason for one in answers if one.reason).most_common(6)),
             "failed": dict(self.failed),

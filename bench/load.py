@@ -30,7 +30,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.arrivals import arriving
+from bench.arrivals import arriving, searched
 from bench.corpus import conversations, endless
 from bench.filled import AGENT, folder, store
 from bench.machine import describe
@@ -70,7 +70,7 @@ class Seen:
         self.levels[level] += 1
         self.reasons.update(reasons)
         self.good += level == 0 and took <= _DUE
-        self.searched += (level == 0 or "shallow" in reasons) and took <= _DUE
+        self.searched += searched(level, reasons) and took <= _DUE
 
     def figures(self) -> dict[str, Any]:
         total = len(self.took)

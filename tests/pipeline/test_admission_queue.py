@@ -197,6 +197,15 @@ async def used(admission: AdmissionQueue, took: float, seconds: float, org: str 
     return round(now(), 4)
 
 
+async def occupied() -> tuple[AdmissionQueue, Slot]:
+    """A queue that knows of 10 ms, and its slot, which is taken and doesn't lapse."""
+    admission = idle(1)
+    await used(admission, 0.010, 0.25)
+    first = await taken(admission)
+    first._timer.cancel()
+    return admission, first
+
+
 @pytest.mark.requirement("ENGINE-10")
 @warped
 async def test_a_call_waits_as_long_as_its_deadline_allows() -> None:
@@ -225,10 +234,7 @@ async def test_no_call_is_refused_for_what_an_average_says() -> None:
 @warped
 async def test_the_oldest_call_that_can_be_in_time_goes_first() -> None:
     """Those before it are refused when the slot is free: they would be late."""
-    admission = idle(1)
-    await used(admission, 0.010, 0.25)
-    first = await taken(admission)
-    first._timer.cancel()
+    admission, first = await occupied()
     hasty = [asyncio.ensure_future(used(admission, 0.010, 0.048)) for _ in range(2)]
     patient = [asyncio.ensure_future(used(admission, 0.010, 0.25)) for _ in range(2)]
     await asyncio.sleep(0.035)
@@ -241,10 +247,7 @@ async def test_the_oldest_call_that_can_be_in_time_goes_first() -> None:
 @warped
 async def test_who_can_still_make_a_shallow_search_is_not_passed_over() -> None:
     """Begun at 31 ms of 40, where full ones take 10: the call that came later waits, though it could search in full."""
-    admission = idle(1)
-    await used(admission, 0.010, 0.25)
-    first = await taken(admission)
-    first._timer.cancel()
+    admission, first = await occupied()
     hasty = asyncio.ensure_future(used(admission, 0.006, 0.048))
     patient = asyncio.ensure_future(used(admission, 0.010, 0.25))
     await asyncio.sleep(0.031)

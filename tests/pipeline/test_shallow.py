@@ -176,16 +176,17 @@ class Crowded(AdmissionQueue):
         return Slot(self, org, clock.steady(), "shallow")
 
 
+def races(count: int) -> list[dict[str, str]]:
+    return [{"role": "user", "content": f"My greyhound ran race {at} in {at + 5} minutes."} for at in range(count)]
+
+
 async def answer(
     path: Path, stored: int, monkeypatch: pytest.MonkeyPatch, asked: str = "How fast did my greyhound run?"
 ) -> Context:
     monkeypatch.setattr("germane.api.wiring.AdmissionQueue", Crowded)
     async with Germane.open(path) as germane:
         agent = germane.agent("assistant", user="caroline")
-        await agent.record(
-            [{"role": "user", "content": f"My greyhound ran race {at} in {at + 5} minutes."} for at in range(stored)],
-            session="s",
-        )
+        await agent.record(races(stored), session="s")
         question = [{"role": "user", "content": asked}]
         return await agent.assemble(question, model="gpt-4o", deadline=20.0)
 
@@ -212,8 +213,7 @@ async def test_what_a_shallow_search_found_is_not_given_again(tmp_path: Path, mo
     monkeypatch.setattr("germane.api.wiring.AdmissionQueue", Crowded)
     async with Germane.open(tmp_path / "s.db") as germane:
         agent = germane.agent("assistant", user="caroline")
-        said = [{"role": "user", "content": f"My greyhound ran race {at} in {at + 5} minutes."} for at in range(60)]
-        await agent.record(said, session="s")
+        await agent.record(races(60), session="s")
         for text in ("How fast did my greyhound run?", "Please write a poem about what ran through the race of time."):
             for _ in range(2):
                 context = await agent.assemble([{"role": "user", "content": text}], model="gpt-4o", deadline=20.0)

@@ -44,6 +44,7 @@ from germane.types.limits import (
     within,
 )
 from germane.types.message import Message
+from germane.types.named_task import named_task
 from germane.types.query import Filters
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -129,7 +130,7 @@ def build_request(
         like=like,
         blocks=tuple(dict.fromkeys(label_key(one, f"blocks[{index}]") for index, one in enumerate(named))),
         has_system=own is not None,
-        task=_task(task, scope),
+        task=named_task(task, scope.session),
     )
 
 
@@ -142,19 +143,6 @@ def history_terms(history: object, tokens: int | None) -> HistoryTerms | None:
     if not isinstance(strategy, get_args(CompactionStrategy)):
         raise InvalidInput(f"history must be True, Truncate, Summarise, Importance or TimeDecay, not {shown(history)}")
     return HistoryTerms(strategy=strategy, max_tokens=most)
-
-
-def _task(task: object, scope: Scope) -> str | bool | None:
-    """Raises `InvalidInput` for what names no task, and for a task without a session."""
-    if task is None or isinstance(task, bool):
-        wanted: bool | str | None = task
-    else:
-        wanted = text("task", task, ID)
-        if not wanted.strip():
-            raise InvalidInput("task is blank: give a task's id, True, False or None")
-    if wanted and scope.session is None:
-        raise InvalidInput("task needs a session: name the conversation that the task belongs to")
-    return wanted
 
 
 def named_model(model: object) -> str:

@@ -201,10 +201,12 @@ class AdmissionQueue:
     def _crowded(self, org: str, now: float) -> bool:
         """Whether a call of this org was refused in the last moment; or one waits, while calls have waited in vain lately, or a
         full search would make the newest one late, also if those before it are shallow."""
+        if self._pace.refused_lately(org, now):
+            return True
         newest = self._waiting.newest(org)
         if newest is None or newest.deadline.gathered is None:
-            return self._pace.refused_lately(org, now)
-        if self._pace.doubt or self._pace.refused_lately(org, now):
+            return False
+        if self._pace.doubt:
             return True
         before = self._pace.usual(org) + self._pace.together(self._waiting.ahead(org), shallow=True)
         return now + _JITTER * before / self._slots > newest.deadline.gathered

@@ -82,8 +82,8 @@ class Assembly:
         self.cached = False
         self.hurried = False
         """Whether the items were packed the quick way, or left out because the gate didn't answer in time."""
-        self.shallow = False
-        """Whether searches were for the best few results, as calls waited that would have been late, and there may be more."""
+        self.cut = False
+        """Whether searches were for the best few results, as calls waited that would have been late, and found as many."""
         self.directive: str | None = ""
         self.history: HistoryReport | None = None
         self._clock = clock
@@ -103,6 +103,13 @@ class Assembly:
         if self.request.max_tokens is not None or self.strategy.effort is None:
             return None
         return price(self.strategy.effort)
+
+    @property
+    def shallow(self) -> bool:
+        """Whether the context may lack what is further down than was searched. Where nothing of the best that was searched for
+        goes in, nothing further down would have."""
+        chosen = () if self.outcome is None else self.outcome.packing.chosen
+        return self.cut and any(not item.scored.candidate.required for item in chosen)
 
     def token_price(self, ranked: Sequence[Scored], need: Need, gathered: Gathered) -> TokenPrice | None:
         """What a token costs this request, whose candidates must stand in score order; None where the budget is to be used."""
@@ -124,13 +131,11 @@ class Assembly:
             raise Late
 
     def finish(self, outcome: Outcome, *, cached: bool = False) -> None:
-        """The assembly succeeded: degradation level 0 with every source, 1 with some, or where it was hurried or shallow. Where
-        nothing of the best that was searched for goes in, nothing further down would have."""
+        """The assembly succeeded: degradation level 0 with every source, 1 with some, or where it was hurried or shallow."""
         self.outcome, self.gathered, self.cached = outcome, outcome.gathered, cached
         self.directive = None if outcome.gathered.directive is None else outcome.gathered.directive.text
         self.written, self.standing = outcome.written, outcome.standing
         self.tokens = outcome.packing.tokens + outcome.standing.tokens
-        self.shallow &= any(not item.scored.candidate.required for item in outcome.packing.chosen)
         self.reason = "hurried" if self.hurried else "shallow" if self.shallow else ""
         self.level = 1 if self.reason or any(map(_missing, outcome.gathered.reports)) else 0
 
@@ -250,7 +255,7 @@ class Assembly:
             yield unknown_model.warning(self.request.model, profile.window)
         if packing is not None and packing.directive_left_out:
             yield f"the directive was left out: {packing.directive_left_out}"
-        if self.shallow and self.outcome is not None:
+        if self.shallow:
             yield f"other calls were waiting: each search looked for its best {SHALLOW_ITEMS} results and no further"
         yield from self.standing.warnings
         if self.history is not None:

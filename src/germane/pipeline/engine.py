@@ -227,7 +227,7 @@ class Engine:
             else:
                 answers, standing = await gathering, NOTHING_STANDS
             gathered = assembly.gathered = self.directive_cache.fill_missing(request.scope, answers, since)
-            cut = assembly.shallow = shallow and depth.reached(gathered.candidates, gathered.unread)
+            assembly.cut = shallow and depth.reached(gathered.candidates, gathered.unread)
             candidates = distinct(gathered.candidates, request, said)
             if slot is not None:
                 slot.gathered = self.clock.steady()
@@ -255,7 +255,7 @@ class Engine:
         found = sum(counts_as_memory(item.candidate) for item in ranked.kept) + len(gathered.unread)
         outcome = Outcome(gathered=seen, available=found, packing=packing, written=written, standing=standing, need=ranked.need)
         assembly.finish(outcome)
-        if assembly.level == 0 and not cut:
+        if assembly.level == 0 and not assembly.cut:
             self.result_cache.put(key, revision, outcome, self.clock.steady())
 
     def _rank(self, assembly: Assembly, gathered: Gathered, candidates: tuple[Candidate, ...], deadline: Deadline) -> _Ranked:

@@ -21,6 +21,7 @@ from germane.grpc.stubs import context_pb2, filters_pb2
 from germane.types.effort import Effort, price
 from germane.types.limits import COUNT, shown
 from germane.types.message import system_text
+from germane.types.named_task import named_task
 
 __all__ = ["AssembleCall", "ClientScope", "assemble", "checked_text", "filters_to_wire", "time_to_wire"]
 
@@ -190,8 +191,7 @@ def _request(
     _check_count("window", window, 1)
     if effort is not None:
         price(effort)
-    if task and not session:
-        raise InvalidInput("task needs a session: name the conversation that the task belongs to")
+    wanted = named_task(task, session)
     if not isinstance(system, str | list | tuple | Mapping | None):
         raise InvalidInput(f"system must be a string, a list of text blocks or {{'parts': […]}}, not {type(system).__name__}")
     options = context_pb2.AssembleOptions(
@@ -206,8 +206,8 @@ def _request(
         window=window or 0,
         system_json=json_of(system) if system else "",
         blocks=[checked_text(f"blocks[{index}]", one) for index, one in enumerate(_listed(blocks))],
-        task_id="" if task is None or isinstance(task, bool) else checked_text("task", task),
-        without_tasks=task is False,
+        task_id=wanted if isinstance(wanted, str) else "",
+        without_tasks=wanted is False,
     )
     if at is not None:
         options.at.CopyFrom(time_to_wire("at", at, scope.zone))
