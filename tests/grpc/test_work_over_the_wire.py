@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from germane import Agent, Conflict, Germane, InvalidInput, NotFound
+from germane import Agent, Conflict, Filters, Germane, InvalidInput, NotFound
 from germane.api.agent_documents import Documents
 from germane.api.agent_events import EventLog
 from germane.archetypes.recorded_event import RecordedEvent
@@ -83,6 +83,20 @@ async def test_an_event_is_that_of_the_library(service: tuple[Agent, Client, Wir
     assert await client.events.highlights(2) == tuple(map(crossed, await agent.events.highlights(2)))
     named = await client.events.record("note_taken", "See https://example.com", session="s1", archetype="research")
     assert any(one.type == "url" for one in named.entities)
+
+
+async def test_events_of_one_task_can_be_asked_for(service: tuple[Agent, Client, Wire]) -> None:
+    """As `germane.Filters` and as a mapping, in an assembly, whose sources then offer nothing else."""
+    agent, client, _ = service
+    for task in ("t1", "t2"):
+        await client.events.record("decision", f"Keep the lock in the warehouse of {task}", session="s1", task=task)
+    asked: Any = {"messages": [{"role": "user", "content": "Which lock is in the warehouse?"}], "model": "gpt-4o"}
+    for number, filters in enumerate(({"task": "t2"}, Filters(task="t2"))):
+        given = await client.assemble(**asked, session=f"asked {number}", filters=filters)
+        own = await agent.assemble(**asked, session=f"asked of the library {number}", filters=Filters(task="t2"), deadline=None)
+        assert given.metadata.memories_injected == own.metadata.memories_injected == 1
+        assert "of t2" in str(given.messages)
+        assert "of t1" not in str(given.messages)
 
 
 async def test_entities_of_an_event_cross_whole(service: tuple[Agent, Client, Wire]) -> None:

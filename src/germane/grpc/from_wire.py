@@ -92,6 +92,7 @@ def filters(
         exclude=frozenset(wire.exclude),
         session=wire.session_id or None,
         with_history=wire.with_history,
+        task=wire.task_id or None,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 from germane.access.key import Right
 from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.call import RpcCall, may_read
-from germane.grpc.from_wire import required, set_moment, set_object
+from germane.grpc.from_wire import required, set_filters, set_moment, set_object
 from germane.grpc.graph_to_wire import entity, pattern, relation
 from germane.grpc.memory_servicer import limit_of, page_size
 from germane.grpc.refusals import invalid
@@ -79,6 +79,7 @@ class GraphServicer:
             prefix=request.prefix,
             limit=page_size(request.page_size),
             cursor=request.page_token or None,
+            filters=set_filters(request),
         )
         return pb.ListEntitiesResponse(entities=map(entity, page.entities), next_page_token=page.cursor or "")
 

@@ -234,16 +234,16 @@ def _listed(blocks: object) -> Sequence[object]:
 def filters_to_wire(filters: Any, zone: str) -> filters_pb2.Filters:
     """Returns a `germane.Filters`, or a mapping with the same names, as the wire's message.
 
-    Raises `InvalidInput` for an unknown name, for `task`, and for an empty list: it would allow nothing, but on the wire an
-    empty list doesn't filter at all.
+    Raises `InvalidInput` for an unknown name, and for an empty list: it would allow nothing, but on the wire an empty list
+    doesn't filter at all.
     """
     given = filters if isinstance(filters, Mapping) else {name: getattr(filters, name, None) for name in _FILTERS}
     if unknown := sorted(map(str, given.keys() - _FILTERS)):
-        raise InvalidInput(f"filters: unknown {', '.join(unknown)}: there are {', '.join(sorted(_FILTERS - {'task'}))}")
-    if given.get("task") is not None:
-        raise InvalidInput("filters: task can't be asked for over the wire")
+        raise InvalidInput(f"filters: unknown {', '.join(unknown)}: there are {', '.join(sorted(_FILTERS))}")
     wire = filters_pb2.Filters(
-        session_id=checked_text("session", given.get("session"), optional=True), with_history=bool(given.get("with_history"))
+        session_id=checked_text("session", given.get("session"), optional=True),
+        with_history=bool(given.get("with_history")),
+        task_id=checked_text("task", given.get("task"), optional=True),
     )
     for name in _LISTS:
         value = given.get(name)

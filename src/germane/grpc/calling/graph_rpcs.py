@@ -12,7 +12,7 @@ from germane.errors import InvalidInput
 from germane.graph.entity import Entity, EntityPage
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Neighbourhood, Relation, Step
-from germane.grpc.calling.assemble_call import ClientScope, checked_text, time_to_wire
+from germane.grpc.calling.assemble_call import ClientScope, checked_text, filters_to_wire, time_to_wire
 from germane.grpc.calling.block_values import number_given, wire_struct
 from germane.grpc.calling.graph_values import entity_of_wire, pattern_of_wire, relation_of_wire
 from germane.grpc.calling.plain_values import receipt_of_wire
@@ -79,15 +79,23 @@ def find(scope: ClientScope, name: str, type: str | None = None) -> ClientRpc[tu
 
 
 def list_entities(
-    scope: ClientScope, type: str | None = None, *, prefix: str = "", limit: int = 50, cursor: str | None = None
+    scope: ClientScope,
+    type: str | None = None,
+    *,
+    prefix: str = "",
+    limit: int = 50,
+    cursor: str | None = None,
+    filters: Any = None,
 ) -> ClientRpc[EntityPage]:
-    """Returns a page of `limit` (1 to 1,000) entities by name: those whose name begins with `prefix`."""
+    """Returns a page of `limit` (1 to 1,000) entities by name: those whose name begins with `prefix`. `filters` is a
+    `germane.Filters` or a mapping with the same names."""
     request = pb.ListEntitiesRequest(
         scope=scope_to_wire(scope),
         type=_given("type", type),
         prefix=checked_text("prefix", prefix, optional=True),
         page_size=number_given("limit", limit, 1, PAGE.maximum),
         page_token=checked_text("cursor", cursor, optional=True),
+        filters=None if filters is None else filters_to_wire(filters, scope.zone),
     )
 
     def read(response: pb.ListEntitiesResponse) -> EntityPage:

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n germane/context/v1/filters.proto\x12\x12germane.context.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf9\x01\n\x07\x46ilters\x12)\n\x05since\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05kinds\x18\x03 \x03(\t\x12\x13\n\x0b\x65vent_types\x18\x04 \x03(\t\x12\x14\n\x0c\x65ntity_types\x18\x05 \x03(\t\x12\x0c\n\x04tags\x18\x06 \x03(\t\x12\x15\n\rsensitivities\x18\x07 \x03(\t\x12\x0f\n\x07\x65xclude\x18\x08 \x03(\t\x12\x12\n\nsession_id\x18\t \x01(\t\x12\x14\n\x0cwith_history\x18\n \x01(\x08\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n germane/context/v1/filters.proto\x12\x12germane.context.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8a\x02\n\x07\x46ilters\x12)\n\x05since\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05kinds\x18\x03 \x03(\t\x12\x13\n\x0b\x65vent_types\x18\x04 \x03(\t\x12\x14\n\x0c\x65ntity_types\x18\x05 \x03(\t\x12\x0c\n\x04tags\x18\x06 \x03(\t\x12\x15\n\rsensitivities\x18\x07 \x03(\t\x12\x0f\n\x07\x65xclude\x18\x08 \x03(\t\x12\x12\n\nsession_id\x18\t \x01(\t\x12\x14\n\x0cwith_history\x18\n \x01(\x08\x12\x0f\n\x07task_id\x18\x0b \x01(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,5 +33,5 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'germane.context.v1.filters_
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_FILTERS']._serialized_start=90
-  _globals['_FILTERS']._serialized_end=339
+  _globals['_FILTERS']._serialized_end=356
 # @@protoc_insertion_point(module_scope)

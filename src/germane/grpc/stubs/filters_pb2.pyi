@@ -35,10 +35,13 @@ class Filters(_message.Message):
     EXCLUDE_FIELD_NUMBER: _builtins.int
     SESSION_ID_FIELD_NUMBER: _builtins.int
     WITH_HISTORY_FIELD_NUMBER: _builtins.int
+    TASK_ID_FIELD_NUMBER: _builtins.int
     session_id: _builtins.str
     """The session that an entry must belong to."""
     with_history: _builtins.bool
     """Whether entries that are superseded or no longer valid are included; forgotten ones never are."""
+    task_id: _builtins.str
+    """The id of the task that an event must belong to."""
     @_builtins.property
     def since(self) -> _timestamp_pb2.Timestamp:
         """The earliest time, inclusive."""
@@ -84,10 +87,11 @@ class Filters(_message.Message):
         exclude: _abc.Iterable[_builtins.str] | None = ...,
         session_id: _builtins.str = ...,
         with_history: _builtins.bool = ...,
+        task_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["since", b"since", "until", b"until"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["entity_types", b"entity_types", "event_types", b"event_types", "exclude", b"exclude", "kinds", b"kinds", "sensitivities", b"sensitivities", "session_id", b"session_id", "since", b"since", "tags", b"tags", "until", b"until", "with_history", b"with_history"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entity_types", b"entity_types", "event_types", b"event_types", "exclude", b"exclude", "kinds", b"kinds", "sensitivities", b"sensitivities", "session_id", b"session_id", "since", b"since", "tags", b"tags", "task_id", b"task_id", "until", b"until", "with_history", b"with_history"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

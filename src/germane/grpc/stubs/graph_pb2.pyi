@@ -4,6 +4,7 @@ isort:skip_file
 What is known of people, places, files and other things: entities, relations between them, and patterns of what worked."""
 
 from collections import abc as _abc
+from germane.grpc.stubs import filters_pb2 as _filters_pb2
 from germane.grpc.stubs import memory_pb2 as _memory_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -472,6 +473,7 @@ class ListEntitiesRequest(_message.Message):
     PREFIX_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    FILTERS_FIELD_NUMBER: _builtins.int
     type: _builtins.str
     """Only those of a type; empty: all."""
     prefix: _builtins.str
@@ -479,10 +481,14 @@ class ListEntitiesRequest(_message.Message):
     page_size: _builtins.int
     """At most how many, up to 1,000; 0: 50."""
     page_token: _builtins.str
-    """The token of the next page; empty: the first page."""
+    """The next_page_token of the page before, for the same scope, type, prefix and filters; empty: the first page."""
     @_builtins.property
     def scope(self) -> _memory_pb2.Scope:
         """The owner. Required."""
+
+    @_builtins.property
+    def filters(self) -> _filters_pb2.Filters:
+        """Not set: all entities, whatever their sensitivity."""
 
     def __init__(
         self,
@@ -492,10 +498,11 @@ class ListEntitiesRequest(_message.Message):
         prefix: _builtins.str = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        filters: _filters_pb2.Filters | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "prefix", b"prefix", "scope", b"scope", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters", "page_size", b"page_size", "page_token", b"page_token", "prefix", b"prefix", "scope", b"scope", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
