@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from germane.api.strategies import DEFAULT
 from germane.clock import Clock
 from germane.errors import StoreCorrupt, StoreUnavailable
 from germane.memories.directive import Directive
+from germane.pipeline import pack_stage, score_stage
 from germane.pipeline.engine import Engine
 from germane.pipeline.gather.abandoned import Abandoned
 from germane.store import ScopedStore
@@ -245,14 +247,20 @@ def failing(*_: object, **__: object) -> Any:
 
 
 @pytest.mark.requirement("ENGINE-2", "ENGINE-3")
-@pytest.mark.parametrize("stage", ["gather", "read", "distinct", "score", "split_at_floor", "pack", "ask_gate"])
+@pytest.mark.parametrize(
+    "stage",
+    [
+        *("engine.gather", "engine.read", "engine.distinct", "score_stage.score", "score_stage.split_at_floor"),
+        *("pack_stage.pack", "engine.ask_gate"),
+    ],
+)
 @warped
 async def test_a_fault_between_measuring_and_writing_leaves_the_directive(stage: str) -> None:
     """L2, and the type of the error, not its text."""
     germane = engine()
     await answered(germane, scoped())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"germane.pipeline.engine.{stage}", failing)
+        patch.setattr(f"germane.pipeline.{stage}", failing)
         context, _ = await answered(germane, scoped(), request("another question?"))
     assert context.metadata.fallback_reason == "assembly_error:ZeroDivisionError"
     assert (context.metadata.degradation_level, context.items) == (2, ())
@@ -267,7 +275,7 @@ async def test_a_fault_between_measuring_and_writing_leaves_the_directive(stage:
         "germane.pipeline.engine.open_format",
         "germane.pipeline.engine.nonce",
         "germane.pipeline.format.layout.Format.write",
-        "germane.pipeline.assembly_state.inject",
+        "germane.pipeline.answer.inject",
         "germane.catalog.catalog.Catalog.find",
     ],
 )
@@ -288,12 +296,10 @@ async def test_where_not_even_the_directive_can_be_written_the_messages_come_bac
 
 
 @pytest.mark.requirement("ENGINE-2", "ENGINE-8")
-@pytest.mark.parametrize("stage", ["score", "pack"])
+@pytest.mark.parametrize(("module", "stage"), [(score_stage, "score"), (pack_stage, "pack")])
 @warped
-async def test_a_stage_that_takes_too_long_is_noticed_right_after_it(stage: str) -> None:
+async def test_a_stage_that_takes_too_long_is_noticed_right_after_it(module: ModuleType, stage: str) -> None:
     """The deadline is looked at between the stages: the directive alone, in time for the caller to go on."""
-    import germane.pipeline.engine as module
-
     spent = 0.0
     slow = getattr(module, stage)
 
@@ -366,7 +372,7 @@ def test_an_interpreter_exit_propagates_from_a_stage(leaving: type[BaseException
         raise leaving
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("germane.pipeline.engine.score", exiting)
+        patch.setattr("germane.pipeline.score_stage.score", exiting)
         with pytest.raises(leaving):
             run(engine().assemble(request(), scoped(), DEFAULT))
 

@@ -68,9 +68,9 @@ STAGES = {
     "standing": "germane.pipeline.directive_cache.DirectiveCache.fill_missing",
     "merge": "germane.pipeline.gather.merge.merge",
     "fresh": "germane.pipeline.gather.merge.fresh",
-    "score": "germane.pipeline.engine.score",
-    "floor": "germane.pipeline.engine.split_at_floor",
-    "pack": "germane.pipeline.engine.pack",
+    "score": "germane.pipeline.score_stage.score",
+    "floor": "germane.pipeline.score_stage.split_at_floor",
+    "pack": "germane.pipeline.pack_stage.pack",
     "gate": "germane.pipeline.ask_gate.gate",
     "cache put": "germane.pipeline.result_cache.ResultCache.put",
 }
@@ -80,7 +80,7 @@ LAST = {
     "format": "germane.pipeline.engine.open_format",
     "nonce": "germane.pipeline.engine.nonce",
     "write": "germane.pipeline.format.layout.Format.write",
-    "inject": "germane.pipeline.assembly_state.inject",
+    "inject": "germane.pipeline.answer.inject",
 }
 """Where it can't."""
 

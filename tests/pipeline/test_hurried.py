@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-import germane.pipeline.engine as module
 from germane.api.strategies import DEFAULT
 from germane.clock import Clock
+from germane.pipeline import engine as engine_module
+from germane.pipeline import pack_stage, score_stage
 from germane.store import ScopedStore
 from germane.testing.builders import MOMENT, candidate
 from germane.testing.faults import Hang, Slow, faulty
@@ -20,6 +21,14 @@ from germane.types.context import Context
 from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, engine, request, scoped
 
 BOTH = {MEMORY.id, MESSAGE.id}
+HOMES = {
+    "distinct": engine_module,
+    "score": score_stage,
+    "split_at_floor": score_stage,
+    "pack": pack_stage,
+    "pack_hastily": pack_stage,
+}
+"""The module that calls each."""
 
 
 class Late:
@@ -28,7 +37,7 @@ class Late:
     def __init__(self, patch: pytest.MonkeyPatch, stages: dict[str, float]) -> None:
         self.spent = 0.0
         for name, seconds in stages.items():
-            patch.setattr(module, name, self._taking(seconds, getattr(module, name)))
+            patch.setattr(HOMES[name], name, self._taking(seconds, getattr(HOMES[name], name)))
 
     def _taking(self, seconds: float, stage: Any) -> Any:
         def slow(*args: Any, **options: Any) -> Any:
@@ -46,7 +55,7 @@ async def answered(stages: dict[str, float], stored: ScopedStore | None = None, 
     called = set[str]()
     with pytest.MonkeyPatch.context() as patch:
         for name in ("score", "pack"):
-            patch.setattr(module, name, _noting(name, called, getattr(module, name)))
+            patch.setattr(HOMES[name], name, _noting(name, called, getattr(HOMES[name], name)))
         late = Late(patch, stages)
         germane = engine(clock=late.clock(), **options)
         return await germane.assemble(request(), stored or scoped(), DEFAULT), called

@@ -1,35 +1,31 @@
-"""Assembly state: what one assembly knows while it runs, and the context that is made of it, however far it got."""
+"""Assembly state: what one assembly knows while it runs; `answer.py` makes the context of it, however far it got."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from germane.catalog import unknown_model
 from germane.catalog.profile import Profile
 from germane.clock import Clock
 from germane.injections.operations import PutInjection
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.earlier_injections import NOTHING_STANDS, Standing, next_injection
 from germane.pipeline.format.layout import Format, RenderedContext
-from germane.pipeline.gather.depth import SHALLOW_ITEMS
 from germane.pipeline.gather.gather import Gathered
-from germane.pipeline.inject.inject import inject, untouched
 from germane.pipeline.pack.packing import Packing
 from germane.ports.tokenizer import Tokenizer
-from germane.types.amount import Cut, Need, TokenPrice, price_asked
+from germane.types.amount import Need, TokenPrice, price_asked
 from germane.types.budget import Budget
 from germane.types.candidate import Candidate, Scored
-from germane.types.context import Context, Metadata
 from germane.types.effort import price
 from germane.types.history_report import HistoryReport
 from germane.types.request import Request
 from germane.types.strategy import Strategy
-from germane.types.trace import SourceReport, Trace
+from germane.types.trace import SourceReport
 
 __all__ = ["PROPAGATED", "Assembly", "Late", "Measured", "Outcome", "unanswered"]
 
@@ -105,10 +101,35 @@ class Assembly:
         return price(self.strategy.effort)
 
     @property
+    def budget(self) -> Budget | None:
+        """The tokens of the request and of what may be added; None before they are known."""
+        return None if self.measured is None else self.measured.budget
+
+    @property
+    def packing(self) -> Packing | None:
+        """What was packed; None where the assembly ended before."""
+        return None if self.outcome is None else self.outcome.packing
+
+    @property
+    def need(self) -> Need | None:
+        """P(need); None where it wasn't assessed."""
+        return None if self.outcome is None else self.outcome.need
+
+    @property
+    def reports(self) -> tuple[SourceReport, ...]:
+        """What became of each source; empty where the assembly ended before."""
+        return () if self.gathered is None else self.gathered.reports
+
+    @property
+    def timings(self) -> tuple[tuple[str, float], ...]:
+        """The stages that ended, each with its seconds."""
+        return tuple(self._timings)
+
+    @property
     def shallow(self) -> bool:
         """Whether the context may lack what is further down than was searched. Where nothing of the best that was searched for
         goes in, nothing further down would have."""
-        chosen = () if self.outcome is None else self.outcome.packing.chosen
+        chosen = () if self.packing is None else self.packing.chosen
         return self.cut and any(not item.scored.candidate.required for item in chosen)
 
     def token_price(self, ranked: Sequence[Scored], need: Need, gathered: Gathered) -> TokenPrice | None:
@@ -156,32 +177,6 @@ class Assembly:
         self.standing = NOTHING_STANDS
         self.reason, self.level = reason, 3
 
-    def context(self) -> Context:
-        placement = self.strategy.placement
-        stable, late = (self.written.text, "") if placement == "first" else (self.written.stable, self.written.late)
-        try:
-            earlier = {text.turn: text.text for text in self.standing.texts}
-            injected = inject(self.request, stable, late, placement=placement, earlier=earlier)
-        except PROPAGATED:
-            raise
-        except BaseException as error:
-            self.messages_only(f"assembly_error:{type(error).__name__}")
-            injected = untouched(self.request)
-        warnings = tuple(self._warnings())
-        return Context(
-            provider=self.request.provider,
-            messages=injected.messages,
-            system=injected.system,
-            added=injected.added,
-            items=self.written.items,
-            metadata=self._metadata(warnings),
-            trace=self._trace(warnings),
-            convert=injected.convert,
-            stable=stable if injected.added else "",
-            convert_turns=injected.convert_turns,
-            earlier=self.standing.texts,
-        )
-
     def injection(self, registered: Set[str], now: datetime) -> PutInjection | None:
         """The record of what was injected for the newest turn (INJECT-6), where one is to be kept."""
         session = self.request.scope.session
@@ -200,93 +195,6 @@ class Assembly:
             registered=registered,
             now=now,
         )
-
-    def _metadata(self, warnings: tuple[str, ...]) -> Metadata:
-        items = [item for item in self.written.items if counts_as_memory(item.scored.candidate)]
-        packing = None if self.outcome is None else self.outcome.packing
-        need = None if self.outcome is None else self.outcome.need
-        budget = None if self.measured is None else self.measured.budget
-        used = 0 if budget is None else budget.messages + budget.tools + self.tokens
-        window = 1 if budget is None else max(1, budget.window)
-        return Metadata(
-            directive_injected=bool(self.written.text) and (self.level == 2 or bool(packing and packing.directive)),
-            memories_injected=len(items),
-            memories_available=0 if self.outcome is None else self.outcome.available,
-            total_tokens_injected=self.tokens,
-            context_window_used=100 * used // window,
-            was_truncated=bool(packing and packing.was_truncated),
-            fallback_reason=self.reason,
-            memory_ids=tuple(item.id for item in items),
-            degradation_level=self.level,
-            sources=() if self.gathered is None else self.gathered.reports,
-            timings=tuple(self._timings),
-            cached=self.cached,
-            warnings=warnings,
-            need=None if need is None or not need.threshold else need.probability,
-            need_threshold=None if need is None or not need.threshold else need.threshold,
-            earlier_tokens=self.standing.tokens,
-            history=self.history,
-        )
-
-    def _trace(self, warnings: tuple[str, ...]) -> Trace:
-        packing = None if self.outcome is None else self.outcome.packing
-        return Trace(
-            strategy=self.strategy.name,
-            model=self.request.model,
-            tokenizer="" if self.measured is None else self.measured.tokenizer.name,
-            query=None if self.gathered is None else replace(self.gathered.query, vector=None),
-            budget=None if self.measured is None else self.measured.budget,
-            chosen=self.written.items,
-            left_out=() if packing is None else packing.left_out,
-            unread=() if self.gathered is None else self.gathered.unread,
-            gap=None if packing is None else packing.gap,
-            sources=() if self.gathered is None else self.gathered.reports,
-            timings=tuple(self._timings),
-            warnings=warnings,
-            need=None if self.outcome is None else self.outcome.need,
-            cut=None if packing is None or packing.price is None else Cut.of(packing.price, packing.refused),
-            earlier=self.standing.texts,
-        )
-
-    def _warnings(self) -> Iterator[str]:
-        packing = None if self.outcome is None else self.outcome.packing
-        profile = None if self.measured is None else self.measured.profile
-        if profile is not None and not profile.known:
-            yield unknown_model.warning(self.request.model, profile.window)
-        if packing is not None and packing.directive_left_out:
-            yield f"the directive was left out: {packing.directive_left_out}"
-        if self.shallow:
-            yield f"other calls were waiting: each search looked for its best {SHALLOW_ITEMS} results and no further"
-        yield from self.standing.warnings
-        if self.history is not None:
-            yield from (f"the conversation: {reason}" for reason in self.history.reasons)
-        yield from self._absent_blocks()
-        if isinstance(self.request.task, str) and self._skipped("tasks", "no_task"):
-            yield f"there is no task {self.request.task!r} in this session, which the request names"
-        if self.directive is None:
-            yield "the directive couldn't be read, and none is known of this scope yet: the answer goes without"
-        budget = None if self.measured is None else self.measured.budget
-        if budget is not None and budget.is_constrained and not budget.exceeds_window:
-            yield f"only {budget.available} tokens are left to add anything"
-
-    def _skipped(self, name: str, reason: str) -> bool:
-        reports = () if self.gathered is None else self.gathered.reports
-        return any(report.name == name and report.reason == reason for report in reports)
-
-    def _absent_blocks(self) -> Iterator[str]:
-        """Names of blocks in the request that nothing was found for, where the blocks could be read."""
-        named, outcome = self.request.blocks, self.outcome
-        if not named or outcome is None:
-            return
-        if not any(report.name == "blocks" and report.status == "ok" for report in outcome.gathered.reports):
-            return
-        packing = outcome.packing
-        offered = [*(item.scored for item in packing.chosen), *(out.scored for out in packing.left_out)]
-        blocks = [block for scored in offered if (block := scored.candidate.block) is not None]
-        known = {name for block in blocks for name in (block.id, block.label)}
-        for name in named:
-            if name not in known:
-                yield f"there is no block {name!r} here, which the request names"
 
 
 def counts_as_memory(candidate: Candidate) -> bool:

@@ -10,10 +10,9 @@ they came (ENGINE-2). A fault takes memories away and never adds any (ENGINE-3).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
 
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling
@@ -21,6 +20,7 @@ from germane.clock import Clock, zone
 from germane.graph.aliases import forget_names
 from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
 from germane.pipeline.admission_slot import Slot
+from germane.pipeline.answer import answer_of
 from germane.pipeline.ask_gate import ask_gate
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome, counts_as_memory, unanswered
 from germane.pipeline.call_guard import Guard, breaker_key
@@ -44,25 +44,20 @@ from germane.pipeline.history_stage import HistoryCompactor, HistoryTerms, compa
 from germane.pipeline.inject.returned import without_returned
 from germane.pipeline.injection_log import InjectionLog
 from germane.pipeline.measure_request import measure_request
-from germane.pipeline.pack.hasty import pack_hastily
-from germane.pipeline.pack.pack import pack, trim, withhold
-from germane.pipeline.pack.packing import Packing
+from germane.pipeline.pack.pack import trim
+from germane.pipeline.pack_stage import pack_in_time
 from germane.pipeline.recall import best_of
 from germane.pipeline.result_cache import ResultCache
 from germane.pipeline.running_task import NO_TASK, RunningTask
-from germane.pipeline.score.floor import min_relevance, split_at_floor
-from germane.pipeline.score.need import assess_need
-from germane.pipeline.score.same_thing import once
-from germane.pipeline.score.score import score
-from germane.pipeline.score.unscored import in_source_order
+from germane.pipeline.score.floor import min_relevance
+from germane.pipeline.score_stage import rank_candidates
 from germane.pipeline.signals.read import read
 from germane.pipeline.status import State
 from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import Relevance
 from germane.store import ScopedStore
-from germane.types.amount import Need
-from germane.types.candidate import Candidate, Scored
+from germane.types.candidate import Scored
 from germane.types.context import Context
 from germane.types.query import Query
 from germane.types.request import Request
@@ -71,23 +66,9 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Engine"]
 
-_SCORING, _PACKING = 0.6, 0.5
-"""Shares of the time after gathering (8 to 50 ms) that scoring and packing need; with less, they are done the quick way."""
-_WRITING = 0.004
-"""Seconds before the answer is due at which an exact packing stops searching: the gate and the writing come after it."""
-_CLOSING_SHARE = 0.35
-"""The share of the time after gathering at which hasty packing ends: the gate needs the rest."""
 _COMPACTING = 0.6  # the share of the time for gathering that compacting a conversation may take
 _NEVER = Deadline(None, None)
 """The deadline of a recall, and of an assembly's last stage: what is written is given back, as nothing else is quicker."""
-
-
-class _Ranked(NamedTuple):
-    """The candidates above the floor, the best first; those below it; and P(need), None where there was no time to score."""
-
-    kept: Sequence[Scored]
-    dropped: Sequence[Scored]
-    need: Need | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +122,7 @@ class Engine:
         finally:
             if slot is not None:
                 slot.end(self.clock.steady())
-        context = assembly.context()
+        context = answer_of(assembly)
         self.injections.remember(assembly, self.sources.keys(), self.clock.now)
         return context
 
@@ -149,7 +130,7 @@ class Engine:
         """The fallback's answer, at once and without I/O: the messages with the directive as it was last known."""
         assembly = Assembly(self._own(request, strategy), strategy, self.clock)
         self._fallback.answer(assembly, reason)
-        return assembly.context()
+        return answer_of(assembly)
 
     def forget(self, scope: Scope) -> None:
         """Drops what the caches hold of this scope, after something in it was forgotten; the names of entities in any."""
@@ -235,14 +216,16 @@ class Engine:
             self._fallback.answer(assembly, reason)
             return
         with assembly.stage("score", deadline):
-            ranked = self._rank(assembly, gathered, candidates, deadline)
+            ranked = rank_candidates(assembly, gathered, candidates, self.relevance, deadline, self.clock.steady())
             kept, elsewhere = task.separate(ranked.kept)
             ranked = ranked._replace(kept=kept)
             standing = standing.opened(ranked.kept)
             new, standing_already = standing.separate(ranked.kept)
         with assembly.stage("pack", deadline):
             layout = self._layout(request, strategy, tokens, gathered.query, first_number=standing.first_number)
-            packing = self._pack(assembly, gathered, ranked, new, layout, budget.available - standing.cost, deadline)
+            bounds = partial(self._layout, request, strategy, Ceiling(), first_number=standing.first_number)
+            room = budget.available - standing.cost
+            packing = pack_in_time(assembly, gathered, ranked, new, layout, bounds, room, deadline, self.clock)
         with assembly.stage("gate", deadline):
             patience = deadline.patience(self.clock.steady())
             passed, standing = await ask_gate(assembly, packing, standing, store, guard, patience, self.sources.keys())
@@ -257,57 +240,6 @@ class Engine:
         assembly.finish(outcome)
         if assembly.level == 0 and not assembly.cut:
             self.result_cache.put(key, revision, outcome, self.clock.steady())
-
-    def _rank(self, assembly: Assembly, gathered: Gathered, candidates: tuple[Candidate, ...], deadline: Deadline) -> _Ranked:
-        """Scores the candidates; where time is short, they keep the order of their sources."""
-        request, strategy = assembly.request, assembly.strategy
-        if deadline.closer(self.clock.steady(), _SCORING):
-            assembly.hurried = True
-            return _Ranked(once(in_source_order(candidates)), (), None)
-        kept, dropped = split_at_floor(score(candidates, strategy, request.at, self.relevance, gathered.query), strategy.floor)
-        need = assess_need(kept, gathered.query, self.relevance, strategy.need, gathered.unread)
-        return _Ranked(once(kept), dropped, need)
-
-    def _pack(
-        self,
-        assembly: Assembly,
-        gathered: Gathered,
-        ranked: _Ranked,
-        new: Sequence[Scored],
-        layout: Format,
-        available: int,
-        deadline: Deadline,
-    ) -> Packing:
-        """Packs `new`, what doesn't stand in the prompt already, into `available` tokens; hastily where time is short."""
-        request, strategy, need = assembly.request, assembly.strategy, ranked.need
-        assembly.hurried |= deadline.closer(self.clock.steady(), _PACKING)
-        directive = "" if gathered.directive is None else gathered.directive.text
-        if assembly.hurried or need is None:
-            return pack_hastily(
-                new,
-                ranked.dropped,
-                available=available,
-                layout=layout,
-                bounds=self._layout(request, strategy, Ceiling(), first_number=layout.first_number),
-                strategy=strategy,
-                directive=directive,
-                sensitivities=request.filters.sensitivities,
-                needed=need is None or need.met,
-                stop=lambda: deadline.closer(self.clock.steady(), _CLOSING_SHARE),
-            )
-        packing = pack(
-            new,
-            ranked.dropped,
-            available=available,
-            layout=layout,
-            strategy=strategy,
-            directive=directive,
-            sensitivities=request.filters.sensitivities,
-            price=assembly.token_price(ranked.kept, need, gathered),
-            broad=gathered.query.broad,
-            stop=lambda: deadline.missed(self.clock.steady() + _WRITING),
-        )
-        return packing if need.met else withhold(packing, available, layout)
 
     async def _directive_known(self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline) -> None:
         """Waits until the directive of a call that is refused is known, where it isn't yet."""

@@ -1,0 +1,49 @@
+"""Score stage: ranks what was gathered; where time is short, the candidates keep the order of their sources (ENGINE-12)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from germane.pipeline.assembly_state import Assembly
+from germane.pipeline.deadline import Deadline
+from germane.pipeline.gather.gather import Gathered
+from germane.pipeline.score.floor import split_at_floor
+from germane.pipeline.score.need import assess_need
+from germane.pipeline.score.same_thing import once
+from germane.pipeline.score.score import score
+from germane.pipeline.score.unscored import in_source_order
+from germane.search.relevance import Relevance
+from germane.types.amount import Need
+from germane.types.candidate import Candidate, Scored
+
+__all__ = ["Ranked", "rank_candidates"]
+
+_SHARE = 0.6
+"""The share of the time after gathering (8 to 50 ms) that scoring and packing need; with less, nothing is scored."""
+
+
+class Ranked(NamedTuple):
+    """The candidates above the floor, the best first; those below it; and P(need), None where there was no time to score."""
+
+    kept: Sequence[Scored]
+    dropped: Sequence[Scored]
+    need: Need | None
+
+
+def rank_candidates(
+    assembly: Assembly,
+    gathered: Gathered,
+    candidates: Sequence[Candidate],
+    relevance: Relevance,
+    deadline: Deadline,
+    now: float,
+) -> Ranked:
+    """Scores the candidates, each thing once. `now` is on the clock's steady scale."""
+    if deadline.closer(now, _SHARE):
+        assembly.hurried = True
+        return Ranked(once(in_source_order(candidates)), (), None)
+    request, strategy, query = assembly.request, assembly.strategy, gathered.query
+    kept, dropped = split_at_floor(score(candidates, strategy, request.at, relevance, query), strategy.floor)
+    need = assess_need(kept, query, relevance, strategy.need, gathered.unread)
+    return Ranked(once(kept), dropped, need)
