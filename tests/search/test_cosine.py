@@ -6,20 +6,27 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from germane.search.cosine import Cosines, cosines, windows
+from germane.search.cosine import cosines, windows
 from germane.search.partition import Partition
 from germane.search.snapshot import take_snapshot
+from germane.search.vector_scan import VectorScan
 from support.plain_units import DIMENSION, Text, asking, held, search, texts
 from support.plain_units import windows as neighbourhoods
 
 QUERY = np.array([0.5, 0.5, -0.5, 0.5], np.float32)
 
 
+def scanned(partition: Partition, rows: int) -> NDArray[np.float32]:
+    with VectorScan.begun(partition, QUERY, rows, lambda: False) as scan:
+        return scan.products()
+
+
 def near(partition: Partition) -> dict[int, tuple[float, float]]:
     rows = partition.columns.rows
     snapshot = take_snapshot(partition, rows)
-    found = cosines(partition, QUERY, snapshot, lambda: False)
+    found = cosines(scanned(partition, rows), snapshot)
     alive = np.flatnonzero(partition.columns["alive"][:rows])
     keys = partition.columns["key"][alive].tolist()
     pairs = zip(found.own[alive].tolist(), windows(partition, found, snapshot, alive).tolist(), strict=True)
@@ -53,12 +60,6 @@ def test_a_unit_alone_has_the_same_cosine_as_its_window() -> None:
     """Up to its length: the window's is normalised."""
     own, window = near(held([[Text(key=1, vector=(0.0, 0.0, 0.0, 0.5))]]))[1]
     assert (own, window) == pytest.approx((0.25, 0.5), abs=0.01)
-
-
-def test_a_search_that_nobody_waits_for_stops_before_the_scan() -> None:
-    partition = held([[Text(key=1, vector=(1.0, 0.0, 0.0, 0.0))]])
-    found: Cosines = cosines(partition, QUERY, take_snapshot(partition, 1), lambda: True)
-    assert not found.own.any()
 
 
 @pytest.mark.requirement("SEARCH-3")

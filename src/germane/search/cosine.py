@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from germane.search.partition import Partition
-from germane.search.quantised import dots, row_dots
+from germane.search.quantised import row_dots
 from germane.search.snapshot import Snapshot
-from germane.types.query import Vector
 
 __all__ = ["Cosines", "cosines", "windows"]
-
-_CHUNK = 1 << 16
 
 Floats = NDArray[np.float32]
 
@@ -29,16 +25,8 @@ class Cosines:
     sums: Floats
 
 
-def cosines(partition: Partition, vector: Vector, snapshot: Snapshot, stop: Callable[[], bool]) -> Cosines:
-    """Scans the vectors once; a window's dot product is the weighted sum over its three units. Calls `stop` between chunks of
-    65,536 rows; when it returns true, the remaining rows stay at 0."""
-    vectors, scales = partition.columns["vector"], partition.columns["scale"]
-    own = np.zeros(snapshot.rows, np.float32)
-    for start in range(0, snapshot.rows, _CHUNK):
-        if stop():
-            break
-        end = min(start + _CHUNK, snapshot.rows)
-        own[start:end] = dots(vectors[start:end], scales[start:end], vector)
+def cosines(own: Floats, snapshot: Snapshot) -> Cosines:
+    """`own` are the dot products of the snapshot's rows; a window's is the weighted sum over its three units."""
     return Cosines(own=own, sums=own + np.float32(0.5) * snapshot.neighbour_sum(own))
 
 

@@ -9,6 +9,7 @@ relevant unit is lost by the first step.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import ExitStack
 from math import ceil
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from germane.search.relevance import Relevance, shipped
 from germane.search.row_filter import allowed_rows
 from germane.search.snapshot import take_snapshot
 from germane.search.speakers import named_in
+from germane.search.vector_scan import VectorScan
 from germane.types.evidence import FEATURES, Evidence
 from germane.types.query import Query, Vector
 
@@ -104,35 +106,34 @@ def find(
     units = sum(map(len, partitions))
     if limit <= 0 or not units:
         return Matches([])
-    terms = weigh_terms(partitions, query) if keywords else ()
-    named = named_in(query.text, speakers)
     relevance = relevance or shipped()
     found: list[Ranking] = []
-    for index, partition in enumerate(partitions):
-        rows = partition.columns.rows
-        if not rows or stop():
-            continue
-        fits = vector is not None and vector.shape == partition.columns["vector"].shape[1:]
-        snapshot = take_snapshot(partition, rows)
-        near = cosines(partition, vector, snapshot, stop) if vector is not None and fits else None
-        extractor = FeatureExtractor(
-            partition, snapshot, query, terms, lexical_scores(terms, snapshot, index), near, named, units, words
-        )
-        rough = extractor.rough()
-        visible = allowed_rows(partition, rows, query, at, allowed)
-        if not visible.all():
-            rough[~visible] = -np.inf
-        if partition.has_parts:
-            _thin_out(rough, partition)
-        best = _top(rough, partition.columns["key"][:rows], ceil(_OVERSAMPLING * limit))
-        if len(best) and not stop():
-            walked = snapshot.walk(best, STEPS)
-            table = extractor.table(best, walked)
-            odds = relevance.log_odds(table)
-            if snapshot.linked:
-                table[:, _NEIGHBOURS] = neighbours(links(walked, best), odds)
+    with ExitStack() as stack:
+        scans = [_begun_scan(stack, partition, vector, stop) for partition in partitions]
+        terms = weigh_terms(partitions, query) if keywords else ()
+        named = named_in(query.text, speakers)
+        for index, (partition, (rows, scan)) in enumerate(zip(partitions, scans, strict=True)):
+            if not rows or stop():
+                continue
+            snapshot = take_snapshot(partition, rows)
+            lexical = lexical_scores(terms, snapshot, index)
+            near = None if scan is None else cosines(scan.products(), snapshot)
+            extractor = FeatureExtractor(partition, snapshot, query, terms, lexical, near, named, units, words)
+            rough = extractor.rough()
+            visible = allowed_rows(partition, rows, query, at, allowed)
+            if not visible.all():
+                rough[~visible] = -np.inf
+            if partition.has_parts:
+                _thin_out(rough, partition)
+            best = _top(rough, partition.columns["key"][:rows], ceil(_OVERSAMPLING * limit))
+            if len(best) and not stop():
+                walked = snapshot.walk(best, STEPS)
+                table = extractor.table(best, walked)
                 odds = relevance.log_odds(table)
-            found.append(Ranking.of(index, partition, best, table, odds, session))
+                if snapshot.linked:
+                    table[:, _NEIGHBOURS] = neighbours(links(walked, best), odds)
+                    odds = relevance.log_odds(table)
+                found.append(Ranking.of(index, partition, best, table, odds, session))
     if not found:
         return Matches([])
     ranking = Ranking.merged(found, limit, parts=any(partition.has_parts for partition in partitions))
@@ -143,6 +144,17 @@ def find(
         return Matches(_matches(ranking, partitions))
     worth = ranking.worth_reading(query.price, broad=query.broad)
     return Matches(_matches(ranking.where(worth), partitions), _faint_matches(ranking.where(~worth), broad=query.broad))
+
+
+def _begun_scan(
+    stack: ExitStack, partition: Partition, vector: Vector | None, stop: Callable[[], bool]
+) -> tuple[int, VectorScan | None]:
+    """Returns how many rows of the partition are searched, and the scan of their vectors, which ends with `stack`; None where
+    the query has no vector that fits."""
+    rows = partition.columns.rows
+    if not rows or vector is None or vector.shape != partition.columns["vector"].shape[1:]:
+        return rows, None
+    return rows, stack.enter_context(VectorScan.begun(partition, vector, rows, stop))
 
 
 def _matches(ranking: Ranking, partitions: Sequence[Partition]) -> list[Match]:
