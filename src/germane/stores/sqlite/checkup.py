@@ -66,7 +66,9 @@ def _examine(database: Database, vectors: tuple[str, str, bool], read_only: bool
 
 def _vectors(model: str, stale: int, refused: int) -> tuple[str, str, bool]:
     said = f"{model}, {stale} texts without one" if stale else model
-    return ("vectors", f"{said}, {refused} of them refused by the embedder" if refused else said, not stale)
+    said += f", {refused} of them refused by the embedder" if refused else ""
+    said += ": an open store makes them in the background, germane reembed now" if stale > refused else ""
+    return ("vectors", said, not stale)
 
 
 def _erasure(found: ErasureState, waiting_for: str) -> tuple[str, str, bool]:
