@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from germane.embedders.distilled import Distilled
 from germane.embedders.word_vectors import StaticWordVectors
 from germane.search.bm25 import WeightedTerm
 from germane.search.relevance import matrix, shipped
 from germane.search.row_terms import RowTerms
-from germane.search.soft_match import soft
+from germane.search.soft_match import soft as scored
 from germane.search.unit import analysed
 from germane.text.analyse import analyse, term_hash
 from germane.types.evidence import Evidence
@@ -32,8 +35,17 @@ def stored(*texts: str) -> RowTerms:
     """The terms of texts as the search rows hold them."""
     hashes = [np.frombuffer(analysed(text).terms, "<u4") for text in texts]
     lengths = np.array([len(one) for one in hashes], np.int64)
-    owner = np.repeat(np.arange(len(texts)), lengths)
-    return RowTerms(np.concatenate([np.empty(0, np.uint32), *hashes]).astype(np.uint32), owner, lengths)
+    starts = np.cumsum(lengths) - lengths
+    return RowTerms(np.concatenate([np.empty(0, np.uint32), *hashes]).astype(np.uint32), starts, lengths)
+
+
+def soft(asked: Sequence[WeightedTerm], texts: RowTerms, words: StaticWordVectors) -> NDArray[np.float32]:
+    """The scores, with what the index would say of the texts."""
+    own = [
+        set(texts.hashes[start : start + length].tolist()) for start, length in zip(texts.starts, texts.lengths, strict=True)
+    ]
+    held = np.array([[not there.isdisjoint(term.hashes) for term in asked] for there in own], np.bool_)
+    return scored(asked, texts, held.reshape(len(own), len(asked)), words)
 
 
 @pytest.mark.requirement("SCORE-2")

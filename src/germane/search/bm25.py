@@ -22,7 +22,7 @@ from germane.search.snapshot import K1, Snapshot
 from germane.text.analyse import term_hash
 from germane.types.query import Query
 
-__all__ = ["LexicalScores", "Terms", "WeightedTerm", "lexical_scores", "weigh_terms"]
+__all__ = ["LexicalScores", "Terms", "WeightedTerm", "held_by", "lexical_scores", "weigh_terms"]
 
 _MAX_TERMS = 10
 _SPARSE = 64
@@ -83,6 +83,17 @@ def weigh_terms(partitions: Sequence[Partition], query: Query) -> Terms:
         for index, (idf, _, word, hashes, occurrences) in enumerate(weighted)
         if index not in common
     )
+
+
+def held_by(terms: Terms, rows: NDArray[np.intp], partition: int) -> NDArray[np.bool_]:
+    """Returns which of some living rows hold which terms: shape (len(rows), len(terms)). `partition` is the index of the rows'
+    partition among those that `weigh_terms` got."""
+    held = np.zeros((len(rows), len(terms)), np.bool_)
+    for column, term in enumerate(terms):
+        where, _ = term.occurrences[partition]
+        if len(where):
+            held[:, column] = where.take(where.searchsorted(rows), mode="clip") == rows
+    return held
 
 
 def lexical_scores(terms: Terms, snapshot: Snapshot, partition: int = 0) -> LexicalScores:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from germane.clock import zone
 from germane.ports.word_vectors import WordVectors
-from germane.search.bm25 import LexicalScores, Terms
+from germane.search.bm25 import LexicalScores, Terms, held_by
 from germane.search.cosine import Cosines, windows
 from germane.search.date_nearness import dated
 from germane.search.partition import Partition
@@ -40,9 +40,11 @@ class FeatureExtractor(NamedTuple):
     """The scores of one partition for one query, from which the evidence is made.
 
     `near` is None where the query has no vector that fits. `named` is the hash of the only participant that the query names,
-    None where it names none or several. `units` is the number of units in all partitions searched.
+    None where it names none or several. `units` is the number of units in all partitions searched, `number` the partition's
+    index among them.
     """
 
+    number: int
     partition: Partition
     snapshot: Snapshot
     query: Query
@@ -109,7 +111,7 @@ class FeatureExtractor(NamedTuple):
             features["assistant"] = assistant = np.fromiter(map(assisted.__contains__, sessions), np.bool_, len(sessions))
             features["user"] = assistant & ((flags & USER) > 0)
         if self.words is not None:
-            features["soft"] = soft(self.terms, texts, self.words)
+            features["soft"] = soft(self.terms, texts, held_by(self.terms, best, self.number), self.words)
         if self.near is not None:
             no_vector = columns["scale"].take(best) == 0
             features["cos_own"] = np.where(no_vector, np.nan, self.near.own.take(best))

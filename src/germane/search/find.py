@@ -62,7 +62,7 @@ class Match(NamedTuple):
 
 
 class FaintMatch(NamedTuple):
-    """A unit that was found, and that can't be worth the tokens that its text costs."""
+    """A unit that was found, and whose text isn't to be read."""
 
     partition: int
     key: int
@@ -72,7 +72,8 @@ class FaintMatch(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """The units found, the most relevant first. `faint` are those that no packing by the query's price would choose."""
+    """The units found, the most relevant first. `faint` are those that no packing by the query's price would choose, or all,
+    where the query doesn't need their texts."""
 
     found: list[Match]
     faint: Sequence[FaintMatch] = ()
@@ -94,7 +95,7 @@ def find(
     session: int | None = None,
 ) -> Matches:
     """Returns at most `limit` units, the most relevant first; ties are broken by partition, then by key. Faint ones are left
-    out. Of a long text the most relevant part is returned.
+    out of `found`. Of a long text the most relevant part is returned.
 
     `keywords` switches BM25 on. `vector` is the query's, of length 1; without one there are no cosines. `speakers` maps hashes
     of the speaker column to names; `at` is the time asked about, in seconds since the epoch; `allowed` restricts the search to
@@ -118,7 +119,7 @@ def find(
             snapshot = take_snapshot(partition, rows)
             lexical = lexical_scores(terms, snapshot, index)
             near = None if scan is None else cosines(scan.products(), snapshot)
-            extractor = FeatureExtractor(partition, snapshot, query, terms, lexical, near, named, units, words)
+            extractor = FeatureExtractor(index, partition, snapshot, query, terms, lexical, near, named, units, words)
             rough = extractor.rough()
             visible = allowed_rows(partition, rows, query, at, allowed)
             if not visible.all():
@@ -140,6 +141,8 @@ def find(
     if query.min_relevance:
         ranking = ranking.likely(query.min_relevance)
     ranking = ranking.leading(query.leading, query.spread)
+    if not query.texts:
+        return Matches([], _faint_matches(ranking, broad=query.broad))
     if not query.price:
         return Matches(_matches(ranking, partitions))
     worth = ranking.worth_reading(query.price, broad=query.broad)

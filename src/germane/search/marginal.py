@@ -6,9 +6,9 @@ texts: a word that stands in texts before it counts half as much with each of th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence, Set
 from heapq import heapify, heappop, heappush
+from itertools import repeat
 
 __all__ = ["by_marginal_relevance"]
 
@@ -22,11 +22,11 @@ _MAX_LOOKS = 8
 def by_marginal_relevance(relevance: Sequence[float], words: Sequence[Set[str]], limit: int) -> list[int]:
     """Returns the indexes of at most `limit` texts, the best first: by their relevance, [0, 1], plus the mean of what their
     words add, [0, 1). Of equal ones the first. Takes linear time, but for the sorting."""
-    seen = Counter[str]()
+    counts = dict[str, float]()  # how much each word that was seen counts now
 
     def score(index: int) -> float:
         own = words[index]
-        return relevance[index] + sum(_REPEATED ** seen[word] for word in own) / (len(own) + _SMOOTHING)
+        return relevance[index] + sum(map(counts.get, own, repeat(1.0))) / (len(own) + _SMOOTHING)
 
     heap = [(-score(index), index, 1) for index in range(len(words))]
     heapify(heap)
@@ -37,5 +37,6 @@ def by_marginal_relevance(relevance: Sequence[float], words: Sequence[Set[str]],
             heappush(heap, (now, index, looks + 1))
             continue
         found.append(index)
-        seen.update(words[index])
+        for word in words[index]:
+            counts[word] = _REPEATED * counts.get(word, 1.0)
     return found

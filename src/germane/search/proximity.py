@@ -22,8 +22,8 @@ def phrase(terms: Terms, texts: RowTerms) -> NDArray[np.float32]:
     The score is Σ over pairs of neighbouring terms of half their idf shares where the two are adjacent in this order, or of a
     quarter where they are at most four words apart. `terms` must be in the order of the query.
     """
-    words, owner, lengths = texts
-    scores = np.zeros(len(lengths), np.float32)
+    words = texts.hashes
+    scores = np.zeros(len(texts.lengths), np.float32)
     if len(terms) < 2 or not len(words):
         return scores
     positions = [np.flatnonzero(_among(words, term.hashes)) for term in terms]
@@ -32,10 +32,12 @@ def phrase(terms: Terms, texts: RowTerms) -> NDArray[np.float32]:
             continue
         gap = np.append(there, len(words) + _MAX_GAP)[np.searchsorted(there, here, "right")] - here
         here, gap = here[gap <= _MAX_GAP], gap[gap <= _MAX_GAP]
-        here, gap = here[same_text := owner[here] == owner[here + gap]], gap[same_text]
-        best = np.zeros(len(lengths), np.float32)
-        best[owner[here]] = 0.25
-        best[owner[here[gap == 1]]] = 0.5
+        owner = texts.owners(here)
+        same_text = owner == texts.owners(here + gap)
+        owner, gap = owner[same_text], gap[same_text]
+        best = np.zeros(len(scores), np.float32)
+        best[owner] = 0.25
+        best[owner[gap == 1]] = 0.5
         scores += best * np.float32(first.share + second.share)
     return np.minimum(scores, 1.0)
 

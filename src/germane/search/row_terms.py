@@ -16,16 +16,20 @@ _MAX_TERMS = 16_384
 
 
 class RowTerms(NamedTuple):
-    """`owner` is the place, among the rows asked for, of each hash's row; `lengths` has an entry for each row."""
+    """`starts` and `lengths` have an entry for each row that was asked for: which of the hashes are its own."""
 
     hashes: NDArray[np.uint32]
-    owner: NDArray[np.intp]
+    starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
     @classmethod
     def of(cls, partition: Partition, rows: NDArray[np.intp]) -> RowTerms:
         lengths = np.minimum(partition.columns["length"].take(rows).astype(np.int64), _MAX_TERMS)
-        owner = np.arange(len(rows)).repeat(lengths)
-        before = lengths.cumsum() - lengths
-        places = np.arange(len(owner)) + (partition.columns["offset"].take(rows) - before).take(owner)
-        return cls(partition.terms["term"].take(places), owner, lengths)
+        offsets, terms = partition.columns["offset"].take(rows), partition.terms["term"]
+        bounds = zip(offsets.tolist(), (offsets + lengths).tolist(), strict=True)
+        own = [terms[start:end] for start, end in bounds]
+        return cls(np.concatenate(own) if own else terms[:0], lengths.cumsum() - lengths, lengths)
+
+    def owners(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Returns which of the rows each hash belongs to, by its place among all."""
+        return self.starts.searchsorted(places, "right") - 1

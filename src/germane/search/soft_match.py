@@ -16,9 +16,10 @@ from germane.search.row_terms import RowTerms
 __all__ = ["soft"]
 
 
-def soft(terms: Terms, texts: RowTerms, vectors: WordVectors) -> NDArray[np.float32]:
-    """Returns the score of each row of `texts`. NaN for every row where no word of the query has a vector, as it is in scripts
-    that the vectors don't cover: then nothing is known but equal stems, which BM25 counts."""
+def soft(terms: Terms, texts: RowTerms, held: NDArray[np.bool_], vectors: WordVectors) -> NDArray[np.float32]:
+    """Returns the score of each row of `texts`. `held`, shape (rows, terms), says which of them hold which term. NaN for every
+    row where no word of the query has a vector, as it is in scripts that the vectors don't cover: then nothing is known but
+    equal stems, which BM25 counts."""
     scores = np.zeros(len(texts.lengths), np.float32)
     if not terms:
         scores[:] = np.nan
@@ -31,19 +32,9 @@ def soft(terms: Terms, texts: RowTerms, vectors: WordVectors) -> NDArray[np.floa
         return scores
     if unknown.any():
         cosines[:, unknown] = 0.0
-    np.maximum(cosines, _equal(terms, texts.hashes), out=cosines)
     rows = texts.lengths.nonzero()[0]
-    starts = (texts.lengths.cumsum() - texts.lengths)[rows]
     share = np.array([term.share for term in terms], np.float32)
-    best = np.maximum.reduceat(cosines, starts, axis=0)
+    best = np.maximum.reduceat(cosines, texts.starts[rows], axis=0)
+    best[held[rows]] = 1.0
     scores[rows] = np.minimum(np.maximum(best, 0.0, out=best), 1.0, out=best) @ share
     return scores
-
-
-def _equal(terms: Terms, hashes: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Returns whether each stem is one of each term's: shape (len(hashes), len(terms))."""
-    equal: NDArray[np.bool_] = hashes[:, None] == np.array([term.hashes[0] for term in terms], np.uint32)
-    for column, term in enumerate(terms):
-        for code in term.hashes[1:]:
-            equal[:, column] |= hashes == np.uint32(code)
-    return equal

@@ -139,6 +139,8 @@ class Query:
     price: float = 0.0
     """What a token must bring, as a share of the relevant items to be expected (AMOUNT-1): results that can't are returned
     `Unread`. 0: all results are read."""
+    texts: bool = True
+    """Whether the caller needs the texts of what is found: without them a search may return all its results `Unread`."""
     leading: int = COUNT.maximum
     spread: float = 0.0
     """The caller uses no more than the best `leading` results, which it orders anew by at most `spread` log-odds: of those that

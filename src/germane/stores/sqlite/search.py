@@ -111,7 +111,7 @@ class Searcher(Generic[T]):
                 words=self.words,
                 session=session,
             )
-            things = self.fetch(reading, visible, {match.key: match.place for match in matches})
+            things = self.fetch(reading, visible, {match.key: match.place for match in matches}) if matches else {}
             kept = [
                 Hit(things[match.key], match.evidence)
                 for match in matches
