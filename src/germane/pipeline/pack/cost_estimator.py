@@ -23,8 +23,8 @@ _MIN_CUT = 8
 """Tokens that a short passage has to save."""
 _CHARS_PER_TOKEN = 4
 """Of long texts, to estimate what the rest of a passage costs."""
-_MAX_CHARS_PER_TOKEN = 16
-"""A text of more characters a token than this is long without being counted."""
+_MOST_CHARS_PER_TOKEN = 8
+"""Of any usual text: a longer one is long without being counted."""
 
 
 class CostEstimate(NamedTuple):
@@ -86,7 +86,7 @@ class CostEstimator:
         if short or candidate.required or not self._passages or _CUT.isdisjoint(candidate.kinds):
             return self._layout.cost(candidate, text), False
         whole = None
-        if len(text) <= _MAX_CHARS_PER_TOKEN * _SHORT_TOKENS:
+        if len(text) <= _MOST_CHARS_PER_TOKEN * _SHORT_TOKENS:
             whole = self._layout.cost(candidate, text)
             if whole <= self._short:
                 return whole, False
