@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from math import isfinite
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +33,19 @@ def test_the_order_of_arrival_decides_nothing(corpus: list[Text], random: object
     one = [hit.key for hit in search([held([corpus])], asking("ash", "elm"), limit)]
     two = [hit.key for hit in search([held([shuffled[:5], shuffled[5:]])], asking("ash", "elm"), limit)]
     assert one == two
+
+
+@given(texts(), st.integers(1, 12))
+def test_without_texts_the_same_is_found_and_nothing_is_to_be_read(corpus: list[Text], limit: int) -> None:
+    """Each result with its log-odds, whatever price there is."""
+    partition, asked = held([corpus]), replace(asking("ash", "elm", vector=VECTOR), price=1e-4)
+    how: dict[str, Any] = {"keywords": True, "vector": VECTOR, "speakers": {}, "at": 0.0, "stop": lambda: False}
+    read = find([partition], replace(asked, price=0.0), limit, **how).found
+    found, faint = find([partition], replace(asked, texts=False), limit, **how)
+    assert found == []
+    assert [one.key for one in faint] == [one.key for one in read]
+    odds = shipped().log_odds(matrix([one.evidence for one in read]))
+    assert [one.log_odds for one in faint] == pytest.approx(odds.tolist())
 
 
 def test_equals_go_by_partition_then_by_key() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -131,6 +132,16 @@ class EventContract:
         assert [hit.thing.text for hit in found.hits] == ["the boiler leaks"]
         asked = question("boiler", task="t1")
         assert not (await scoped.memories.search(asked, 9, keywords=True, vectors=False, wait=True)).hits
+
+    async def test_a_search_that_needs_no_texts_finds_the_same(self, scoped: ScopedStore) -> None:
+        """Whether the store reads them all the same is its own affair."""
+        events = [an_event(f"the boiler {what}", position=n) for n, what in enumerate(("leaks", "hums", "is mended"))]
+        await scoped.journal.commit(writing(*map(PutEvent, events)))
+        how: dict[str, bool] = {"keywords": True, "vectors": False, "wait": True}
+        read = await scoped.events.search(question("boiler"), 9, **how)
+        found = await scoped.events.search(replace(question("boiler"), texts=False), 9, **how)
+        ids = [*(hit.thing.id for hit in found.hits), *(one.id for one in found.unread)]
+        assert sorted(ids) == sorted(hit.thing.id for hit in read.hits) == sorted(event.id for event in events)
 
     async def test_recent_looks_into_the_five_latest_sessions(self, scoped: ScopedStore) -> None:
         """`recent` returns no events of the sixth latest session."""

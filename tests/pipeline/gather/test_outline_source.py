@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from threading import get_ident
 from typing import Any
 
 import pytest
 
 from germane.compaction.outline import OutlineLine
 from germane.events.event import Event
+from germane.pipeline.gather import outline
 from germane.pipeline.gather.merge import RequestContents, fresh
 from germane.pipeline.gather.outline import OutlineSource
 from germane.pipeline.gather.source import Skipped
 from germane.search.relevance import shipped
 from germane.testing.builders import MOMENT
 from germane.testing.stored import an_event
+from germane.text.analyse import analyse
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
 from germane.types.message import Message
 from germane.types.query import Filters
 from germane.types.strategy import SourcePlan
+from germane.types.unread import Unread
 from support.gather_stubs import EventsStub, asking, hit, scoped
 
 pytestmark = pytest.mark.requirement("HIST-5")
@@ -75,7 +79,8 @@ LINES = [a_line(event, event.text[: event.text.index(",")]) for event in SAID]
 async def offered(
     lines: Sequence[OutlineLine] = LINES, text: str = "Summarise what we discussed", found: Sequence[Event] = (), **fields: Any
 ) -> list[Candidate]:
-    events = Events(SAID, hits=[hit(event, STRONG) for event in found])
+    unread = tuple(Unread(event.id, "events", 3.0, 10) for event in fields.pop("unread", ()))
+    events = Events(SAID, hits=[hit(event, STRONG) for event in found], unread=unread)
     store = scoped(events=events, history=OutlineStub(lines))
     plan = fields.pop("plan", PLAN)
     found_lines = await OutlineSource(store, shipped()).gather(asking(text, **{"broad": True, **fields}), plan)
@@ -97,10 +102,35 @@ async def test_a_line_that_repeats_another_comes_after_those_that_add_something(
     assert min(strengths) > 0
 
 
-async def test_what_the_question_is_about_comes_first() -> None:
-    """By what the search finds of the exchange, its first message or its last."""
-    assert (await offered(found=[SAID[3]]))[0].text == "the roof"
-    assert (await offered(found=[an_event("the train", id=f"{SAID[1].id}-last")]))[0].text == "the train to Rome"
+@pytest.mark.parametrize("how", ["found", "unread"])
+async def test_what_the_question_is_about_comes_first(how: str) -> None:
+    """By what the search finds of the exchange, its first message or its last; a store may have read it or not."""
+    roof, train = SAID[3], an_event("the train", id=f"{SAID[1].id}-last")
+    for event, text in ((roof, "the roof"), (train, "the train to Rome")):
+        given: dict[str, Any] = {how: [event]}
+        assert (await offered(**given))[0].text == text
+
+
+@pytest.mark.requirement("ENGINE-8")
+async def test_lines_are_put_in_order_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand of them take tens of milliseconds. The search needs no texts."""
+    threads = set[int]()
+
+    def noting(text: str) -> list[str]:
+        threads.add(get_ident())
+        return analyse(text)
+
+    monkeypatch.setattr(outline, "analyse", noting)
+    assert len(await offered()) == 3
+    assert threads
+    assert get_ident() not in threads
+
+
+async def test_the_search_for_what_lines_are_about_needs_no_texts() -> None:
+    events = Events(SAID)
+    store = scoped(events=events, history=OutlineStub(LINES))
+    await OutlineSource(store, shipped()).gather(asking("Summarise it", broad=True), PLAN)
+    assert not events.asked[0].texts
 
 
 async def test_a_line_stands_for_its_exchange_and_is_as_sensitive() -> None:
