@@ -34,8 +34,9 @@ class EventReader(Protocol):
 
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Event]:
         """Returns at most `limit` results, best first; of a long text, the passage that matches. What can't be worth its tokens
-        at the query's price isn't read. `keywords` and `vectors` say which evidence is used. With `wait` false it raises
-        `Warming` where the events aren't in memory yet, and loads them in the background."""
+        at the query's price needn't be read, nor anything where the query needs no texts. `keywords` and `vectors` say which
+        evidence is used. With `wait` false it raises `Warming` where the events aren't in memory yet, and loads them in the
+        background."""
 
     async def recent(
         self,

@@ -30,9 +30,9 @@ class MemoryReader(Protocol):
         of `tags`, each once."""
 
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Memory]:
-        """Returns at most `limit` results, best first. What can't be worth its tokens at the query's price isn't read.
-        `keywords` and `vectors` say which evidence is used. With `wait` false it raises `Warming` where the memories aren't in
-        memory yet, and loads them in the background."""
+        """Returns at most `limit` results, best first. What can't be worth its tokens at the query's price needn't be read, nor
+        anything where the query needs no texts. `keywords` and `vectors` say which evidence is used. With `wait` false it
+        raises `Warming` where the memories aren't in memory yet, and loads them in the background."""
 
     async def conflicts(self, *, at: datetime, limit: int) -> tuple[Contradiction, ...]:
         """Returns at most `limit` open conflicts between memories of the scope's own user, oldest first; those between two
