@@ -30,6 +30,10 @@ class Clock:
     now: Callable[[], datetime] = _calendar
     steady: Callable[[], float] = _steady
 
+    def steady_in_thread(self) -> Callable[[], float]:
+        """Returns `steady` for a thread, in which no event loop runs. To be called on the loop."""
+        return asyncio.get_running_loop().time if self.steady is _steady else self.steady
+
 
 def zone(name: str) -> tzinfo:
     """Returns the IANA time zone called `name`, such as `Europe/Vienna`. Raises `InvalidInput` for an unknown name."""

@@ -225,7 +225,7 @@ class Engine:
             layout = self._layout(request, strategy, tokens, gathered.query, first_number=standing.first_number)
             bounds = partial(self._layout, request, strategy, Ceiling(), first_number=standing.first_number)
             room = budget.available - standing.cost
-            packing = pack_in_time(assembly, gathered, ranked, new, layout, bounds, room, deadline, self.clock)
+            packing = await pack_in_time(assembly, gathered, ranked, new, layout, bounds, room, deadline, self.clock)
         with assembly.stage("gate", deadline):
             patience = deadline.patience(self.clock.steady())
             passed, standing = await ask_gate(assembly, packing, standing, store, guard, patience, self.sources.keys())

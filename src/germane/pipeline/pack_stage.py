@@ -1,8 +1,14 @@
-"""Pack stage: packs what was ranked into the budget; where time is short, by rank and by upper bounds (ENGINE-12)."""
+"""Pack stage: packs what was ranked into the budget; where time is short, by rank and by upper bounds (ENGINE-12).
+
+Many long texts take tens of milliseconds to pack, most of it for excerpts. That is done in a thread, so that the event loop
+stays free for other calls (ENGINE-8).
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from germane.clock import Clock
 from germane.pipeline.assembly_state import Assembly
@@ -21,11 +27,13 @@ _SHARE = 0.5
 """The share of the time after gathering (8 to 50 ms) that packing needs; with less, it is done the quick way."""
 _WRITING = 0.004
 """Seconds before the answer is due at which an exact packing stops searching: the gate and the writing come after it."""
+_INLINE = 32_000
+"""Characters of candidates that are packed on the event loop: within some three milliseconds, whatever the budget."""
 _CLOSING_SHARE = 0.35
 """The share of the time after gathering at which hasty packing ends: the gate needs the rest."""
 
 
-def pack_in_time(
+async def pack_in_time(
     assembly: Assembly,
     gathered: Gathered,
     ranked: Ranked,
@@ -54,7 +62,9 @@ def pack_in_time(
             needed=need is None or need.met,
             stop=lambda: deadline.closer(clock.steady(), _CLOSING_SHARE),
         )
-    packing = pack(
+    steady = clock.steady_in_thread()
+    work = partial(
+        pack,
         new,
         ranked.dropped,
         available=available,
@@ -64,6 +74,7 @@ def pack_in_time(
         sensitivities=request.filters.sensitivities,
         price=assembly.token_price(ranked.kept, need, gathered),
         broad=gathered.query.broad,
-        stop=lambda: deadline.missed(clock.steady() + _WRITING),
+        stop=lambda: deadline.missed(steady() + _WRITING),
     )
+    packing = work() if sum(len(item.candidate.text) for item in new) <= _INLINE else await asyncio.to_thread(work)
     return packing if need.met else withhold(packing, available, layout)
