@@ -25,7 +25,8 @@ def _steady() -> float:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
     """`now` returns an aware datetime in UTC. `steady` returns seconds on the event loop's own clock, so that a test's loop
-    with a simulated clock (`germane.testing.time_warp`) moves every deadline with it."""
+    with a simulated clock (`germane.testing.time_warp`) moves every deadline with it. Any other `steady` is called in threads,
+    too."""
 
     now: Callable[[], datetime] = _calendar
     steady: Callable[[], float] = _steady

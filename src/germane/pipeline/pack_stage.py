@@ -27,10 +27,10 @@ _SHARE = 0.5
 """The share of the time after gathering (8 to 50 ms) that packing needs; with less, it is done the quick way."""
 _WRITING = 0.004
 """Seconds before the answer is due at which an exact packing stops searching: the gate and the writing come after it."""
-_INLINE = 32_000
-"""Characters of candidates that are packed on the event loop: within some three milliseconds, whatever the budget."""
 _CLOSING_SHARE = 0.35
 """The share of the time after gathering at which hasty packing ends: the gate needs the rest."""
+_INLINE = 32_000
+"""Characters of candidates that are packed on the event loop."""
 
 
 async def pack_in_time(

@@ -120,21 +120,9 @@ def find(
             lexical = lexical_scores(terms, snapshot, index)
             near = None if scan is None else cosines(scan.products(), snapshot)
             extractor = FeatureExtractor(index, partition, snapshot, query, terms, lexical, near, named, units, words)
-            rough = extractor.rough()
-            visible = allowed_rows(partition, rows, query, at, allowed)
-            if not visible.all():
-                rough[~visible] = -np.inf
-            if partition.has_parts:
-                _thin_out(rough, partition)
-            best = _top(rough, partition.columns["key"][:rows], ceil(_OVERSAMPLING * limit))
+            best = _likely_rows(extractor, allowed_rows(partition, rows, query, at, allowed), ceil(_OVERSAMPLING * limit))
             if len(best) and not stop():
-                walked = snapshot.walk(best, STEPS)
-                table = extractor.table(best, walked)
-                odds = relevance.log_odds(table)
-                if snapshot.linked:
-                    table[:, _NEIGHBOURS] = neighbours(links(walked, best), odds)
-                    odds = relevance.log_odds(table)
-                found.append(Ranking.of(index, partition, best, table, odds, session))
+                found.append(Ranking.of(index, partition, best, *_judged(extractor, best, relevance), session))
     if not found:
         return Matches([])
     ranking = Ranking.merged(found, limit, parts=any(partition.has_parts for partition in partitions))
@@ -158,6 +146,30 @@ def _begun_scan(
     if not rows or vector is None or vector.shape != partition.columns["vector"].shape[1:]:
         return rows, None
     return rows, stack.enter_context(VectorScan.begun(partition, vector, rows, stop))
+
+
+def _likely_rows(extractor: FeatureExtractor, visible: NDArray[np.bool_], limit: int) -> NDArray[np.intp]:
+    """The first step: returns the `limit` visible rows with the best rough scores, best first."""
+    rough, partition = extractor.rough(), extractor.partition
+    if not visible.all():
+        rough[~visible] = -np.inf
+    if partition.has_parts:
+        _thin_out(rough, partition)
+    return _top(rough, partition.columns["key"][: len(rough)], limit)
+
+
+def _judged(
+    extractor: FeatureExtractor, rows: NDArray[np.intp], relevance: Relevance
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The second and the third step: returns all evidence of these rows and their log-odds."""
+    snapshot = extractor.snapshot
+    walked = snapshot.walk(rows, STEPS)
+    table = extractor.table(rows, walked)
+    odds = relevance.log_odds(table)
+    if snapshot.linked:
+        table[:, _NEIGHBOURS] = neighbours(links(walked, rows), odds)
+        odds = relevance.log_odds(table)
+    return table, odds
 
 
 def _matches(ranking: Ranking, partitions: Sequence[Partition]) -> list[Match]:

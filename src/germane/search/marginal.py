@@ -22,11 +22,11 @@ _MAX_LOOKS = 8
 def by_marginal_relevance(relevance: Sequence[float], words: Sequence[Set[str]], limit: int) -> list[int]:
     """Returns the indexes of at most `limit` texts, the best first: by their relevance, [0, 1], plus the mean of what their
     words add, [0, 1). Of equal ones the first. Takes linear time, but for the sorting."""
-    counts = dict[str, float]()  # how much each word that was seen counts now
+    weights = dict[str, float]()  # of the words that were seen; any other weighs 1
 
     def score(index: int) -> float:
         own = words[index]
-        return relevance[index] + sum(map(counts.get, own, repeat(1.0))) / (len(own) + _SMOOTHING)
+        return relevance[index] + sum(map(weights.get, own, repeat(1.0))) / (len(own) + _SMOOTHING)
 
     heap = [(-score(index), index, 1) for index in range(len(words))]
     heapify(heap)
@@ -38,5 +38,5 @@ def by_marginal_relevance(relevance: Sequence[float], words: Sequence[Set[str]],
             continue
         found.append(index)
         for word in words[index]:
-            counts[word] = _REPEATED * counts.get(word, 1.0)
+            weights[word] = _REPEATED * weights.get(word, 1.0)
     return found

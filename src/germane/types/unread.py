@@ -1,4 +1,4 @@
-"""Unread: a search result whose text wasn't read, as it can't be worth its tokens."""
+"""Unread: a search result whose text wasn't read, as it can't be worth its tokens, or as the caller needs none."""
 
 from __future__ import annotations
 

@@ -129,11 +129,6 @@ class Format:
         self._costs: dict[tuple[str, str], int] = {}
         self._last: tuple[str, tuple[Chosen, ...], RenderedContext] | None = None
 
-    @property
-    def first_number(self) -> int:
-        """The number of the first item's handle."""
-        return self._first_number
-
     def fixed(self, directive: str) -> int:
         """Tokens of the directive, the standing notice and the outermost wrapper."""
         stable = self._grammar.stable(directive, not self._apart)

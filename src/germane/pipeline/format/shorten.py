@@ -14,6 +14,7 @@ from itertools import accumulate, count
 
 from germane.pipeline.format.graphemes import floor
 from germane.text.analyse import analyse
+from germane.types.amount import MOST_CHARS_PER_TOKEN
 
 __all__ = ["Excerpt", "Excerpts"]
 
@@ -33,8 +34,6 @@ _HEAD = 4
 """First letters by which terms are told apart."""
 _CHARS_PER_TOKEN = 4
 """The ratio with which the search for the longest excerpt begins."""
-_MOST_CHARS_PER_TOKEN = 8
-"""Of any usual text: a longer one isn't counted as a whole."""
 _MAX_GUESSES = 16
 """After so many guesses the search continues by bisection: otherwise a text whose beginning costs much and whose rest costs
 nothing would be counted word by word."""
@@ -80,7 +79,7 @@ class Excerpts:
         room, each = limit - empty, float(_CHARS_PER_TOKEN)
         if room < _MIN_TOKENS or not text.strip():
             return None
-        if len(text) <= _MOST_CHARS_PER_TOKEN * limit:
+        if len(text) <= MOST_CHARS_PER_TOKEN * limit:
             whole = cost(text)
             if whole <= limit:
                 return Excerpt(text, 1.0)

@@ -15,14 +15,12 @@ from germane.pipeline.pack.exact import Offer, select
 from germane.pipeline.pack.greedy import GreedyQueue, Growth
 from germane.pipeline.pack.shares import CapUsage
 from germane.pipeline.pack.task_shares import place_tasks
-from germane.types.amount import TokenPrice, shown_value
+from germane.types.amount import MOST_CHARS_PER_TOKEN, TokenPrice, shown_value
 from germane.types.candidate import Chosen, LeftOut, Scored
 from germane.types.strategy import Strategy
 
 __all__ = ["BudgetPacker"]
 
-_MOST_CHARS_PER_TOKEN = 8
-"""Of any usual text. What a growth brings and what it costs rise together, so one that can't pay as a whole can't in part."""
 _MIN_EXCERPT = 24
 """Tokens: a shorter excerpt says too little to be worth its line."""
 _MIN_EXCERPT_CHARS = 32
@@ -107,7 +105,8 @@ class BudgetPacker:
             return
         shown = chosen.share / candidate.share
         if self._price is not None:
-            rest = (len(candidate.text) - len(chosen.text)) // _MOST_CHARS_PER_TOKEN
+            # what a growth brings and what it costs rise together, so one that can't pay as a whole can't in part
+            rest = (len(candidate.text) - len(chosen.text)) // MOST_CHARS_PER_TOKEN
             if not self._price.pays(chosen.scored.score * (1.0 - _worth(shown)), rest):
                 return
         now = self._layout.cost(candidate, chosen.text)

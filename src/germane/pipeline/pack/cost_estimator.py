@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from germane.pipeline.pack.cost import Layout
-from germane.types.amount import PASSAGE_TOKENS, SHORT_PASSAGE_TOKENS, shown_value
+from germane.types.amount import MOST_CHARS_PER_TOKEN, PASSAGE_TOKENS, SHORT_PASSAGE_TOKENS, shown_value
 from germane.types.candidate import Candidate, Scored
 
 __all__ = ["CostEstimate", "CostEstimator"]
@@ -23,8 +23,6 @@ _MIN_CUT = 8
 """Tokens that a short passage has to save."""
 _CHARS_PER_TOKEN = 4
 """Of long texts, to estimate what the rest of a passage costs."""
-_MOST_CHARS_PER_TOKEN = 8
-"""Of any usual text: a longer one is long without being counted."""
 
 
 class CostEstimate(NamedTuple):
@@ -86,7 +84,7 @@ class CostEstimator:
         if short or candidate.required or not self._passages or _CUT.isdisjoint(candidate.kinds):
             return self._layout.cost(candidate, text), False
         whole = None
-        if len(text) <= _MOST_CHARS_PER_TOKEN * _SHORT_TOKENS:
+        if len(text) <= MOST_CHARS_PER_TOKEN * _SHORT_TOKENS:
             whole = self._layout.cost(candidate, text)
             if whole <= self._short:
                 return whole, False
