@@ -45,7 +45,8 @@ COMPACT = replace(VERBOSE, name="compact", format="compact", details=(), floor=0
 DEFAULT = replace(
     COMPACT,
     name="default",
-    sources=(*_STATED, *_DEEP, SourcePlan(name="continuity", limit=6)),
+    sources=(*_STATED, SourcePlan(name="profile", limit=80), *_DEEP, SourcePlan(name="continuity", limit=6)),
+    profile=500,
     need=0.13,
     effort="medium",
     placement="append",

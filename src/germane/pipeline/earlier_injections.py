@@ -14,6 +14,7 @@ from datetime import datetime
 
 from germane.injections.injection import Injection, KeptInjections
 from germane.injections.operations import PutInjection
+from germane.pipeline.gather.profile import PROFILE
 from germane.pipeline.inject.turns import HumanTurn
 from germane.pipeline.matched_injections import MatchedInjections
 from germane.types.candidate import Candidate, Chosen, LeftOut, Reason, Scored
@@ -51,6 +52,11 @@ class Standing:
     def ids(self) -> frozenset[str]:
         """The ids of the stored items in the texts."""
         return frozenset(item.id for text in self.texts for item in text.items if item.stored)
+
+    @property
+    def has_profile(self) -> bool:
+        """Whether lines of a profile stand."""
+        return any(item.source == PROFILE for text in self.texts for item in text.items)
 
     def passed(self, allowed: Set[str]) -> Standing:
         """Without the texts that hold an item outside `allowed`."""

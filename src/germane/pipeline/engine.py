@@ -46,6 +46,7 @@ from germane.pipeline.injection_log import InjectionLog
 from germane.pipeline.measure_request import measure_request
 from germane.pipeline.pack.pack import trim
 from germane.pipeline.pack_stage import pack_in_time
+from germane.pipeline.profile_stage import choose_profile
 from germane.pipeline.recall import best_of
 from germane.pipeline.result_cache import ResultCache
 from germane.pipeline.running_task import NO_TASK, RunningTask
@@ -223,6 +224,10 @@ class Engine:
             new, standing_already = standing.separate(ranked.kept)
         with assembly.stage("pack", deadline):
             layout = self._layout(request, strategy, tokens, gathered.query, first_number=standing.first_number)
+            profile = choose_profile(
+                new, standing.ids, tokens=strategy.profile, layout=layout, stands=standing.has_profile or standing.closed
+            )
+            new = profile.items
             bounds = partial(self._layout, request, strategy, Ceiling(), first_number=standing.first_number)
             room = budget.available - standing.cost
             packing = await pack_in_time(assembly, gathered, ranked, new, layout, bounds, room, deadline, self.clock)
@@ -231,7 +236,7 @@ class Engine:
             passed, standing = await ask_gate(assembly, packing, standing, store, guard, patience, self.sources.keys())
             if passed is not packing:
                 packing = passed if assembly.hurried else trim(passed, budget.available - standing.cost, layout)
-            packing = replace(packing, refused=(*packing.refused, *standing_already, *elsewhere))
+            packing = replace(packing, refused=(*packing.refused, *standing_already, *elsewhere, *profile.left_out))
         with assembly.stage("write", _NEVER):
             written = layout.write(packing.directive, packing.chosen)
         seen = replace(gathered, candidates=())

@@ -1,20 +1,37 @@
 """Telling: the clauses of a message that may stand in the person's profile, each with how much it tells (PERSON-1).
 
-A clause tells something where it demands something lasting (`rule`), or says something lasting about the person (`lasting`).
+A clause tells something where it demands something lasting (`rule`), or says something lasting about the person (`lasting`). It
+takes the clauses beside it along where they go on with it: the rest of its sentence, and what tells something itself.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["VERSION", "TellingClause", "telling_clauses"]
+from germane.profile.worth import ClauseWorth, judge_clauses
+from germane.text.clauses import Span, clauses
+from germane.text.sentences import sentences
+
+__all__ = ["MIN_TELLING", "VERSION", "TellingClause", "lines_of", "telling_clauses"]
 
 VERSION = 1
 """Rises whenever the same text would tell something else: stored clauses of another version are made anew."""
+MIN_TELLING = 0.12
+"""The least probability of a clause that is kept."""
+_MAX_READ = 20_000
+"""Characters of a message that are read."""
+_MAX_LINES = 12
+"""Lines of one message."""
+_MAX_LINE = 260
+"""Characters of a line that was grown from one clause."""
+_BESIDE, _SAME_SENTENCE = 0.12, 0.018
+"""The least probability of a clause beside a telling one that goes with it, and of one of the same sentence."""
 
 
 class TellingClause(NamedTuple):
-    """A clause of a person's own words: its place in the message's text in characters, and the probabilities that it is a standing
+    """A line of a person's own words: its place in the message's text in characters, and the probabilities that it is a standing
     instruction, and that it says something lasting."""
 
     start: int
@@ -25,4 +42,53 @@ class TellingClause(NamedTuple):
 
 def telling_clauses(text: str) -> tuple[TellingClause, ...]:
     """Returns the telling clauses of a message that a person wrote, in order. Pure and linear."""
-    raise NotImplementedError
+    hidden = text[:_MAX_READ]
+    spans = [span for span in clauses(hidden) if "\0" not in hidden[slice(*span)]]
+    return lines_of(hidden, spans, judge_clauses(hidden, spans))
+
+
+def lines_of(text: str, spans: Sequence[Span], worths: Sequence[ClauseWorth]) -> tuple[TellingClause, ...]:
+    """Returns the lines made of these clauses, in order; no two overlap."""
+    telling = [max(worth) for worth in worths]
+    order = sorted(range(len(spans)), key=lambda place: (-telling[place], place))
+    starts = [start for start, _ in sentences(text)]
+    taken, lines = set[int](), list[TellingClause]()
+    for place in order:
+        if telling[place] < MIN_TELLING or len(lines) == _MAX_LINES:
+            break
+        if place in taken:
+            continue
+        first, last = _grown(place, spans, worths, starts, taken)
+        taken.update(range(first, last + 1))
+        inside = worths[first : last + 1]
+        line = TellingClause(
+            spans[first][0], spans[last][1], max(one.rule for one in inside), max(one.lasting for one in inside)
+        )
+        lines.append(line)
+    return tuple(sorted(lines))
+
+
+def _grown(
+    place: int, spans: Sequence[Span], worths: Sequence[ClauseWorth], starts: Sequence[int], taken: set[int]
+) -> tuple[int, int]:
+    """The first and the last clause of the line that grows from this one."""
+    rules = worths[place].rule >= worths[place].lasting
+    sentence = bisect_right(starts, spans[place][0])
+    first = last = place
+
+    def goes_on(beside: int) -> bool:
+        if not 0 <= beside < len(spans) or beside in taken:
+            return False
+        size = max(spans[last][1], spans[beside][1]) - min(spans[first][0], spans[beside][0])
+        likely = worths[beside].rule if rules else worths[beside].lasting
+        least = _SAME_SENTENCE if bisect_right(starts, spans[beside][0]) == sentence else _BESIDE
+        return size <= _MAX_LINE and likely >= least
+
+    while True:
+        if goes_on(last + 1):
+            last += 1
+        elif goes_on(first - 1):
+            first -= 1
+        else:
+            return first, last
+

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 from germane.types.block_text import BlockText
 from germane.types.evidence import Evidence
 from germane.types.graph_item import GraphItem
+from germane.types.profile_line import ProfileLine
 
 __all__ = [
     "LONG",
@@ -47,11 +48,12 @@ Reason = Literal[
     "withdrawn",
     "already_shown",
     "turn_kept",
+    "profile_kept",
     "other_task",
     "task_share",
 ]
 """`already_shown`: the item stands in a text injected for an earlier turn. `turn_kept`: nothing is added, because the newest
-turn has its text already (INJECT-6). `other_task`: activity of a task that isn't the current one. `task_share`: the share of
+turn has its text already (INJECT-6). `profile_kept`: the profile of the session's first turn stands, and isn't made anew. `other_task`: activity of a task that isn't the current one. `task_share`: the share of
 its role in the task stack was used up."""
 
 
@@ -140,6 +142,8 @@ class Candidate(NamedTuple):
     """Set where a memory block is shown as one, between its own tags."""
     graph: GraphItem | None = None
     """Set for an entity, a relation or a pattern; it is written from this, and `text` says the same in one line."""
+    line: ProfileLine | None = None
+    """Set for what may stand in the profile."""
 
     def only_from(self, sources: Set[str]) -> bool:
         """Whether no other source than these offered the candidate."""

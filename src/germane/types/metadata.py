@@ -67,5 +67,7 @@ class Metadata:
     """Below it, nothing that was searched for goes in."""
     earlier_tokens: int = 0
     """Those of `total_tokens_injected` that stand in the prompt since earlier calls of the session (INJECT-6)."""
+    profile_tokens: int = 0
+    """Those of `total_tokens_injected` that are lines of the profile, standing since an earlier call or new (PERSON-1)."""
     history: HistoryReport | None = None
     """What was done to the conversation so that it fits, where the call asked for that."""

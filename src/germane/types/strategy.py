@@ -162,6 +162,8 @@ class Strategy:
     cap: int = 8000
     need: float = 0.0
     """The threshold on P(need), below which nothing that was searched for goes in; 0 never holds anything back."""
+    profile: int = 0
+    """The tokens that the profile may take: the source `profile` offers its lines; 0 shows none."""
     effort: Effort | float | None = None
     """How readily tokens are spent (`types/effort.py`); None uses the budget up."""
     fact_keys: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ __all__ = ["ACTIVITY", "BLOCKS", "CONVERSATION", "DOCUMENTS", "OUTLINE", "TALK",
 ACTIVITY, CONVERSATION = "activity", "conversation"
 DOCUMENTS = "document"
 """The category of passages of documents, whose title says where they stand."""
-_ORDER = ("procedural", "factual", "preference", "behavioral", "episodic")
+_ORDER = ("instruction", "about", "procedural", "factual", "preference", "behavioral", "episodic")
 _ODD = re.compile(r"[^a-z0-9]+")
 _MAX_TAG = 40
 """Characters of a tag."""

@@ -14,6 +14,7 @@ from germane.pipeline.gather.mentioned import EntityLookup
 from germane.pipeline.gather.merge import RequestContents
 from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
 from germane.pipeline.gather.outline import OutlineSource
+from germane.pipeline.gather.profile import ProfileSource
 from germane.pipeline.gather.source import BusySource, Source, SourceFactory
 from germane.pipeline.gather.tasks import TaskSource
 from germane.search.relevance import Relevance
@@ -28,12 +29,12 @@ __all__ = ["NOT_SEARCHING", "SOURCES", "sources"]
 
 SOURCES = (
     *("archive", "blocks", "continuity", "directive", "entities", "events", "history", "memories", "messages", "outline"),
-    *("patterns", "recent", "relations", "semantic", "structured", "tasks"),
+    *("patterns", "profile", "recent", "relations", "semantic", "structured", "tasks"),
 )
 """Names of the built-in sources."""
 
 NOT_SEARCHING = frozenset(
-    {"blocks", "continuity", "directive", "events", "history", "outline", "recent", "structured", "tasks"}
+    {"blocks", "continuity", "directive", "events", "history", "outline", "profile", "recent", "structured", "tasks"}
 )
 """Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
 answers the question. An outline has no text that the messages don't have."""
@@ -85,6 +86,8 @@ def sources(
                 made[plan.name] = ArchiveSource(store, wait=wait, depth=depth)
             case "blocks":
                 made[plan.name] = BlockSource(store, blocks)
+            case "profile":
+                made[plan.name] = ProfileSource(store)
             case "structured":
                 made[plan.name] = StructuredSource(store, strategy.fact_keys, strategy.tags)
             case "messages":

@@ -37,8 +37,8 @@ __all__ = ["Gathered", "SourceAttempt", "StartAttempt", "gather"]
 
 _VECTORLESS = frozenset(
     (
-        *("blocks", "continuity", "directive", "entities", "events", "history", "patterns", "recent", "relations"),
-        *("structured", "tasks"),
+        *("blocks", "continuity", "directive", "entities", "events", "history", "patterns", "profile", "recent"),
+        *("relations", "structured", "tasks"),
     )
 )
 """Sources that don't use the query's vector."""

@@ -132,6 +132,7 @@ def _merged(first: Candidate, second: Candidate) -> Candidate:
         sensitivity=max(first.sensitivity, second.sensitivity, key=_STRICTNESS.index),
         also=tuple(sources),
         graph=_surer(first.graph, second.graph),
+        line=first.line or second.line,
         **_text(first, second),
     )
 

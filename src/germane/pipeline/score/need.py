@@ -20,8 +20,8 @@ __all__ = ["assess_need"]
 
 _UNSEARCHED = frozenset(
     (
-        *("blocks", "continuity", "entities", "events", "history", "outline", "patterns", "recent", "relations"),
-        *("structured", "tasks"),
+        *("blocks", "continuity", "entities", "events", "history", "outline", "patterns", "profile", "recent"),
+        *("relations", "structured", "tasks"),
     )
 )
 """Sources that search no text of their own, most of which offer the same whatever the question is."""

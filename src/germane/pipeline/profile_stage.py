@@ -1,0 +1,111 @@
+"""Profile stage: decides which lines always stand in this prompt, within the strategy's tokens for them (PERSON-1).
+
+A session's first turn gets the profile, and keeps it: later turns add nothing to it. What the profile shows isn't shown again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from math import log
+from typing import NamedTuple
+
+from germane.pipeline.gather.profile import PROFILE
+from germane.pipeline.pack.cost import Layout
+from germane.profile.choose import choose_lines
+from germane.profile.shown_clause import stored_clause
+from germane.types.candidate import Candidate, LeftOut, Scored
+from germane.types.profile_line import ProfileLine
+
+__all__ = ["ProfileChoice", "choose_profile", "is_profile", "shown_places"]
+
+_MOSTLY = 0.7
+"""The share of a message's characters that stand as lines of the profile from which on the message isn't shown too."""
+
+Places = Mapping[str, Sequence[tuple[int, int]]]
+"""By message: the places of its clauses that are shown."""
+
+
+class ProfileChoice(NamedTuple):
+    """What may be packed, the profile's lines as required items; what was left out; and which clauses of messages are shown."""
+
+    items: Sequence[Scored]
+    left_out: tuple[LeftOut, ...] = ()
+    places: Places = {}
+
+
+def is_profile(candidate: Candidate) -> bool:
+    """Whether the profile source offered the candidate, alone or among others."""
+    return candidate.line is not None
+
+
+def choose_profile(
+    new: Sequence[Scored], standing: Iterable[str], *, tokens: int, layout: Layout, stands: bool
+) -> ProfileChoice:
+    """Chooses the profile among the candidates `new` within so many `tokens`. `standing` are the ids of items that stand in the
+    prompt since earlier calls; `stands` says that a profile is among them."""
+    lines: dict[str, tuple[ProfileLine, Scored]] = {}
+    for item in new:
+        if item.candidate.line is not None:
+            lines[item.id] = item.candidate.line, item
+    if not lines:
+        places = shown_places(standing)
+        return ProfileChoice(*_without_shown(new, places), places)
+    out = list[LeftOut]()
+    chosen = set[str]()
+    if stands:
+        out = [LeftOut(scored=item, reason="profile_kept") for _, item in lines.values() if _only_line(item.candidate)]
+    else:
+        found = choose_lines(
+            [line for line, _ in lines.values()], tokens, lambda line: _cost(lines[line.id][1].candidate, layout)
+        )
+        chosen = {line.id for line, _ in found.lines}
+        out = [
+            LeftOut(scored=lines[one.line.id][1], reason=one.reason, tokens=one.tokens or None)
+            for one in found.others
+            if _only_line(lines[one.line.id][1].candidate)
+        ]
+    places = shown_places((*standing, *chosen))
+    items = [_standing(item) if item.id in chosen else item for item in new if item.id in chosen or not _only_line(item.candidate)]
+    kept, shown = _without_shown(items, places)
+    return ProfileChoice(kept, (*out, *shown), places)
+
+
+def shown_places(ids: Iterable[str]) -> Places:
+    """The places of the clauses among these ids, by message."""
+    places = defaultdict[str, list[tuple[int, int]]](list)
+    for id in ids:
+        if (clause := stored_clause(id)) is not None:
+            places[clause[0]].append(clause[1:])
+    return places
+
+
+def _only_line(candidate: Candidate) -> bool:
+    """Whether the candidate is here as a line of the profile alone: nothing else offered it."""
+    return candidate.line is not None and candidate.only_from(frozenset((PROFILE,)))
+
+
+def _cost(candidate: Candidate, layout: Layout) -> int:
+    return layout.cost(candidate, candidate.text)
+
+
+def _standing(item: Scored) -> Scored:
+    candidate = item.candidate
+    line = candidate.line
+    assert line is not None
+    standing = candidate._replace(required=True, category=line.kind, source=PROFILE)
+    return item._replace(candidate=standing, score=line.worth, log_odds=log(line.worth / (1 - line.worth)))
+
+
+def _without_shown(items: Sequence[Scored], places: Places) -> tuple[list[Scored], tuple[LeftOut, ...]]:
+    """The items without the messages that mostly stand as lines already, and those messages."""
+    if not places:
+        return list(items), ()
+    kept, out = list[Scored](), list[LeftOut]()
+    for item in items:
+        shown = sum(end - start for start, end in places.get(item.id, ()))
+        if shown and shown >= _MOSTLY * len(item.candidate.text):
+            out.append(LeftOut(scored=item, reason="duplicate"))
+        else:
+            kept.append(item)
+    return kept, tuple(out)

@@ -1,0 +1,179 @@
+"""Divide: puts the clauses of messages in the place of the messages, each with a probability of its own (PACK-5).
+
+What a person types to an assistant says several things at once, of which a request needs one: showing that one alone brings the
+same for a third of the tokens. Messages between people are short and say one thing; they stay whole.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from math import log
+from typing import NamedTuple
+
+from germane.profile.cues import KINDS, read_cues
+from germane.profile.shown_clause import clause_hash, shown_clause
+from germane.profile.worth import judge_clauses
+from germane.search.clause_relevance import ClauseTraits, MessageFacts, clause_log_odds, clause_row
+from germane.search.sigmoid import sigmoid
+from germane.text.clauses import Span, clauses
+from germane.text.fifo_cache import FifoCache
+from germane.types.candidate import Candidate, Provenance, Scored
+from germane.types.query import Query
+
+__all__ = ["ClauseReader", "clause_rows", "divide"]
+
+_DIVIDED = 40
+"""The best messages that are divided; those behind them stay whole. Measured: docs/research/everyday.md."""
+_MAX_READ = 4_000
+"""Characters of a message that is divided; a longer one stays whole, and is shown by excerpts."""
+_NAME = re.compile(r"(?<=[\w,;:)'’\"”] )[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\w")
+_DIGIT = re.compile(r"\d")
+_YOU = KINDS.index("you")
+_ODDS = 6.0
+_TALK = "conversation"
+
+
+class _Known(NamedTuple):
+    span: Span
+    traits: ClauseTraits
+
+
+class ClauseReader:
+    """The places and traits of messages' clauses. Remembers those that were read last, and no text of them."""
+
+    def __init__(self, max_messages: int = 4_096) -> None:
+        self._known: FifoCache[tuple[str, int], tuple[_Known, ...]] = FifoCache(max_messages)
+
+    def of(self, candidate: Candidate) -> tuple[_Known, ...]:
+        key = candidate.id, candidate.content_hash
+        known = self._known.get(key)
+        if known is None:
+            known = tuple(_read(candidate.text))
+            self._known.keep(key, known)
+        return known
+
+
+def divide(
+    ranked: Sequence[Scored], query: Query, reader: ClauseReader, shown: Mapping[str, Sequence[Span]]
+) -> tuple[Scored, ...]:
+    """Returns the items, which must stand in score order, with clauses in the place of the best messages of chats with an
+    assistant, in score order anew. Clauses at places that are `shown` already, by message, are left out."""
+    divided = [item for item in ranked if _is_divided(item.candidate)][:_DIVIDED]
+    if not divided or query.broad:
+        return tuple(ranked)
+    found, rows = list[tuple[Scored, Span]](), list[tuple[float, ...]]()
+    for item, span, row in clause_rows(divided, query, reader):
+        if not any(span[0] < end and start < span[1] for start, end in shown.get(item.id, ())):
+            found.append((item, span))
+            rows.append(row)
+    odds = clause_log_odds(rows)
+    made = zip(found, odds.tolist(), sigmoid(odds).tolist(), strict=True)
+    gone = {item.id for item in divided}
+    items = [item for item in ranked if item.id not in gone]
+    items += [_clause(item, span, value, chance) for (item, span), value, chance in made]
+    items.sort(key=lambda item: (-item.log_odds, item.rank, item.id))
+    return tuple(item._replace(rank=rank) for rank, item in enumerate(items, start=1))
+
+
+def clause_rows(
+    messages: Sequence[Scored], query: Query, reader: ClauseReader
+) -> Iterator[tuple[Scored, Span, tuple[float, ...]]]:
+    """Yields each clause of the messages, which must stand in score order: its message, its place and its features."""
+    beginnings = [_beginnings(term.stems) for term in query.terms]
+    addresses = read_cues(query.text).counts[_YOU] > 0
+    texts = [_lower(item.candidate.text) for item in messages]
+    holding = [[_stands(begin, low, (0, len(low))) for begin in beginnings] for low in texts]
+    counts = [sum(column) for column in zip(*holding, strict=True)]
+    weights = [log((len(texts) + 1) / (count + 0.5)) for count in counts]
+    everything = sum(weight for weight, count in zip(weights, counts, strict=True) if count)
+    times = sorted(item.candidate.created_at for item in messages)
+    for place, (item, low, held) in enumerate(zip(messages, texts, holding, strict=True)):
+        message = MessageFacts(
+            log_odds=item.log_odds,
+            gap=messages[0].log_odds - item.log_odds,
+            place=place,
+            weight=sum(weight for weight, holds in zip(weights, held, strict=True) if holds),
+            late=bisect_left(times, item.candidate.created_at) / len(times),
+            user=item.candidate.role == "user",
+            addresses=addresses,
+        )
+        own = [(begin, weight) for begin, weight, holds in zip(beginnings, weights, held, strict=True) if holds]
+        for span, traits in reader.of(item.candidate):
+            weight = sum(weight for begin, weight in own if _stands(begin, low, span))
+            yield item, span, clause_row(traits, message, weight=weight, all_weight=everything)
+
+
+def _is_divided(candidate: Candidate) -> bool:
+    return (
+        candidate.category == _TALK
+        and candidate.evidence.assistant > 0
+        and candidate.passage is None
+        and not candidate.required
+        and len(candidate.text) <= _MAX_READ
+    )
+
+
+def _clause(item: Scored, span: Span, odds: float, chance: float) -> Scored:
+    candidate = item.candidate
+    origin = candidate.provenance
+    about = Provenance(
+        source_kind=origin.source_kind,
+        channel=origin.channel,
+        session=origin.session,
+        message_id=origin.message_id,
+        refs=(candidate.id,),
+        metadata=origin.metadata,
+    )
+    part = candidate._replace(
+        id=shown_clause(candidate.id, *span),
+        text=candidate.text[slice(*span)],
+        content_hash=clause_hash(candidate.content_hash, *span),
+        provenance=about,
+    )
+    return item._replace(candidate=part, score=chance, log_odds=odds, breakdown=item.breakdown._replace(relevance=chance))
+
+
+def _read(text: str) -> Iterator[_Known]:
+    spans = clauses(text)
+    worths = judge_clauses(text, spans)
+    for place, (span, worth) in enumerate(zip(spans, worths, strict=True)):
+        clause = text[slice(*span)]
+        traits = ClauseTraits(
+            words=read_cues(clause).words,
+            number=_DIGIT.search(clause) is not None,
+            names=min(3, len(_NAME.findall(clause))),
+            question=clause.endswith(("?", "？")),
+            first=place == 0,
+            alone=len(spans) == 1,
+            lasting=_odds(worth.lasting),
+            rule=_odds(worth.rule),
+        )
+        yield _Known(span, traits)
+
+
+def _odds(probability: float) -> float:
+    probability = min(max(probability, 1e-9), 1 - 1e-9)
+    return max(-_ODDS, min(_ODDS, log(probability / (1 - probability))))
+
+
+def _lower(text: str) -> str:
+    """The text in lower case, of the same length."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(one if len(one := char.lower()) == 1 else char for char in text)
+
+
+def _beginnings(stems: Sequence[str]) -> tuple[str, ...]:
+    """What words of the term begin with. A stem may end in a letter that its words don't have: `happi`, `happy`."""
+    return tuple(dict.fromkeys(stem[:-1] if len(stem) > 4 and stem.endswith("i") else stem for stem in stems))
+
+
+def _stands(beginnings: Sequence[str], low: str, span: Span) -> bool:
+    for begin in beginnings:
+        place = low.find(begin, *span)
+        while place >= 0:
+            if not begin.isascii() or place == 0 or not low[place - 1].isalnum():
+                return True
+            place = low.find(begin, place + 1, span[1])
+    return False

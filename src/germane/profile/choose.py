@@ -1,0 +1,88 @@
+"""Choose: which lines stand in a profile of so many tokens, and why the others don't (PERSON-1). Pure.
+
+Standing instructions come first; what holds about the person comes after them, by worth per token. Two lines never say the same:
+of those the newer one stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import log
+from typing import Literal, NamedTuple
+
+from germane.text.analyse import analyse
+from germane.types.profile_line import INSTRUCTION, ProfileLine
+
+__all__ = ["ChosenLines", "LineReason", "UnchosenLine", "choose_lines"]
+
+LineReason = Literal["budget", "duplicate"]
+_PER_TOKEN = 0.7
+"""Lines of one kind are taken by ln(worth) − 0.7 ln(tokens), as items are packed."""
+_SAME = 0.6
+"""The share of the stems of two lines that both have when they say the same."""
+_INSIDE = 0.85
+"""The share of the shorter line's stems that the longer one has then."""
+_MIN_STEMS = 3
+_FOUND = 0.7
+"""The share of the budget that instructions may take which were found in messages. Stated ones have no such limit."""
+
+
+class UnchosenLine(NamedTuple):
+    line: ProfileLine
+    reason: LineReason
+    tokens: int = 0
+
+
+class ChosenLines(NamedTuple):
+    """The lines that stand, the first to be chosen first, each with its tokens; and the others."""
+
+    lines: tuple[tuple[ProfileLine, int], ...]
+    others: tuple[UnchosenLine, ...]
+
+    @property
+    def tokens(self) -> int:
+        return sum(tokens for _, tokens in self.lines)
+
+
+def choose_lines(lines: Sequence[ProfileLine], budget: int, cost: Callable[[ProfileLine], int]) -> ChosenLines:
+    """Chooses among `lines` what stands within `budget` tokens; `cost` returns the tokens of a line as written. Compares each pair
+    of lines, so give it some hundred at most."""
+    kept, others = _each_once(lines)
+    priced = [(line, cost(line)) for line in kept]
+    priced.sort(key=lambda pair: (not pair[0].pinned, pair[0].kind != INSTRUCTION, _order(*pair), pair[0].id))
+    chosen, left = list[tuple[ProfileLine, int]](), budget
+    for line, tokens in priced:
+        found = line.kind == INSTRUCTION and not line.stated and not line.pinned
+        reserved = int((1 - _FOUND) * budget) if found else 0
+        if tokens > left - reserved:
+            others.append(UnchosenLine(line, "budget", tokens))
+            continue
+        chosen.append((line, tokens))
+        left -= tokens
+    return ChosenLines(tuple(chosen), tuple(others))
+
+
+def _each_once(lines: Sequence[ProfileLine]) -> tuple[list[ProfileLine], list[UnchosenLine]]:
+    """The lines, newest first, without those that a pinned or a newer one says."""
+    kept, others = list[ProfileLine](), list[UnchosenLine]()
+    said = list[tuple[frozenset[str], ProfileLine]]()
+    for line in sorted(lines, key=lambda line: (not line.pinned, -line.said_at.timestamp(), line.id)):
+        stems = frozenset(analyse(line.text))
+        if any(one.kind == line.kind and _same(stems, other) for other, one in said):
+            others.append(UnchosenLine(line, "duplicate"))
+        else:
+            said.append((stems, line))
+            kept.append(line)
+    return kept, others
+
+
+def _same(one: frozenset[str], other: frozenset[str]) -> bool:
+    both = len(one & other)
+    if not both:
+        return False
+    shorter = min(len(one), len(other))
+    return both >= _SAME * len(one | other) or (shorter >= _MIN_STEMS and both >= _INSIDE * shorter)
+
+
+def _order(line: ProfileLine, tokens: int) -> float:
+    return _PER_TOKEN * log(tokens + 2) - log(line.worth)

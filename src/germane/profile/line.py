@@ -1,0 +1,81 @@
+"""Lines: makes the lines that may stand in a profile, of a person's own clauses and of memories, each with its worth (PERSON-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from math import exp, log
+from types import MappingProxyType
+
+from germane.memories.extraction.remember_found import is_extracted
+from germane.memories.memory import Memory
+from germane.profile.marking import Mark
+from germane.profile.reader import ToldClause
+from germane.types.profile_line import ABOUT, INSTRUCTION, LineKind, ProfileLine
+
+__all__ = ["clause_line", "memory_line", "worth_order"]
+
+_MIN_RULE, _MIN_LASTING = 0.2, 0.3
+"""Probabilities from which on a clause is a standing instruction, or says something lasting that is worth a line."""
+_STATED = 0.98
+"""How probable it is that what was stated on purpose is meant to last."""
+_OF_MEMORY: Mapping[str, tuple[LineKind, float]] = MappingProxyType(
+    {"behavior": (INSTRUCTION, 0.9), "preference": (ABOUT, 0.8), "fact": (ABOUT, 0.7)}
+)
+"""The kinds of memories that become lines, with the probability for one that rules found in a message."""
+_FRESHNESS, _HALF_LIFE = 1.0, 120.0
+"""By how many log-odds a line said just now is worth more than an old one; and the days in which this halves."""
+
+
+def worth_order(lines: Sequence[ProfileLine]) -> list[ProfileLine]:
+    """Returns the lines: what is pinned first, then instructions, then by worth."""
+    return sorted(lines, key=lambda line: (not line.pinned, line.kind != INSTRUCTION, -line.worth, line.id))
+
+
+def memory_line(memory: Memory, mark: Mark | None, at: datetime) -> ProfileLine | None:
+    """Returns the line that a memory makes; None for one that makes none."""
+    known = _OF_MEMORY.get(memory.kind)
+    if known is None or mark == "hide":
+        return None
+    kind, probability = known
+    stated = not is_extracted(memory)
+    return ProfileLine(
+        id=memory.id,
+        kind=kind,
+        text=memory.text,
+        worth=_worth(_STATED if stated else probability, memory.valid_from, at),
+        said_at=memory.valid_from,
+        why=f"{memory.kind}, {'stated on purpose' if stated else 'found by rules'}",
+        stated=stated,
+        pinned=mark == "pin",
+    )
+
+
+def clause_line(clause: ToldClause, mark: Mark | None, at: datetime) -> ProfileLine | None:
+    """Returns the line that a clause makes; None for one that says too little, and where a later statement replaced one of its
+    message by then."""
+    if mark == "hide" or any(one.since <= at for one in clause.outdated):
+        return None
+    if clause.rule >= _MIN_RULE:
+        kind, probability, why = INSTRUCTION, clause.rule, f"own words, a standing instruction with P = {clause.rule:.2f}"
+    elif clause.lasting >= _MIN_LASTING or mark == "pin":
+        kind, probability, why = ABOUT, clause.lasting, f"own words, lasting with P = {clause.lasting:.2f}"
+    else:
+        return None
+    return ProfileLine(
+        id=clause.line,
+        kind=kind,
+        text=" ".join(clause.text.split()),
+        worth=_worth(probability, clause.created_at, at),
+        said_at=clause.created_at,
+        why=why,
+        pinned=mark == "pin",
+    )
+
+
+def _worth(probability: float, said_at: datetime, at: datetime) -> float:
+    """The probability with what is newer a little ahead: of two statements the newer one more often holds."""
+    probability = min(max(probability, 1e-6), 1 - 1e-6)
+    days = max(0.0, (at - said_at).total_seconds() / 86_400)
+    odds = log(probability / (1 - probability)) + _FRESHNESS * (0.5 ** (days / _HALF_LIFE) - 0.5)
+    return 1 / (1 + exp(-odds))

@@ -1,0 +1,96 @@
+"""Clause relevance: how probable it is that one clause of a message holds what a request needs, given the message's log-odds.
+
+A message of a chat says several things, of which a request needs one. The model is a logistic regression over the message's
+log-odds of relevance, the query's words in the clause, and what kind of clause it is. Its coefficients are data
+(`clause_relevance.toml`) that say on what they were fitted.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from math import log1p
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["CLAUSE_FEATURES", "ClauseTraits", "MessageFacts", "clause_log_odds", "clause_row"]
+
+CLAUSE_FEATURES = (
+    *("message", "gap", "rank", "matched", "weight", "message_weight", "user", "words", "number", "names", "question", "first"),
+    *("alone", "lasting", "rule", "late", "own_words_asked", "answer_asked"),
+)
+"""`message` is the message's log-odds, `gap` how far that is below the best message's, `rank` ln(1 + its place among the messages).
+`weight` and `message_weight` are the weights (idf) of the query's terms that stand in the clause and in its message, an eighth of
+their sum, and `matched` is the clause's share of the weight of all terms that stand anywhere. `user` is 1 for a user's message;
+`words` is ln(1 + words); `number`, `names` (0 to 3), `question`, `first` and `alone` describe the clause; `lasting` and `rule` are
+the log-odds that it says something lasting, and demands it (`profile/worth.py`); `late` is the share of the messages that are
+older. `answer_asked` is 1 for an assistant's message where the request speaks of "you", `own_words_asked` for a user's where it
+doesn't."""
+
+
+class ClauseTraits(NamedTuple):
+    """What a clause is like, whatever the query."""
+
+    words: int
+    number: bool
+    names: int
+    question: bool
+    first: bool
+    alone: bool
+    lasting: float
+    rule: float
+
+
+class MessageFacts(NamedTuple):
+    """What all clauses of one message have in common in one request; see `CLAUSE_FEATURES`."""
+
+    log_odds: float
+    gap: float
+    place: int
+    weight: float
+    late: float
+    user: bool
+    addresses: bool
+    """Whether the request speaks of "you"."""
+
+
+def clause_row(traits: ClauseTraits, message: MessageFacts, *, weight: float, all_weight: float) -> tuple[float, ...]:
+    """Returns the features of a clause, in the order of `CLAUSE_FEATURES`. `weight` is that of the query's terms in the clause,
+    `all_weight` that of all its terms that stand anywhere."""
+    return (
+        message.log_odds,
+        message.gap,
+        log1p(message.place),
+        weight / all_weight if all_weight else 0.0,
+        weight / 8,
+        message.weight / 8,
+        float(message.user),
+        log1p(traits.words),
+        float(traits.number),
+        float(traits.names),
+        float(traits.question),
+        float(traits.first),
+        float(traits.alone),
+        traits.lasting,
+        traits.rule,
+        message.late,
+        float(message.user and not message.addresses),
+        float(message.addresses and not message.user),
+    )
+
+
+def clause_log_odds(rows: Sequence[tuple[float, ...]]) -> NDArray[np.float64]:
+    """Returns the log-odds of clauses with these features, shape (len(rows),)."""
+    weights = _weights()
+    odds: NDArray[np.float64] = np.array(rows, np.float64).reshape(len(rows), len(CLAUSE_FEATURES)) @ weights[:-1] + weights[-1]
+    return odds
+
+
+@cache
+def _weights() -> NDArray[np.float64]:
+    table = tomllib.loads(files("germane.search").joinpath("clause_relevance.toml").read_text("utf-8"))["clause"]
+    return np.array([*(table.get(name, 0.0) for name in CLAUSE_FEATURES), table["intercept"]])

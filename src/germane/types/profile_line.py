@@ -1,0 +1,26 @@
+"""Profile line: what a candidate is that may always stand in the prompt: a standing instruction, or what holds about the person."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final, Literal, NamedTuple
+
+__all__ = ["ABOUT", "INSTRUCTION", "LineKind", "ProfileLine"]
+
+LineKind = Literal["about", "instruction"]
+ABOUT: Final = "about"
+INSTRUCTION: Final = "instruction"
+
+
+class ProfileLine(NamedTuple):
+    """`id` is the memory's, or the name of a clause (`profile/shown_clause.py`). `worth`, in [0, 1], orders the lines of one kind;
+    `why` says in words where it comes from. `stated` lines were remembered on purpose; the others were found in messages."""
+
+    id: str
+    kind: LineKind
+    text: str
+    worth: float
+    said_at: datetime
+    why: str = ""
+    stated: bool = False
+    pinned: bool = False
