@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from germane.memories.reader import MemoryReader
     from germane.ports.inventory import Inventory
     from germane.ports.journal import Journal
+    from germane.profile.reader import ProfileReader
     from germane.tasks.reader import TaskReader
     from germane.transfer.stored import Contents, Owned, Reach
     from germane.types.inventory import AgentPage
@@ -59,6 +60,8 @@ class ScopedStore(Protocol):
     @property
     def history(self) -> HistoryReader: ...
     @property
+    def profile(self) -> ProfileReader: ...
+    @property
     def inventory(self) -> Inventory: ...
     @property
     def journal(self) -> Journal: ...
@@ -68,9 +71,10 @@ class ScopedStore(Protocol):
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
         """Returns those of `ids` (of memories, events, archival entries, entities, relations and patterns, `<id>@<version>` of
-        blocks, and `<id of the first message>@outline` of lines of outlines) that this scope may see, that are valid at `at`,
-        aren't forgotten and have an allowed sensitivity, as stored now (PACK-8). A block's version must be the current one;
-        blocks and entries are private."""
+        blocks, `<id of the first message>@outline` of lines of outlines, and `<id of the message>@<start>-<end>` of clauses)
+        that this scope may see, that are valid at `at`, aren't forgotten and have an allowed sensitivity, as stored now
+        (PACK-8). A block's version must be the current one; blocks and entries are private; a clause may be shown while its
+        message may."""
 
     async def injections(self, wanting: Wanting, *, at: datetime, filters: Filters) -> KeptInjections:
         """Returns what was injected for the turns of the scope's session: the heads of all records, the records that `wanting`
@@ -159,9 +163,9 @@ class Store(Protocol):
         texts embedded."""
 
     async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Divides the long texts that an earlier version stored undivided, then makes the outlines that its sessions lack, and
-        calls `progress(done, total)` for each; an interrupted run is taken up again by the next one. Returns the number of
-        texts divided and sessions outlined."""
+        """Divides the long texts that an earlier version stored undivided, makes the outlines that its sessions lack, and reads
+        its sessions for telling clauses; calls `progress(done, total)` for each. An interrupted run is taken up again by the
+        next one. Returns the number of texts divided, of sessions outlined and of sessions read."""
 
     @property
     def refused_texts(self) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from germane.clock import Clock
@@ -12,6 +14,8 @@ from germane.events.operations import PutEvent
 from germane.memories.forget import forget
 from germane.memories.operations import CountRetrievals, Forget, ForgetOwner, PutMemory, Select, SetDirective
 from germane.memories.receipt import Receipt
+from germane.profile.marking import MarkLine
+from germane.profile.telling import TellingClause
 from germane.store import ScopedStore
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.testing.hashed import Hashed
@@ -43,9 +47,17 @@ async def lived_in(scoped: ScopedStore) -> None:
     fact = a_memory("canary-text", "fact", key="canary-key", tags=("canary-tag",), user=user)
     said: dict[str, Any] = {"session": "canary-session", "name": "canary-name", "user": user}
     events = [an_event(f"canary-text {n}", position=n, message_id=f"canary-message{n}", **said) for n in range(3)]
-    await scoped.journal.commit(writing(PutMemory(fact), *map(PutEvent, events), SetDirective("canary-directive")))
+    told = (TellingClause(0, 11, 0.5, 0.5),)
+    await scoped.journal.commit(writing(PutMemory(fact), *(PutEvent(event, telling=told) for event in events)))
+    marks = [MarkLine(f"{event.id}@0-11", "pin", NOON) for event in events]
+    await scoped.journal.commit(writing(SetDirective("canary-directive"), *marks, MarkLine(fact.id, "hide", NOON)))
     gone = Forget(event_ids=(events[0].id,), at=NOON, by="canary-user", reason="canary-reason")
     await scoped.journal.commit(writing(gone))
+
+
+def rows_of(folder: Path, table: str) -> list[tuple[object, ...]]:
+    with closing(apsw.Connection(str(folder / "a.db"))) as connection:
+        return list(connection.execute(f"SELECT * FROM {table}"))
 
 
 def all_of(scope: Scope, *, user: str | None = None, by: str = "", reason: str = "") -> Plan[Receipt]:
@@ -67,6 +79,27 @@ async def test_everything_takes_directive_sessions_names_and_ids_of_the_scope(tm
     assert (await scoped.events.sessions(9)).sessions == ()
     await store.close()
     assert held(tmp_path, *NAMES, *SAID, "canary-reason", "Canary-User") == set()
+
+
+async def test_nothing_of_a_profile_is_left(tmp_path: Path) -> None:
+    """Neither clauses nor marks, of one message, of a session, of a source or of everything; and what stays is whole."""
+    store = opened(tmp_path)
+    tables = ("telling_clauses", "profile_marks", "untold")
+    for wanted in ({"session": "canary-session"}, {"source_kind": "user"}, {"everything": True}):
+        scoped = store.within(ANNA)
+        await lived_in(scoped)
+        assert {table: len(rows_of(tmp_path, table)) for table in tables} == {
+            "telling_clauses": 2,
+            "profile_marks": 3,
+            "untold": 0,
+        }
+        assert ("orphans", "every row belongs to something", True) in (await store.verify()).findings
+        await scoped.journal.commit(forget(**wanted, scope=ANNA, at=NOON))  # type: ignore[arg-type]
+        assert rows_of(tmp_path, "telling_clauses") == []
+        assert len(rows_of(tmp_path, "profile_marks")) == (wanted == {"session": "canary-session"})
+        await scoped.journal.commit(all_of(ANNA))
+        assert rows_of(tmp_path, "profile_marks") == []
+    await store.close()
 
 
 async def test_who_says_nothing_of_whom_is_remembered_with_the_tombstones(tmp_path: Path) -> None:

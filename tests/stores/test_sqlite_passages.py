@@ -146,6 +146,7 @@ def as_before(path: Path) -> None:
         "ALTER TABLE counters DROP COLUMN tasks;"
         "DROP TABLE unoutlined; DROP TABLE history_outlines; DROP TABLE history_summaries; DROP TABLE history_archive;"
         "ALTER TABLE sessions DROP COLUMN outlined;"
+        "DROP TABLE untold; DROP TABLE telling_clauses; DROP TABLE profile_marks; DELETE FROM meta WHERE key = 'telling';"
         "DROP INDEX partitions_agent; DROP INDEX partitions_user; DROP INDEX speakers_code;"
         f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
     )

@@ -70,6 +70,8 @@ async def test_a_sound_store_is_sound(tmp_path: Path) -> None:
         ("UPDATE history_archive SET messages = replace(messages, 'Leith', 'Oslo!')", {"archive"}),
         ("UPDATE history_archive SET messages = '['", {"archive"}),
         ("DELETE FROM history_outlines", {"orphans"}),
+        ("PRAGMA foreign_keys = off; INSERT INTO telling_clauses VALUES (999, 0, 1, 1, 0.5, 0.5)", {"orphans"}),
+        ("INSERT INTO profile_marks SELECT min(id), 'x@0-1', 'x', 'pin', 0 FROM partitions", {"orphans"}),
         ("UPDATE history_outlines SET last = last + 1000", {"orphans"}),
         ("INSERT INTO links VALUES ('x', 1, 'conflict', 998, 999, '', NULL, 0, NULL, NULL)", {"orphans"}),
         ("PRAGMA foreign_keys = off; INSERT INTO derivations VALUES ('x', 999)", {"orphans"}),

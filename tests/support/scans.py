@@ -29,6 +29,7 @@ _WHOLE = {
     "embedding": "a change of model makes all vectors anew",
     "dividing": "long texts of an older version are divided once",
     "outlining": "the lines of an older version's sessions are made once",
+    "telling": "the sessions of another version are read once",
 }
 """Modules whose statements may read whole tables, and why."""
 _MAY = {

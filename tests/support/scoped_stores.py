@@ -25,6 +25,8 @@ from germane.pipeline.admission_queue import AdmissionQueue
 from germane.pipeline.assembly_state import Outcome
 from germane.pipeline.engine import Engine
 from germane.ports.embedder import Embedder
+from germane.profile.marking import Mark
+from germane.profile.reader import ToldClause
 from germane.search.hit import Found, Hit
 from germane.search.relevance import shipped
 from germane.store import ScopedStore
@@ -105,6 +107,14 @@ class _History:
         return ()
 
 
+class _Profile:
+    async def clauses(self, limit: int, *, filters: Filters) -> tuple[ToldClause, ...]:
+        return ()
+
+    async def marks(self) -> dict[str, Mark]:
+        return {}
+
+
 class _Journal:
     async def commit(self, plan: Any) -> Any:
         raise NotImplementedError
@@ -126,6 +136,7 @@ class Kept:
     graph: Any = None
     tasks: Any = field(default_factory=_Tasks)
     history: Any = field(default_factory=_History)
+    profile: Any = field(default_factory=_Profile)
     inventory: Any = None
     journal: Any = field(default_factory=_Journal)
 

@@ -26,6 +26,7 @@ from germane.graph.relation import Relation
 from germane.graph.said import Said
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Episode, Fact, Note
+from germane.profile.marking import MarkedLine
 from germane.tasks.branching import TaskBranch, TaskCheckpoint
 from germane.tasks.frame import TaskArtifact, TaskFrame
 from germane.testing.stored import NOON, a_memory, an_archived, an_event
@@ -243,6 +244,7 @@ WHOLE: list[tuple[Any, Set[str]]] = [
     (RELATION, {"refs"}),
     (PATTERN, set()),
     (SAID, set()),
+    (MarkedLine("e1@3-9", "pin", NOON), set()),
     (Tombstone(id="t", what="summary", at=NOON, by="me", reason="asked"), set()),
 ]
 """Things, each with the fields that an export doesn't hold. All other fields are set."""
@@ -265,6 +267,7 @@ NEEDED = {
     "StoredEntity": {"id", "entity_type", "name", "salience", "salient_at", "created_at"},
     "StoredRelation": {"id", "source", "relation_type", "target", "valid_from", "created_at"},
     "StoredPattern": {"id", "action", "created_at"},
+    "MarkedLine": {"line", "mark", "at"},
     "Tombstone": {"id", "what", "at"},
 }
 """The fields without a default, as `docs/use/export.md` has them."""
@@ -275,12 +278,12 @@ TOGETHER = {
     *(("TaskFrame", "parent"), ("TaskFrame", "closed_at"), ("StoredStack", "branches")),
 }
 """Fields that have a default, and may not be left out while another field of the line is set."""
-ANY_TEXT = {"body", "text", "content", "goal", "result", "title", "id", "germane_id", "by", "older", "parent", "task", "name"}
+ANY_TEXT = {"body", "text", "content", "goal", "result", "title", "id", "germane_id", "by", "older", "parent", "task", "name", "line"}
 """Fields of texts and ids."""
 FEW = {
     *((kind, "sensitivity") for kind in LINES),
     *(("ContradictionRecord", "reason"), ("Event", "role"), ("Tombstone", "what"), ("KeptEntry", "kind")),
-    *(("KeptSummary", "method"), ("TaskFrame", "status"), ("TaskFrame", "delegated")),
+    *(("MarkedLine", "mark"), ("KeptSummary", "method"), ("TaskFrame", "status"), ("TaskFrame", "delegated")),
     *(("StoredBlock", "block_type"), ("StoredBlock", "permission")),
 }
 """Fields that hold one of a few names."""
@@ -301,6 +304,7 @@ LIMITS = {
     "StoredEntity": {"id": ID, "entity_type": TAG, "name": NAME},
     "StoredRelation": {"id": ID, "source": ID, "relation_type": TAG, "target": ID, "ended_by": ID},
     "StoredPattern": {"id": ID, "action": REMARK, "intent": TAG},
+    "MarkedLine": {"line": ID},
     "Tombstone": {"id": ID, "by": REMARK, "reason": REMARK},
 }
 """The limit of each text."""

@@ -26,6 +26,7 @@ from germane.errors import InvalidInput
 from germane.events.appending import Origin, append, find_by_message_id, read_tail
 from germane.events.event import EventHead, Recorded
 from germane.events.extracting import found_in
+from germane.events.own_words import telling_in
 from germane.events.prepared_message import PreparedMessage
 from germane.events.record import check_conflicts, record, retry_time, tail_length, without_repeats
 from germane.events.resent import Resent, resent
@@ -210,7 +211,9 @@ def _without(indexes: Sequence[int], held: Set[int]) -> list[int]:
 
 
 def _analysed(prepared: Sequence[PreparedMessage], breath: Callable[[], None], *, extraction: bool) -> list[PreparedMessage]:
-    analysed = (replace(message, analysis=analysed_parts(message.text, breath)) for message in prepared)
+    analysed = (
+        replace(message, analysis=analysed_parts(message.text, breath), telling=telling_in(message)) for message in prepared
+    )
     return [replace(message, found=found_in(message)) if extraction else message for message in analysed]
 
 

@@ -17,9 +17,12 @@ from germane.blocks.entry import ArchivalEntry
 from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.errors import Conflict, GermaneError, InvalidInput
 from germane.events.event import Event
+from germane.events.own_words import told_by
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.pipeline.background import Background
+from germane.profile.marking import MarkedLine
+from germane.profile.telling import TellingClause
 from germane.search.unit import Analysis, analysed_parts
 from germane.store import Store
 from germane.tasks.frame import TaskFrame
@@ -30,6 +33,7 @@ from germane.transfer.restore import (
     restore_contradictions,
     restore_directive,
     restore_entries,
+    restore_marks,
     restore_memories,
     restore_messages,
     restore_tombstones,
@@ -78,6 +82,8 @@ class Restored:
     archived: int = 0
     """Entries of the archive: what compactions took out."""
     summaries: int = 0
+    profile_marks: int = 0
+    """Lines of profiles that were pinned or hidden."""
     tombstones: int = 0
     known: int = 0
     forgotten: int = 0
@@ -273,15 +279,19 @@ class _Restoring:
                 return "archived", restore_archived(things, strict=self._strict)
             case KeptSummary():
                 return "summaries", restore_summaries(things, strict=self._strict)
+            case MarkedLine():
+                return "profile_marks", restore_marks(things, strict=self._strict)
             case Tombstone():
                 return "tombstones", restore_tombstones(things, ownerless=owner.org is None)
         record, session = self._session, things[0].session
         follows = record[1].next if record is not None and (record[0], record[1].id) == (owner, session) else 0
-        analyses = await self._background.run(partial(self._analysed, things))
-        return "messages", restore_messages(things, analyses, next=follows, strict=self._strict)
+        analyses, telling = await self._background.run(partial(self._derived, things))
+        return "messages", restore_messages(things, analyses, telling, next=follows, strict=self._strict)
 
-    def _analysed(self, events: list[Event]) -> list[tuple[Analysis, ...]]:
-        return [analysed_parts(event.text, self._background.breath) for event in events]
+    def _derived(self, events: list[Event]) -> tuple[list[tuple[Analysis, ...]], list[tuple[TellingClause, ...]]]:
+        """The analyses of the events' texts, and their telling clauses."""
+        analyses = [analysed_parts(event.text, self._background.breath) for event in events]
+        return analyses, [told_by(event) for event in events]
 
     def _count(self, name: str, placed: Placed, numbers: list[int]) -> None:
         clashes = [(numbers[clash.place], clash.why) for clash in placed.clashes]

@@ -10,6 +10,7 @@ from typing import Any
 from germane.events.event import Event, EventHead
 from germane.events.extracting import memories_of
 from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.events.own_words import OWN_KINDS, noting_own_words, telling_in
 from germane.events.prepared_message import PreparedMessage
 from germane.memories.extraction.remember_found import remember_found
 from germane.memories.operations import PutMemory
@@ -20,9 +21,6 @@ from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.scope import Scope
 
 __all__ = ["Origin", "append", "as_changes", "find_by_message_id", "put_ids", "read_tail", "with_found", "with_noted"]
-
-_OWN_KINDS = ("user", "import")
-"""What came from a tool, an operator or a system is nobody's own words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +51,9 @@ def as_changes(
     messages of the same call that were written before."""
     return tuple(
         PutEvent(
-            _event(message, origin, position=length + index, at=now + timedelta(microseconds=first + index)), message.analysis
+            _event(message, origin, position=length + index, at=now + timedelta(microseconds=first + index)),
+            message.analysis,
+            telling_in(message) if origin.source_kind in OWN_KINDS else (),
         )
         for index, message in enumerate(prepared)
     )
@@ -90,7 +90,7 @@ def with_found(
     prepared: Sequence[PreparedMessage], changes: Sequence[PutEvent], origin: Origin
 ) -> Generator[Read[Any], Any, tuple[Change, ...]]:
     """Decides on the memories of new messages, which `changes` append. Yields the reads; returns the changes."""
-    if not origin.extraction or origin.source_kind not in _OWN_KINDS:
+    if not origin.extraction or origin.source_kind not in OWN_KINDS:
         return ()
     memories = memories_of(prepared, [change.event for change in changes], origin.scope)
     return (yield from remember_found(memories)) if memories else ()
@@ -109,7 +109,7 @@ def put_ids(changes: Iterable[Change]) -> tuple[str, ...]:
 
 
 def _event(message: PreparedMessage, origin: Origin, *, position: int, at: datetime) -> Event:
-    return Event(
+    event = Event(
         id=origin.make_id(int(at.timestamp() * 1000)),
         type=message.type,
         user=origin.scope.user,
@@ -133,3 +133,4 @@ def _event(message: PreparedMessage, origin: Origin, *, position: int, at: datet
             metadata={} if message.secrets is None else message.secrets.as_metadata(),
         ),
     )
+    return noting_own_words(event, message.own_words)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from germane.events.event import Event, EventHead
+from germane.profile.telling import TellingClause
 from germane.search.unit import Analysis
 from germane.types.plan import Change, Read
 
@@ -92,11 +93,13 @@ class PositionsTaken(Read[frozenset[int]]):
 
 @dataclass(frozen=True, slots=True)
 class PutEvent(Change):
-    """Appends an event to its session, which is created with its first event. Its search row and vector are derived in the same
-    transaction. `analysis` is the analysis of each part of its text, where that was made in advance."""
+    """Appends an event to its session, which is created with its first event. Its search row, its vector and its telling
+    clauses are derived in the same transaction. `analysis` is the analysis of each part of its text, and `telling` its telling
+    clauses, where these were made in advance; else they are those of the event (`own_words.told_by`)."""
 
     event: Event
     analysis: tuple[Analysis, ...] | None = None
+    telling: tuple[TellingClause, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

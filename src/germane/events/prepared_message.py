@@ -12,6 +12,7 @@ from germane.clock import aware
 from germane.errors import InvalidInput
 from germane.events.secret_note import SecretNote
 from germane.memories.extraction.extracted import Extracted
+from germane.profile.telling import TellingClause
 from germane.search.unit import Analysis
 from germane.text.normal import content_hash
 from germane.types.message import Message, Opaque, Text
@@ -56,6 +57,8 @@ class PreparedMessage:
     """What was found in it, where it holds a secret."""
     found: tuple[Extracted, ...] | None = field(default=None, compare=False, repr=False)
     """What the text states, where it was extracted before the transaction."""
+    telling: tuple[TellingClause, ...] | None = field(default=None, compare=False, repr=False)
+    """Its telling clauses, where it was read for them before the transaction."""
 
     @classmethod
     def of(cls, message: Message, raw: Mapping[str, Any] | None, zone: str, index: int | None = None) -> PreparedMessage | None:

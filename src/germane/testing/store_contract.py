@@ -45,6 +45,7 @@ from germane.testing.inventory_contract import InventoryContract
 from germane.testing.key_contract import KeyContract
 from germane.testing.link_contract import LinkContract
 from germane.testing.memory_contract import MemoryContract
+from germane.testing.profile_contract import ProfileContract
 from germane.testing.queue_contract import QueueContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
@@ -64,6 +65,7 @@ class StoreContract(
     DocumentContract,
     TaskContract,
     HistoryContract,
+    ProfileContract,
     ForgetContract,
     ScopeContract,
     KeyContract,

@@ -16,6 +16,7 @@ from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
+from germane.profile.marking import MarkedLine
 from germane.tasks.frame import TaskFrame
 from germane.transfer.block_line import block_line
 from germane.transfer.directive_line import directive_line
@@ -23,6 +24,7 @@ from germane.transfer.entry_line import entry_line
 from germane.transfer.graph_line import graph_line
 from germane.transfer.history_line import archived_line, summary_line
 from germane.transfer.line_fields import written_time
+from germane.transfer.mark_line import profile_mark_line
 from germane.transfer.memory_line import contradiction_line, memory_line
 from germane.transfer.session_line import message_line, session_line
 from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredBlock, StoredDirective, StoredStack, Thing
@@ -34,11 +36,12 @@ from germane.types.inventory import Tombstone
 __all__ = ["FORMAT", "HOLDS", "VERSION", "header_line", "line_of", "written"]
 
 FORMAT = "germane-export"
-VERSION = 4
+VERSION = 5
 """The version of the format. A reader takes this one and earlier ones."""
 HOLDS = (
     *("directives", "memories", "contradictions", "blocks", "entries", "sessions", "messages"),
-    *("entities", "relations", "patterns", "tasks", "task_stacks", "archived", "summaries", "tombstones"),
+    *("entities", "relations", "patterns", "tasks", "task_stacks", "archived", "summaries"),
+    *("profile_marks", "tombstones"),
 )
 """What the header counts: the fields of `Contents`, but for the time of the latest change."""
 _UNSAFE = re.compile(
@@ -97,6 +100,8 @@ def _parts(thing: Thing) -> tuple[str, dict[str, Any]]:
             return "archived", archived_line(thing)
         case KeptSummary():
             return "summary", summary_line(thing)
+        case MarkedLine():
+            return "profile_mark", profile_mark_line(thing)
         case Tombstone():
             return "tombstone", tombstone_line(thing)
 

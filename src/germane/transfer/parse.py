@@ -19,6 +19,7 @@ from germane.transfer.graph_line import parsed_entity, parsed_pattern, parsed_re
 from germane.transfer.history_line import parsed_archived, parsed_summary
 from germane.transfer.line import FORMAT, HOLDS, VERSION
 from germane.transfer.line_fields import LineFields
+from germane.transfer.mark_line import parsed_profile_mark
 from germane.transfer.memory_line import parsed_contradiction, parsed_memory
 from germane.transfer.session_line import parsed_message, parsed_session
 from germane.transfer.stored import Contents, Owned, Owner, Reach, Thing
@@ -126,6 +127,7 @@ _THINGS: Mapping[str, Callable[[Mapping[str, Any], Owner], Thing]] = MappingProx
         "task_stack": lambda line, _: parsed_stack(line),
         "archived": lambda line, _: parsed_archived(line),
         "summary": lambda line, _: parsed_summary(line),
+        "profile_mark": lambda line, _: parsed_profile_mark(line),
         "tombstone": lambda line, _: parsed_tombstone(line),
     }
 )

@@ -27,6 +27,8 @@ from germane.memories.operations import (
     RestoreConflict,
     SetDirective,
 )
+from germane.profile.marking import LinesNamed, MarkedLine, MarkLine, thing_of
+from germane.profile.telling import TellingClause
 from germane.search.unit import Analysis
 from germane.transfer.placed import OTHER, TAKEN, Clash, Placed, decided
 from germane.transfer.stored import StoredBlock
@@ -39,6 +41,7 @@ __all__ = [
     "restore_contradictions",
     "restore_directive",
     "restore_entries",
+    "restore_marks",
     "restore_memories",
     "restore_messages",
     "restore_tombstones",
@@ -160,13 +163,14 @@ def restore_contradictions(records: Sequence[ContradictionRecord], *, scope: Sco
 def restore_messages(
     events: Sequence[Event],
     analyses: Sequence[tuple[Analysis, ...]],
+    telling: Sequence[tuple[TellingClause, ...]],
     *,
     next: int,
     strict: bool,
 ) -> Plan[Placed]:
-    """Stores the messages of one session that aren't there, each at its position. `analyses` are those of their texts; `next`
-    is the position of the session's next message. A message clashes where its position or the caller's id is another
-    message's. `strict`: where any of them clashes, none is stored."""
+    """Stores the messages of one session that aren't there, each at its position. `analyses` are those of their texts, and
+    `telling` their telling clauses; `next` is the position of the session's next message. A message clashes where its position
+    or the caller's id is another message's. `strict`: where any of them clashes, none is stored."""
     session, ids = events[0].session, tuple(event.id for event in events)
     use = yield from read(IdsInUse(ids))
     known = yield from read(EventsById(ids))
@@ -177,7 +181,7 @@ def restore_messages(
         first, last = min(event.position for event in events), max(event.position for event in events)
         positions |= yield from read(PositionsTaken(session, first, last))
     placed, changes = Placed(), list[Change]()
-    for index, (event, analysis) in enumerate(zip(events, analyses, strict=True)):
+    for index, (event, analysis, told) in enumerate(zip(events, analyses, telling, strict=True)):
         held = known.get(event.id)
         if event.id in use.forgotten:
             placed.forgotten += 1
@@ -197,11 +201,30 @@ def restore_messages(
             positions.add(event.position)
             if event.message_id is not None:
                 named.add(event.message_id)
-            changes.append(PutEvent(event, analysis))
+            changes.append(PutEvent(event, analysis, told))
     decision = decided(placed, changes, strict)
     if not decision.changes or next <= max(event.position for event in events) + 1:
         return decision
     return Decision((*decision.changes, ReservePositions(session=session, next=next)), decision.outcome)
+
+
+def restore_marks(marks: Sequence[MarkedLine], *, strict: bool) -> Plan[Placed]:
+    """Marks the lines that aren't marked. A line that is stays as it is here; one whose message or memory is forgotten here
+    isn't marked. `strict`: where any of them clashes, none is marked."""
+    use = yield from read(IdsInUse(tuple(thing_of(one.line) for one in marks)))
+    known = yield from read(LinesNamed(tuple(one.line for one in marks)))
+    placed, changes, marked = Placed(), list[Change](), set(known.marks)
+    for index, one in enumerate(marks):
+        if one.line in marked:
+            placed.known += 1
+        elif thing_of(one.line) in use.forgotten:
+            placed.forgotten += 1
+        elif thing_of(one.line) not in known.things:
+            placed.clash(index, "its message or memory isn't stored here")
+        else:
+            marked.add(one.line)
+            changes.append(MarkLine(one.line, one.mark, one.at))
+    return decided(placed, changes, strict)
 
 
 def restore_tombstones(tombstones: Sequence[Tombstone], *, ownerless: bool) -> Plan[Placed]:

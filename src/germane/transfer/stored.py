@@ -15,6 +15,7 @@ from germane.errors import InvalidInput
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
+from germane.profile.marking import MarkedLine
 from germane.tasks.branching import TaskBranch, TaskCheckpoint
 from germane.tasks.frame import TaskFrame
 from germane.transfer.stored_graph import StoredEntity, StoredPattern, StoredRelation
@@ -88,13 +89,14 @@ class Contents:
     task_stacks: int = 0
     archived: int = 0
     summaries: int = 0
+    profile_marks: int = 0
     latest: datetime | None = None
 
     @property
     def total(self) -> int:
         stored = self.directives + self.memories + self.contradictions + self.sessions + self.messages
         stored += self.entities + self.relations + self.patterns + self.tasks + self.task_stacks
-        stored += self.archived + self.summaries
+        stored += self.archived + self.summaries + self.profile_marks
         return stored + self.blocks + self.entries + self.tombstones
 
 
@@ -153,6 +155,7 @@ Thing = (
     | StoredStack
     | KeptEntry
     | KeptSummary
+    | MarkedLine
     | Tombstone
     | GraphThing
 )
@@ -161,8 +164,9 @@ Thing = (
 class Owned(NamedTuple):
     """A stored thing and its owner. Of one owner the directive comes first, then the memories, the contradictions
     between them, the blocks, the archival entries, each session with its messages by position, the tasks by the time they were
-    made, where each session stands with them, what compactions took out, the summaries of sessions, and the tombstones. Lines
-    of outlines aren't among them: a store makes them from the messages."""
+    made, where each session stands with them, what compactions took out, the summaries of sessions, the marks of lines of
+    the profile, and the tombstones. Lines of outlines and telling clauses aren't among them: a store makes them from the
+    messages."""
 
     owner: Owner
     thing: Thing

@@ -47,6 +47,10 @@ class Stats:
     """Summaries of what compactions took out."""
     outline_lines: int = 0
     """Exchanges that have ended and have their line in an outline."""
+    telling_clauses: int = 0
+    """Clauses of users' messages that may stand in a profile."""
+    profile_marks: int = 0
+    """Lines of profiles that are pinned or hidden."""
     oldest: datetime | None = None
     newest: datetime | None = None
     extracted: Mapping[str, int] = field(default_factory=dict, hash=False)

@@ -90,6 +90,12 @@ def _unoutlined(connection: apsw.Connection) -> list[tuple[str, str, bool]]:
     return [("outlines", waiting, True)] if count else []
 
 
+def _untold(connection: apsw.Connection) -> list[tuple[str, str, bool]]:
+    (count,) = only(connection, "SELECT count(*) FROM untold")
+    waiting = f"{count} sessions are still to be read for what they tell of their users: that goes on while the store is open"
+    return [("profiles", waiting, True)] if count else []
+
+
 def _mode(path: Path) -> list[tuple[str, str, bool]]:
     """Reports the file's mode on POSIX systems. A readable file is still fine: its owner may want that."""
     if os.name != "posix":
@@ -113,4 +119,5 @@ def _structure(connection: apsw.Connection) -> list[tuple[str, str, bool]]:
         ("contents", ", ".join(counts), True),
         *_undivided(connection),
         *_unoutlined(connection),
+        *_untold(connection),
     ]

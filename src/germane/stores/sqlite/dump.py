@@ -31,6 +31,7 @@ from germane.stores.sqlite.graph_forget import GRAPH_TABLES
 from germane.stores.sqlite.history import ARCHIVED, SUMMARY, archived_of, summary_of
 from germane.stores.sqlite.history_forgetting import HISTORY_TABLES
 from germane.stores.sqlite.memories import MEMORY, memory_of
+from germane.stores.sqlite.profile_work import marks_of
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.tasks import BRANCH, CHECKPOINT, branch_of, checkpoint_of, frames
 from germane.stores.sqlite.tombstones import TOMBSTONE_KINDS
@@ -181,7 +182,8 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
     times = [figures("max(updated_at)", "blocks")[0], figures("max(created_at)", "archival_entries")[0]]
     times += [figures("max(updated_at)", table)[0] for table in (*GRAPH_TABLES, "tasks", "memories")]
     times += [figures("max(created_at)", table)[0] for table in HISTORY_TABLES]
-    times += [said, figures("max(at)", "tombstones")[0]]
+    marks, marked = figures("count(*), max(at)", "profile_marks")
+    times += [said, marked, figures("max(at)", "tombstones")[0]]
     return Contents(
         directives=directives,
         memories=memories,
@@ -198,6 +200,7 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
         task_stacks=stacks,
         archived=archived,
         summaries=summaries,
+        profile_marks=marks,
         latest=maybe_moment(max((time for time in times if time is not None), default=None)),
     )
 
@@ -239,6 +242,7 @@ def _things(connection: apsw.Connection, partition: int, owner: Owner) -> Iterat
         yield archived_of(row)
     for row in rows(connection, f"{SUMMARY} ORDER BY key", (partition,)):
         yield summary_of(row)
+    yield from marks_of(connection, partition)
     for stone in rows(connection, _STONES, (to_json([partition]),)):
         yield _tombstone(stone)
 

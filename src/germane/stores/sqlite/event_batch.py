@@ -7,17 +7,19 @@ reads the events of a session has the batch written first, if it holds events of
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Sequence
 
 import apsw
 
 from germane.stores.sqlite.encoding import stored
 from germane.stores.sqlite.outlines import write_outlines
+from germane.stores.sqlite.rows import Row
 from germane.stores.sqlite.sessions import GrowingSession, number_anew
 
 __all__ = ["EventBatch"]
 
 _INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_TOLD = "INSERT OR IGNORE INTO telling_clauses VALUES (?, ?, ?, ?, ?, ?)"
 _UPDATE = "UPDATE sessions SET started_at = ?, last_at = ?, length = length + ?, next = ?, outlined = ? WHERE key = ?"
 _SPEAKER = (
     "INSERT INTO speakers (partition, name, code, events) VALUES (?, ?, ?, ?)"
@@ -31,8 +33,9 @@ class EventBatch:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._sessions: dict[tuple[int, str], GrowingSession] = {}
-        self._rows: list[tuple[Any, ...]] = []
+        self._rows: list[Row] = []
         self._speakers: Counter[tuple[int, str, int]] = Counter()
+        self._told: list[Row] = []
 
     def session(self, partition: int, id: str) -> GrowingSession:
         """Returns the session with what the batch adds to it; its row is read once."""
@@ -41,9 +44,10 @@ class EventBatch:
             session = self._sessions[partition, id] = GrowingSession(self._connection, partition, id)
         return session
 
-    def add(self, row: tuple[Any, ...], speaker: tuple[int, str, int] | None) -> None:
-        """Adds the row of an event, and who said it: partition, name and code."""
+    def add(self, row: Row, speaker: tuple[int, str, int] | None, told: Sequence[Row]) -> None:
+        """Adds the row of an event, who said it (partition, name and code), and the rows of its telling clauses."""
         self._rows.append(row)
+        self._told += told
         if speaker is not None:
             self._speakers[speaker] += 1
 
@@ -53,6 +57,7 @@ class EventBatch:
             return
         grown = [session for session in self._sessions.values() if session.grown]
         self._connection.executemany(_INSERT, self._rows)
+        self._connection.executemany(_TOLD, self._told)
         write_outlines(self._connection, grown)
         self._connection.executemany(_UPDATE, [session.row() for session in grown])
         said = [(partition, stored(name), code, count) for (partition, name, code), count in self._speakers.items()]

@@ -11,6 +11,7 @@ import apsw
 
 from germane.events.event import Event, EventHead, Session
 from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionLength, SessionTail
+from germane.events.own_words import told_by
 from germane.search.parts import parts
 from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, analysed_parts, describe
 from germane.stores.sqlite.encoding import (
@@ -34,11 +35,13 @@ from germane.types.candidate import LONG, Outdated
 __all__ = [
     "BRIEF",
     "EVENT",
+    "OUTDATED",
     "brief_of",
     "by_id",
     "by_message_id",
     "event_of",
     "length",
+    "outdated_of",
     "put_events",
     "reserve_positions",
     "session_of",
@@ -53,14 +56,15 @@ EVENT = (
     " FROM events e JOIN sessions s ON s.key = e.session"
 )
 """The rows that `event_of` takes."""
-_OUTDATED = (
+OUTDATED = (
     "(SELECT json_group_array(json_array(m.valid_to, m.fact_key)) FROM derivations d JOIN memories m ON m.key = d.memory"
     " WHERE d.source = e.id AND m.superseded_by IS NOT NULL AND m.valid_to IS NOT NULL AND typeof(m.fact_key) = 'text')"
 )
+"""The column of `events AS e` that `outdated_of` takes."""
 BRIEF = (
     EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG} THEN e.text END,")
     .replace("e.raw,", "NULL,")
-    .replace(" FROM", f", octet_length(e.text), {_OUTDATED} FROM", 1)
+    .replace(" FROM", f", octet_length(e.text), {OUTDATED} FROM", 1)
 )
 """The rows that `brief_of` takes: without long texts and the callers' dicts, with what was replaced since."""
 _HEAD = "SELECT position, role, content_hash, message_id, created_at, recorded_at, provenance FROM events WHERE session = ?"
@@ -107,10 +111,11 @@ def brief_of(
     else:
         found = passage(connection, key, size, place)
         event = event_of((*row[:6], "", *row[7:]), users)._replace(text=found.text, passage=found.passage)
-    return event if replaced == "[]" else event._replace(outdated=_outdated(replaced))
+    return event if replaced == "[]" else event._replace(outdated=outdated_of(replaced))
 
 
-def _outdated(text: str) -> tuple[Outdated, ...]:
+def outdated_of(text: str) -> tuple[Outdated, ...]:
+    """Returns what was extracted from a message and replaced since, the oldest replacement first."""
     pairs = sorted((since, key) for since, key in json.loads(text))
     return tuple(Outdated(moment(since), (key.rpartition(".")[2],)) for since, key in pairs)
 
@@ -173,7 +178,10 @@ def put_events(transaction: Transaction, partition: int, changes: Sequence[PutEv
             session.add(event)
             number = session.create(transaction.connection)
             found = units_of(key, number, event, analysis)
-            batch.add(_row(key, partition, number, event), (partition, event.name, found[0][0].speaker) if event.name else None)
+            speaker = (partition, event.name, found[0][0].speaker) if event.name else None
+            told = told_by(event) if change.telling is None else change.telling
+            clauses = [(key, one.start, one.end, partition, one.rule, one.lasting) for one in told]
+            batch.add(_row(key, partition, number, event), speaker, clauses)
             units += found
     transaction.derive("events", partition, units)
     transaction.touch((partition,))

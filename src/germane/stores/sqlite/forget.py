@@ -15,6 +15,7 @@ from germane.stores.sqlite.injections import forget_sessions
 from germane.stores.sqlite.links import delete_links
 from germane.stores.sqlite.memories import mark_stale
 from germane.stores.sqlite.outlines import mend_outlines
+from germane.stores.sqlite.profile_work import forget_marks
 from germane.stores.sqlite.rows import Row, first
 from germane.stores.sqlite.sessions import shrink
 from germane.stores.sqlite.task_forgetting import drop_pointers, forget_tasks
@@ -56,6 +57,7 @@ def _forget_memories(transaction: Transaction, partitions: tuple[VisiblePartitio
     _unsay(transaction, "memories", found)
     transaction.connection.executemany("DELETE FROM memories WHERE key = ?", keys)
     delete_links(transaction.connection, [row[0] for row in found])
+    forget_marks(transaction, [row[1] for row in found])
     for partition in {row[2] for row in found}:
         transaction.near.drop(partition, [row[0] for row in found])
     bury(transaction, "memories", found, change)
@@ -68,7 +70,8 @@ def _forget_events(transaction: Transaction, partitions: tuple[VisiblePartition,
     )
     found = _found(connection, sql, change.event_ids)
     _unsay(transaction, "events", found)
-    connection.executemany("DELETE FROM events WHERE key = ?", [(row[0],) for row in found])
+    connection.executemany("DELETE FROM events WHERE key = ?", [(row[0],) for row in found])  # with their telling clauses
+    forget_marks(transaction, [row[1] for row in found])
     said = [(row[2], row[4]) for row in found if row[4]]
     connection.executemany(_SPEAKER_LESS, said)
     connection.executemany(_SPEAKER_GONE, list(dict.fromkeys(said)))

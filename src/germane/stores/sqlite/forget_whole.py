@@ -50,7 +50,7 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
             _unname(connection, grantee)
     connection.execute("DELETE FROM block_shares WHERE grantee = ?", (partition.id,))
     connection.execute("DELETE FROM block_consents WHERE requester = ?", (partition.id,))
-    for table in ("directives", "injections", "sessions", "speakers", *TASK_TABLES):
+    for table in ("directives", "injections", "profile_marks", "sessions", "speakers", *TASK_TABLES):
         connection.execute(f"DELETE FROM {table} WHERE partition = ?", (partition.id,))
     _unname(connection, partition.id)
     transaction.near.drop(partition.id)

@@ -10,6 +10,7 @@ import apsw
 
 from germane.blocks.shown import block_hash, entry_hash, shown_id, stored_id
 from germane.compaction.shown_line import stored_line
+from germane.profile.shown_clause import clause_hash, stored_clause
 from germane.stores.sqlite.blocks import seen_blocks
 from germane.stores.sqlite.encoding import LISTED, sensitivity_of, to_json
 from germane.stores.sqlite.graph_gate import graph_now
@@ -21,7 +22,7 @@ from germane.tasks.shown import stored_task, task_hash
 from germane.types.candidate import Sensitivity
 from germane.types.query import Filters
 
-__all__ = ["allowed_now", "archived_now", "tasks_now"]
+__all__ = ["allowed_now", "archived_now", "clauses_now", "tasks_now"]
 
 _SIGN = "@"
 
@@ -36,7 +37,8 @@ def allowed_now(
     filters: Filters,
 ) -> dict[str, int]:
     """Returns those of `ids` that may be shown to a scope with this user, each with its content hash. A block is named with its
-    version (`blocks/shown.py`), and may be shown while that is the current one."""
+    version (`blocks/shown.py`), and may be shown while that is the current one; a clause is named with its place in a message,
+    and may be shown while the message may."""
     if not ids or not visible or not filters.sensitivities:
         return {}
     gate = _of_gate(filters.sensitivities, filters.with_history)
@@ -50,6 +52,9 @@ def allowed_now(
     if lines := [id for id in rest if stored_line(id) is not None]:
         found |= lines_now(connection, visible, lines, filters.sensitivities)
         rest = [id for id in rest if stored_line(id) is None]
+    if clauses := [id for id in rest if stored_clause(id) is not None]:
+        found |= clauses_now(connection, visible, clauses, gate)
+        rest = [id for id in rest if stored_clause(id) is None]
     if rest:
         found |= tasks_now(connection, visible, user, [id for id in rest if _SIGN in id], filters.sensitivities)
         rest = [id for id in rest if id not in found]
@@ -63,6 +68,19 @@ def allowed_now(
 def _of_gate(sensitivities: tuple[Sensitivity, ...], with_history: bool) -> Filters:
     """Returns filters with nothing else. They are checked when they are made, so the few that there are get kept."""
     return Filters(sensitivities=sensitivities, with_history=with_history)
+
+
+def clauses_now(
+    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], names: Sequence[str], filters: Filters
+) -> dict[str, int]:
+    """Returns those of `names` that are of clauses (`profile/shown_clause.py`) whose message may be shown."""
+    named = {name: clause for name in names if (clause := stored_clause(name)) is not None}
+    if not named:
+        return {}
+    event, bound = for_events(visible, filters)
+    sql = f"SELECT e.id, e.content_hash FROM events e INDEXED BY events_id WHERE e.id IN {LISTED} AND {event}"
+    hashes: dict[str, int] = dict(rows(connection, sql, [to_json(sorted({id for id, _, _ in named.values()})), *bound]))
+    return {name: clause_hash(hashes[id], start, end) for name, (id, start, end) in named.items() if id in hashes}
 
 
 def tasks_now(

@@ -13,7 +13,7 @@ from germane.blocks.shown import stored_id
 from germane.injections.injection import Injection, InjectionHead, Wanting
 from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
 from germane.stores.sqlite.encoding import LISTED, micros, moment, shown, stored, to_json
-from germane.stores.sqlite.gate import archived_now, tasks_now
+from germane.stores.sqlite.gate import archived_now, clauses_now, tasks_now
 from germane.stores.sqlite.graph_gate import graph_now
 from germane.stores.sqlite.rows import Row, first, rows
 from germane.stores.sqlite.transaction import Transaction
@@ -111,6 +111,7 @@ def _as_stored(
     if not rest:
         return True
     shown = archived_now(connection, visible, user, list(rest))
+    shown |= clauses_now(connection, visible, list(rest), _ALL)
     shown |= tasks_now(connection, visible, user, list(rest), _ALL.sensitivities)
     if len(shown) < len(rest):
         shown |= graph_now(connection, visible, [id for id in rest if id not in shown], at=None, filters=_ALL)

@@ -183,6 +183,10 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
     archived, archived_bytes = only(connection, _HISTORY.format("messages", "history_archive", here))
     summaries, summary_bytes = only(connection, _HISTORY.format("text", "history_summaries", here))
     lines, line_bytes = only(connection, _OUTLINES.format(here))
+    clauses, marks = (
+        only(connection, f"SELECT count(*) FROM {table} WHERE partition IN {here}")[0]
+        for table in ("telling_clauses", "profile_marks")
+    )
     found, by_llm = (sum(int(row[place]) for row in kinds) for place in (7, 8))
     times = [*(row[5] for row in kinds), *([started] if started is not None else [])]
     latest = [*(row[6] for row in kinds), *([last] if last is not None else [])]
@@ -211,6 +215,8 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
         archived=archived,
         summaries=summaries,
         outline_lines=lines,
+        telling_clauses=clauses,
+        profile_marks=marks,
         oldest=maybe_moment(min(times, default=None)),
         newest=maybe_moment(max(latest, default=None)),
         extracted={name: count for name, count in (("llm", by_llm), ("rules", found - by_llm)) if count},

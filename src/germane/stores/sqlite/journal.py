@@ -52,6 +52,7 @@ from germane.memories.operations import (
     Selection,
     SetDirective,
 )
+from germane.profile.marking import LinesNamed, MarkLine
 from germane.stores.sqlite import events, memories
 from germane.stores.sqlite.block_work import BLOCK_CHANGES, BLOCK_READS, BlockWork
 from germane.stores.sqlite.claim_rows import claim_held, finish
@@ -73,6 +74,7 @@ from germane.stores.sqlite.history_work import HISTORY_CHANGES, HISTORY_READS, a
 from germane.stores.sqlite.injections import put_injection
 from germane.stores.sqlite.known_revision import KnownRevision
 from germane.stores.sqlite.memory_sizes import drop_vectors
+from germane.stores.sqlite.profile_work import lines_named, mark_line
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.remains import left_of
 from germane.stores.sqlite.task_work import TASK_CHANGES, TASK_READS, answer_task, apply_task
@@ -196,6 +198,8 @@ class _Drive(Generic[T]):
             return answer_task(self._transaction, self._scope, own, read)
         if isinstance(read, HISTORY_READS):
             return answer_history(self._transaction, own, read)
+        if isinstance(read, LinesNamed):
+            return lines_named(self._transaction, visible, own, read)
         if isinstance(read, IdsInUse):
             return ids_in_use(self._transaction, own, read)
         raise InvalidInput(f"the store can't answer {type(read).__name__}")
@@ -307,6 +311,8 @@ class _Drive(Generic[T]):
                 memories.count_feedback(connection, (own,) if own else (), change)
             case CountRetrievals():
                 memories.count_retrievals(connection, transaction.visible_partitions(scope), change)
+            case MarkLine():
+                mark_line(transaction, transaction.own(scope), change)
             case SetDirective(text):
                 if (
                     text or self._own(transaction.visible_partitions(scope)) is not None

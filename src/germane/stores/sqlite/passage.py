@@ -10,7 +10,7 @@ from germane.search.parts import PART
 from germane.stores.sqlite.rows import first
 from germane.types.candidate import PassageRange
 
-__all__ = ["Passage", "part_text", "passage"]
+__all__ = ["Passage", "part_text", "passage", "text_bytes"]
 
 _OVERLAP = 256
 """Bytes that a passage reaches into the parts beside it: what is said across a border is shown whole."""
@@ -31,7 +31,7 @@ def passage(connection: apsw.Connection, key: int, size: int, place: tuple[int, 
         indexed = first(connection, _FIRST, (key,))
         start, stop = 0, (indexed[0] if indexed else 0) or min(size, PART)
     begin, end = max(0, start - _OVERLAP), min(size, stop + _OVERLAP)
-    data = _bytes(connection, key, begin, end)
+    data = text_bytes(connection, key, begin, end)
     low = _border(data, range(start - begin)) if begin else 0
     high = _border(data, range(len(data) - 1, stop - begin - 1, -1)) if end < size else len(data)
     text = data[low:high].decode("utf-8", "surrogatepass")
@@ -41,10 +41,11 @@ def passage(connection: apsw.Connection, key: int, size: int, place: tuple[int, 
 
 def part_text(connection: apsw.Connection, key: int, start: int, stop: int) -> str:
     """Returns these bytes of the text of event `key`; no character may begin before `start` or end behind `stop`."""
-    return _bytes(connection, key, start, stop).decode("utf-8", "surrogatepass")
+    return text_bytes(connection, key, start, stop).decode("utf-8", "surrogatepass")
 
 
-def _bytes(connection: apsw.Connection, key: int, start: int, stop: int) -> bytes:
+def text_bytes(connection: apsw.Connection, key: int, start: int, stop: int) -> bytes:
+    """Returns the bytes of the text of event `key` from `start` to `stop`."""
     with connection.blob_open("main", "events", "text", key, False) as blob:
         blob.seek(start)
         data: bytes = blob.read(stop - start)

@@ -28,6 +28,8 @@ _PLACES = {
         f" UNION ALL SELECT 1 FROM units_parts WHERE key IN {_KEYS.format('events')}"
         f" UNION ALL SELECT 1 FROM units_blocks WHERE key IN {_KEYS.format('blocks')} LIMIT 1"
     ),
+    "telling clauses": f"SELECT 1 FROM telling_clauses WHERE event IN {_KEYS.format('events')} LIMIT 1",
+    "marks of profiles": f"SELECT 1 FROM profile_marks WHERE thing IN {_IDS} LIMIT 1",
     "blocks": f"SELECT 1 FROM blocks WHERE id IN {_IDS} LIMIT 1",
     "histories of blocks": (
         f"SELECT 1 FROM block_versions WHERE block IN {_KEYS.format('blocks')}"

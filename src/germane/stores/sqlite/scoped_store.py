@@ -22,6 +22,7 @@ from germane.stores.sqlite.injections import injections_of
 from germane.stores.sqlite.inventory import SqliteInventory
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.memory_reader import SqliteMemories
+from germane.stores.sqlite.profile_reader import SqliteProfile
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.task_reader import SqliteTasks
 from germane.stores.sqlite.visible_partitions import visible_partitions
@@ -88,6 +89,10 @@ class SqliteScopedStore:
         from germane.stores.sqlite.history_reader import SqliteHistory
 
         return SqliteHistory(self._scope, self._readers)
+
+    @property
+    def profile(self) -> SqliteProfile:
+        return SqliteProfile(self._scope, self._readers)
 
     @property
     def inventory(self) -> SqliteInventory:

@@ -51,6 +51,7 @@ from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
 from germane.stores.sqlite.search import Fetch, Searcher
+from germane.stores.sqlite.telling import expect_clauses, tell_sessions, untold
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import Domain
 from germane.stores.sqlite.visible_partitions import is_forgotten
@@ -92,6 +93,8 @@ class SqliteStore:
         self._database, self._embedder, self._clock, self._count = database, embedder, clock, count
         with mapped(database.name):
             self._model = model_row(database, writing, embedder)
+            if writing is not None:
+                expect_clauses(writing)
             self._readers = Readers(database, readers)
             self._background = Readers(database, 1)
         self._partitions = Partitions(
@@ -109,6 +112,7 @@ class SqliteStore:
         with mapped(database.name):
             self._erasure = Erasure(database, self._vanished, self._known, writable=writing is not None)
         self._writer = None if writing is None else Writer(writing, self._begin, database, self._erasure, self._known)
+        self._breath = breath
         self._embedding = Embedding(embedder, self._model, self._background, breath)
         self._dumps: WeakSet[Dump] = WeakSet()
         self._closing = False
@@ -259,11 +263,17 @@ class SqliteStore:
         divided = await divide(
             self._background, writer, Progress(self._database.name, what, total, self._clock.steady, progress)
         )
-        total, what = await unoutlined(self._background), "sessions of an earlier version get their outlines"
-        if not total:
-            return divided
-        told = Progress(self._database.name, what, total, self._clock.steady, progress)
-        return divided + await outline_sessions(writer, told)
+        outlined = read = 0
+        if total := await unoutlined(self._background):
+            what = "sessions of an earlier version get their outlines"
+            outlined = await outline_sessions(
+                writer, Progress(self._database.name, what, total, self._clock.steady, progress)
+            )
+        if total := await untold(self._background):
+            what = "sessions of an earlier version are read for profiles"
+            told = Progress(self._database.name, what, total, self._clock.steady, progress)
+            read = await tell_sessions(self._background, writer, told, self._breath)
+        return divided + outlined + read
 
     @property
     def refused_texts(self) -> int:

@@ -73,6 +73,13 @@ _ORPHANS = {
         "events e WHERE NOT EXISTS (SELECT 1 FROM units_events WHERE key = e.key)"
         " AND NOT EXISTS (SELECT 1 FROM units_parts WHERE key = e.key)"
     ),
+    "telling clauses": (
+        "telling_clauses t WHERE NOT EXISTS (SELECT 1 FROM events WHERE key = t.event AND partition = t.partition)"
+    ),
+    "marks of profiles": (
+        "profile_marks p WHERE NOT EXISTS (SELECT 1 FROM memories WHERE id = p.thing)"
+        " AND NOT EXISTS (SELECT 1 FROM events WHERE id = p.thing)"
+    ),
     **GRAPH_ORPHANS,
     **HISTORY_ORPHANS,
     "messages without a session": "events e WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE key = e.session)",
