@@ -46,6 +46,7 @@ DEFAULT = replace(
     COMPACT,
     name="default",
     sources=(*_STATED, SourcePlan(name="profile", limit=80), *_DEEP, SourcePlan(name="continuity", limit=6)),
+    clauses=True,
     profile=500,
     need=0.13,
     effort="medium",

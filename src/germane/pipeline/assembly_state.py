@@ -18,7 +18,7 @@ from germane.pipeline.format.layout import Format, RenderedContext
 from germane.pipeline.gather.gather import Gathered
 from germane.pipeline.pack.packing import Packing
 from germane.ports.tokenizer import Tokenizer
-from germane.types.amount import Need, TokenPrice, price_asked
+from germane.types.amount import EXPECTED_CLAUSES, Need, TokenPrice, price_asked
 from germane.types.budget import Budget
 from germane.types.candidate import Candidate, Scored
 from germane.types.effort import price
@@ -132,10 +132,14 @@ class Assembly:
         chosen = () if self.packing is None else self.packing.chosen
         return self.cut and any(not item.scored.candidate.required for item in chosen)
 
-    def token_price(self, ranked: Sequence[Scored], need: Need, gathered: Gathered) -> TokenPrice | None:
+    def token_price(
+        self, ranked: Sequence[Scored], need: Need, gathered: Gathered, *, divided: bool
+    ) -> TokenPrice | None:
         """What a token costs this request, whose candidates must stand in score order; None where the budget is to be used."""
         if self.price is None:
             return None
+        if divided:
+            return TokenPrice(self.price, EXPECTED_CLAUSES, need.probability)
         asked = price_asked(self.price, asks=gathered.query.asks, broad=gathered.query.broad)
         return TokenPrice.of(asked, ranked, need.probability, unread=gathered.unread)
 

@@ -50,6 +50,7 @@ from germane.pipeline.profile_stage import choose_profile
 from germane.pipeline.recall import best_of
 from germane.pipeline.result_cache import ResultCache
 from germane.pipeline.running_task import NO_TASK, RunningTask
+from germane.pipeline.score.divide import ClauseReader
 from germane.pipeline.score.floor import min_relevance
 from germane.pipeline.score_stage import rank_candidates
 from germane.pipeline.signals.read import read
@@ -88,6 +89,7 @@ class Engine:
     result_cache: ResultCache = field(default_factory=ResultCache)
     abandoned: Abandoned = field(default_factory=Abandoned)
     injections: InjectionLog = field(default_factory=InjectionLog)
+    clauses: ClauseReader = field(default_factory=ClauseReader)
     history: HistoryCompactor | None = None
     admission: AdmissionQueue = field(default_factory=AdmissionQueue)
     breakers: Breakers = field(default_factory=Breakers)
@@ -217,7 +219,9 @@ class Engine:
             self._fallback.answer(assembly, reason)
             return
         with assembly.stage("score", deadline):
-            ranked = rank_candidates(assembly, gathered, candidates, self.relevance, deadline, self.clock.steady())
+            ranked = rank_candidates(
+                assembly, gathered, candidates, self.relevance, self.clauses, deadline, self.clock.steady()
+            )
             kept, elsewhere = task.separate(ranked.kept)
             ranked = ranked._replace(kept=kept)
             standing = standing.opened(ranked.kept)

@@ -72,7 +72,7 @@ async def pack_in_time(
         strategy=strategy,
         directive=directive,
         sensitivities=request.filters.sensitivities,
-        price=assembly.token_price(ranked.kept, need, gathered),
+        price=assembly.token_price(ranked.kept, need, gathered, divided=ranked.divided),
         broad=gathered.query.broad,
         stop=lambda: deadline.missed(steady() + _WRITING),
     )

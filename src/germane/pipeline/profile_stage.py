@@ -66,7 +66,13 @@ def choose_profile(
             if _only_line(lines[one.line.id][1].candidate)
         ]
     places = shown_places((*standing, *chosen))
-    items = [_standing(item) if item.id in chosen else item for item in new if item.id in chosen or not _only_line(item.candidate)]
+    items = list[Scored]()
+    for item in new:
+        line = item.candidate.line
+        if line is not None and item.id in chosen:
+            items.append(_standing(item, line))
+        elif not _only_line(item.candidate):
+            items.append(item)
     kept, shown = _without_shown(items, places)
     return ProfileChoice(kept, (*out, *shown), places)
 
@@ -89,23 +95,28 @@ def _cost(candidate: Candidate, layout: Layout) -> int:
     return layout.cost(candidate, candidate.text)
 
 
-def _standing(item: Scored) -> Scored:
-    candidate = item.candidate
-    line = candidate.line
-    assert line is not None
-    standing = candidate._replace(required=True, category=line.kind, source=PROFILE)
+def _standing(item: Scored, line: ProfileLine) -> Scored:
+    standing = item.candidate._replace(required=True, category=line.kind, source=PROFILE)
     return item._replace(candidate=standing, score=line.worth, log_odds=log(line.worth / (1 - line.worth)))
 
 
 def _without_shown(items: Sequence[Scored], places: Places) -> tuple[list[Scored], tuple[LeftOut, ...]]:
-    """The items without the messages that mostly stand as lines already, and those messages."""
+    """The items without the clauses that are shown already, and without the messages of which most is; and those."""
     if not places:
         return list(items), ()
     kept, out = list[Scored](), list[LeftOut]()
     for item in items:
-        shown = sum(end - start for start, end in places.get(item.id, ()))
-        if shown and shown >= _MOSTLY * len(item.candidate.text):
-            out.append(LeftOut(scored=item, reason="duplicate"))
+        if not item.candidate.required and _is_shown(item.candidate, places):
+            out.append(LeftOut(scored=item, reason="already_shown"))
         else:
             kept.append(item)
     return kept, tuple(out)
+
+
+def _is_shown(candidate: Candidate, places: Places) -> bool:
+    clause = stored_clause(candidate.id)
+    if clause is not None:
+        id, start, end = clause
+        return any(start < stop and begin < end for begin, stop in places.get(id, ()))
+    shown = sum(end - start for start, end in places.get(candidate.id, ()))
+    return shown > 0 and shown >= _MOSTLY * len(candidate.text)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from germane.pipeline.assembly_state import Assembly
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.gather.gather import Gathered
+from germane.pipeline.score.divide import ClauseReader, divide
 from germane.pipeline.score.floor import split_at_floor
 from germane.pipeline.score.need import assess_need
 from germane.pipeline.score.same_thing import once
@@ -29,6 +30,8 @@ class Ranked(NamedTuple):
     kept: Sequence[Scored]
     dropped: Sequence[Scored]
     need: Need | None
+    divided: bool = False
+    """Whether clauses stand in the place of messages, whose probabilities are those of being needed themselves."""
 
 
 def rank_candidates(
@@ -36,6 +39,7 @@ def rank_candidates(
     gathered: Gathered,
     candidates: Sequence[Candidate],
     relevance: Relevance,
+    reader: ClauseReader,
     deadline: Deadline,
     now: float,
 ) -> Ranked:
@@ -45,5 +49,11 @@ def rank_candidates(
         return Ranked(once(in_source_order(candidates)), (), None)
     request, strategy, query = assembly.request, assembly.strategy, gathered.query
     kept, dropped = split_at_floor(score(candidates, strategy, request.at, relevance, query), strategy.floor)
-    need = assess_need(kept, query, relevance, strategy.need, gathered.unread)
-    return Ranked(once(kept), dropped, need)
+    need, found = assess_need(kept, query, relevance, strategy.need, gathered.unread)
+    kept = once(kept)
+    divided = divide(kept, query, reader, found) if strategy.clauses else None
+    if divided is None:
+        return Ranked(kept, dropped, need)
+    if divided.need is not None:
+        need = Need(divided.need, need.threshold)
+    return Ranked(divided.items, dropped, need, True)

@@ -62,18 +62,28 @@ def choose_lines(lines: Sequence[ProfileLine], budget: int, cost: Callable[[Prof
     return ChosenLines(tuple(chosen), tuple(others))
 
 
+class _Said(NamedTuple):
+    line: ProfileLine
+    stems: frozenset[str]
+    core: frozenset[str]
+
+    def says(self, other: _Said) -> bool:
+        """Whether a prompt with this line needs the other no more."""
+        if self.line.origin and self.line.origin == other.line.origin and other.core <= self.stems:
+            return True
+        return self.line.kind == other.line.kind and _same(self.stems, other.stems)
+
+
 def _each_once(lines: Sequence[ProfileLine]) -> tuple[list[ProfileLine], list[UnchosenLine]]:
-    """The lines, newest first, without those that a pinned or a newer one says."""
-    kept, others = list[ProfileLine](), list[UnchosenLine]()
-    said = list[tuple[frozenset[str], ProfileLine]]()
-    for line in sorted(lines, key=lambda line: (not line.pinned, -line.said_at.timestamp(), line.id)):
-        stems = frozenset(analyse(line.text))
-        if any(one.kind == line.kind and _same(stems, other) for other, one in said):
+    """The lines, newest first, without those that a pinned or a newer one says; of the lines of one message the longer first."""
+    kept, others = list[_Said](), list[UnchosenLine]()
+    for line in sorted(lines, key=lambda line: (not line.pinned, -line.said_at.timestamp(), -len(line.text), line.id)):
+        said = _Said(line, frozenset(analyse(line.text)), frozenset(analyse(line.core or line.text)))
+        if any(one.says(said) for one in kept):
             others.append(UnchosenLine(line, "duplicate"))
         else:
-            said.append((stems, line))
-            kept.append(line)
-    return kept, others
+            kept.append(said)
+    return [one.line for one in kept], others
 
 
 def _same(one: frozenset[str], other: frozenset[str]) -> bool:

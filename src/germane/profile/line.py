@@ -8,7 +8,7 @@ from math import exp, log
 from types import MappingProxyType
 
 from germane.memories.extraction.remember_found import is_extracted
-from germane.memories.memory import Memory
+from germane.memories.memory import Fact, Memory
 from germane.profile.marking import Mark
 from germane.profile.reader import ToldClause
 from germane.types.profile_line import ABOUT, INSTRUCTION, LineKind, ProfileLine
@@ -47,6 +47,8 @@ def memory_line(memory: Memory, mark: Mark | None, at: datetime) -> ProfileLine 
         said_at=memory.valid_from,
         why=f"{memory.kind}, {'stated on purpose' if stated else 'found by rules'}",
         stated=stated,
+        origin="" if stated else next(iter(memory.derived_from), ""),
+        core=str(memory.content.value) if isinstance(memory.content, Fact) else memory.text,
         pinned=mark == "pin",
     )
 
@@ -69,6 +71,8 @@ def clause_line(clause: ToldClause, mark: Mark | None, at: datetime) -> ProfileL
         worth=_worth(probability, clause.created_at, at),
         said_at=clause.created_at,
         why=why,
+        origin=clause.id,
+        core=clause.text,
         pinned=mark == "pin",
     )
 

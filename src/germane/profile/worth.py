@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.profile.cues import KINDS, Cues, read_cues
+from germane.text.cues import KINDS, Cues, read_cues
 from germane.text.clauses import Span
 
 __all__ = ["FEATURES", "MODELS", "ClauseWorth", "clause_features", "judge_clauses", "with_neighbours"]

@@ -11,13 +11,18 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from math import log1p
+from math import log, log1p
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CLAUSE_FEATURES", "ClauseTraits", "MessageFacts", "clause_log_odds", "clause_row"]
+from germane.search.need import NEED_FEATURES
+from germane.search.sigmoid import sigmoid
+from germane.text.cues import KINDS, read_cues
+from germane.types.query import Query
+
+__all__ = ["CLAUSE_FEATURES", "CLAUSE_NEED", "ClauseTraits", "MessageFacts", "clause_log_odds", "clause_need", "clause_need_row", "clause_row"]
 
 CLAUSE_FEATURES = (
     *("message", "gap", "rank", "matched", "weight", "message_weight", "user", "words", "number", "names", "question", "first"),
@@ -30,6 +35,14 @@ their sum, and `matched` is the clause's share of the weight of all terms that s
 the log-odds that it says something lasting, and demands it (`profile/worth.py`); `late` is the share of the messages that are
 older. `answer_asked` is 1 for an assistant's message where the request speaks of "you", `own_words_asked` for a user's where it
 doesn't."""
+
+
+_KINDS = tuple(f"has:{kind}" for kind in KINDS) + tuple(f"much:{kind}" for kind in KINDS)
+CLAUSE_NEED = (*NEED_FEATURES, "clause_best", "clause_five", "clause_all", "clause_gap", *_KINDS, "length", "dated", "named")
+"""Features of P(need) where clauses are shown: those of `search/need.py`; ln P of the best clause, ln Σ P of the best five and of all,
+and how far the fifth is below the best; the cues of the request, each as 0 or 1 and as its share of the words; ln(1 + words),
+whether it names a day, and how many names (0 to 3)."""
+_FIVE = 5
 
 
 class ClauseTraits(NamedTuple):
@@ -85,12 +98,40 @@ def clause_row(traits: ClauseTraits, message: MessageFacts, *, weight: float, al
 
 def clause_log_odds(rows: Sequence[tuple[float, ...]]) -> NDArray[np.float64]:
     """Returns the log-odds of clauses with these features, shape (len(rows),)."""
-    weights = _weights()
+    weights = _weights("clause", CLAUSE_FEATURES)
     odds: NDArray[np.float64] = np.array(rows, np.float64).reshape(len(rows), len(CLAUSE_FEATURES)) @ weights[:-1] + weights[-1]
     return odds
 
 
+def clause_need_row(found: NDArray[np.float64], chances: NDArray[np.float64], query: Query) -> NDArray[np.float64]:
+    """Returns the features of P(need), in the order of `CLAUSE_NEED`. `found` are those of `search.need.need_features`; `chances` the
+    probabilities of the clauses, in any order, at least one."""
+    best = np.sort(chances)[::-1]
+    cues = read_cues(query.text)
+    size = max(1, cues.words)
+    return np.array(
+        [
+            *found,
+            log(best[0]),
+            log(best[:_FIVE].sum()),
+            log(best.sum()),
+            log(best[0] / best[min(_FIVE, len(best)) - 1]),
+            *(float(count > 0) for count in cues.counts),
+            *(min(1.0, 2.0 * count / size) for count in cues.counts),
+            log1p(cues.words),
+            float(len(query.days) > 0),
+            float(min(3, len(query.names))),
+        ]
+    )
+
+
+def clause_need(row: NDArray[np.float64]) -> float:
+    """Returns P(need) for such features."""
+    weights = _weights("need", CLAUSE_NEED)
+    return float(sigmoid(np.array([row @ weights[:-1] + weights[-1]]))[0])
+
+
 @cache
-def _weights() -> NDArray[np.float64]:
-    table = tomllib.loads(files("germane.search").joinpath("clause_relevance.toml").read_text("utf-8"))["clause"]
-    return np.array([*(table.get(name, 0.0) for name in CLAUSE_FEATURES), table["intercept"]])
+def _weights(name: str, features: tuple[str, ...]) -> NDArray[np.float64]:
+    table = tomllib.loads(files("germane.search").joinpath("clause_relevance.toml").read_text("utf-8"))[name]
+    return np.array([*(table.get(feature, 0.0) for feature in features), table["intercept"]])

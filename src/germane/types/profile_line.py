@@ -14,7 +14,8 @@ INSTRUCTION: Final = "instruction"
 
 class ProfileLine(NamedTuple):
     """`id` is the memory's, or the name of a clause (`profile/shown_clause.py`). `worth`, in [0, 1], orders the lines of one kind;
-    `why` says in words where it comes from. `stated` lines were remembered on purpose; the others were found in messages."""
+    `why` says in words where it comes from. `stated` lines were remembered on purpose; the others were found in the message `origin`
+    (germane's id), and `core` is what they say of it: a fact's value, else the text."""
 
     id: str
     kind: LineKind
@@ -23,4 +24,6 @@ class ProfileLine(NamedTuple):
     said_at: datetime
     why: str = ""
     stated: bool = False
+    origin: str = ""
+    core: str = ""
     pinned: bool = False

@@ -162,6 +162,8 @@ class Strategy:
     cap: int = 8000
     need: float = 0.0
     """The threshold on P(need), below which nothing that was searched for goes in; 0 never holds anything back."""
+    clauses: bool = False
+    """Whether messages of chats with an assistant are shown clause by clause: those that hold what the request needs."""
     profile: int = 0
     """The tokens that the profile may take: the source `profile` offers its lines; 0 shows none."""
     effort: Effort | float | None = None

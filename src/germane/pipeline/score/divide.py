@@ -8,21 +8,31 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import log
 from typing import NamedTuple
 
-from germane.profile.cues import KINDS, read_cues
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.text.cues import KINDS, read_cues
 from germane.profile.shown_clause import clause_hash, shown_clause
 from germane.profile.worth import judge_clauses
-from germane.search.clause_relevance import ClauseTraits, MessageFacts, clause_log_odds, clause_row
+from germane.search.clause_relevance import (
+    ClauseTraits,
+    MessageFacts,
+    clause_log_odds,
+    clause_need,
+    clause_need_row,
+    clause_row,
+)
 from germane.search.sigmoid import sigmoid
 from germane.text.clauses import Span, clauses
 from germane.text.fifo_cache import FifoCache
 from germane.types.candidate import Candidate, Provenance, Scored
 from germane.types.query import Query
 
-__all__ = ["ClauseReader", "clause_rows", "divide"]
+__all__ = ["ClauseReader", "Divided", "clause_rows", "divide"]
 
 _DIVIDED = 40
 """The best messages that are divided; those behind them stay whole. Measured: docs/research/everyday.md."""
@@ -55,26 +65,32 @@ class ClauseReader:
         return known
 
 
+class Divided(NamedTuple):
+    """The items with clauses in the place of messages, in score order, and P(need), None where nothing was asked to be judged."""
+
+    items: tuple[Scored, ...]
+    need: float | None
+
+
 def divide(
-    ranked: Sequence[Scored], query: Query, reader: ClauseReader, shown: Mapping[str, Sequence[Span]]
-) -> tuple[Scored, ...]:
-    """Returns the items, which must stand in score order, with clauses in the place of the best messages of chats with an
-    assistant, in score order anew. Clauses at places that are `shown` already, by message, are left out."""
-    divided = [item for item in ranked if _is_divided(item.candidate)][:_DIVIDED]
-    if not divided or query.broad:
-        return tuple(ranked)
-    found, rows = list[tuple[Scored, Span]](), list[tuple[float, ...]]()
-    for item, span, row in clause_rows(divided, query, reader):
-        if not any(span[0] < end and start < span[1] for start, end in shown.get(item.id, ())):
-            found.append((item, span))
-            rows.append(row)
-    odds = clause_log_odds(rows)
-    made = zip(found, odds.tolist(), sigmoid(odds).tolist(), strict=True)
-    gone = {item.id for item in divided}
+    ranked: Sequence[Scored], query: Query, reader: ClauseReader, found: NDArray[np.float64] | None
+) -> Divided | None:
+    """Puts the clauses of the best messages of chats with an assistant in the place of the messages. `ranked` must stand in score
+    order; `found` are the features that P(need) is judged by (`search.need.need_features`), None where it isn't to be judged.
+    Returns None where no message is divided."""
+    messages = [item for item in ranked if _is_divided(item.candidate)][:_DIVIDED]
+    if not messages or query.broad:
+        return None
+    divided = list(clause_rows(messages, query, reader))
+    odds = clause_log_odds([row for _, _, row in divided])
+    chances = sigmoid(odds)
+    made = zip(divided, odds.tolist(), chances.tolist(), strict=True)
+    gone = {item.id for item in messages}
     items = [item for item in ranked if item.id not in gone]
-    items += [_clause(item, span, value, chance) for (item, span), value, chance in made]
+    items += [_clause(item, span, value, chance) for (item, span, _), value, chance in made]
     items.sort(key=lambda item: (-item.log_odds, item.rank, item.id))
-    return tuple(item._replace(rank=rank) for rank, item in enumerate(items, start=1))
+    need = None if found is None else clause_need(clause_need_row(found, chances, query))
+    return Divided(tuple(item._replace(rank=rank) for rank, item in enumerate(items, start=1)), need)
 
 
 def clause_rows(

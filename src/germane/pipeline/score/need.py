@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from germane.compaction.shown_line import OUTLINE
-from germane.search.need import NEED_BEST, NEED_ROWS, Asked
+from germane.search.need import NEED_BEST, NEED_ROWS, Asked, need_features
 from germane.search.relevance import Relevance, matrix
 from germane.types.amount import Need
 from germane.types.candidate import Scored
@@ -16,7 +18,7 @@ from germane.types.evidence import FEATURES
 from germane.types.query import Query
 from germane.types.unread import Unread
 
-__all__ = ["assess_need"]
+__all__ = ["Assessed", "assess_need"]
 
 _UNSEARCHED = frozenset(
     (
@@ -32,15 +34,22 @@ _CURATED = FEATURES.index("curated")
 _RECENT = [FEATURES.index(name) for name in ("history", "recent")]
 
 
+class Assessed(NamedTuple):
+    """P(need), and the features that it was judged by; None where nothing was found."""
+
+    need: Need
+    features: NDArray[np.float64] | None = None
+
+
 def assess_need(
     ranked: Sequence[Scored], query: Query, relevance: Relevance, threshold: float, unread: Sequence[Unread] = ()
-) -> Need:
+) -> Assessed:
     """The probability that anything stored helps. `ranked` must stand in score order; `unread` is less
     probable than the best of it. What no search found isn't looked at, nor what is required and goes in anyway, nor that a
     message is recent or that rules extracted something: none of it says that the request needs more. A threshold of 0 is always
     met and costs no work."""
     if not threshold:
-        return Need(1.0, 0.0)
+        return Assessed(Need(1.0, 0.0))
     offered = (item.candidate for item in ranked)
     found = list(islice((one for one in offered if not (one.required or one.only_from(_UNSEARCHED))), NEED_ROWS))
     table = matrix([candidate.evidence for candidate in found])
@@ -51,7 +60,8 @@ def assess_need(
     rest = np.array([item.log_odds for item in unread])
     best, others = odds[order[:NEED_BEST]], np.concatenate((odds[order[NEED_BEST:]], rest))
     odds = np.concatenate((best, np.sort(others)[::-1]))[:NEED_ROWS]
-    probability = relevance.need.probability(table[order], odds, Asked.of(query))
+    asked = Asked.of(query)
+    probability = relevance.need.probability(table[order], odds, asked)
     if query.broad and query.personal and any(item.candidate.source == OUTLINE for item in ranked):
         probability = max(probability, _OF_WHAT_WAS_SAID)
-    return Need(probability, threshold)
+    return Assessed(Need(probability, threshold), need_features(table[order], odds, asked) if found else None)

@@ -80,7 +80,7 @@ def _kinds(word: str) -> frozenset[int]:
 
 @cache
 def _lexicon() -> _Lexicon:
-    tables = tomllib.loads(files("germane.profile").joinpath("cues.toml").read_text("utf-8"))
+    tables = tomllib.loads(files("germane.text").joinpath("cues.toml").read_text("utf-8"))
     exact, beginnings, unspaced = dict[str, frozenset[int]](), dict[str, frozenset[int]](), dict[str, frozenset[int]]()
     runs: dict[str, tuple[tuple[tuple[str, ...], int], ...]] = {}
     for kind, name in enumerate(KINDS):
