@@ -92,7 +92,8 @@ def _only_line(candidate: Candidate) -> bool:
 
 
 def _cost(candidate: Candidate, layout: Layout) -> int:
-    return layout.cost(candidate, candidate.text)
+    named_apart = candidate._replace(id=f"{candidate.id}@{PROFILE}")  # a clause of this name may be written elsewhere
+    return layout.cost(named_apart, candidate.text)
 
 
 def _standing(item: Scored, line: ProfileLine) -> Scored:

@@ -11,7 +11,7 @@ from math import log
 from typing import Literal, NamedTuple
 
 from germane.text.analyse import analyse
-from germane.types.profile_line import INSTRUCTION, ProfileLine
+from germane.types.profile_line import ABOUT, INSTRUCTION, ProfileLine
 
 __all__ = ["ChosenLines", "LineReason", "UnchosenLine", "choose_lines"]
 
@@ -23,8 +23,9 @@ _SAME = 0.6
 _INSIDE = 0.85
 """The share of the shorter line's stems that the longer one has then."""
 _MIN_STEMS = 3
-_FOUND = 0.7
-"""The share of the budget that instructions may take which were found in messages. Stated ones have no such limit."""
+_FOUND, _ABOUT = 0.7, 0.25
+"""The shares of the budget that instructions may take which were found in messages, and that may be taken by what holds about the
+person and was found there: a search finds most of that when it is asked for. What was stated on purpose has no such limit."""
 
 
 class UnchosenLine(NamedTuple):
@@ -51,14 +52,16 @@ def choose_lines(lines: Sequence[ProfileLine], budget: int, cost: Callable[[Prof
     priced = [(line, cost(line)) for line in kept]
     priced.sort(key=lambda pair: (not pair[0].pinned, pair[0].kind != INSTRUCTION, _order(*pair), pair[0].id))
     chosen, left = list[tuple[ProfileLine, int]](), budget
+    shares = {INSTRUCTION: int(_FOUND * budget), ABOUT: int(_ABOUT * budget)}
     for line, tokens in priced:
-        found = line.kind == INSTRUCTION and not line.stated and not line.pinned
-        reserved = int((1 - _FOUND) * budget) if found else 0
-        if tokens > left - reserved:
+        found = not (line.stated or line.pinned)
+        if tokens > left or (found and tokens > shares[line.kind]):
             others.append(UnchosenLine(line, "budget", tokens))
             continue
         chosen.append((line, tokens))
         left -= tokens
+        if found:
+            shares[line.kind] -= tokens
     return ChosenLines(tuple(chosen), tuple(others))
 
 

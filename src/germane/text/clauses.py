@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import chain
 
 from germane.text.sentences import sentences
 
@@ -17,6 +18,7 @@ Span = tuple[int, int]
 """The place of a clause in its text, in characters: start and end."""
 _MOST, _LEAST = 140, 25
 """Characters of a clause that is cut from a longer sentence."""
+_LEAST_STOPPED = 8
 _MOST_WIDE, _LEAST_WIDE = 44, 8
 """The same in scripts whose characters are words or syllables."""
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -25,21 +27,33 @@ _JOINING = (
     "and|but|so|because|cause|since|though|und|aber|weil|denn|sondern|y|pero|porque|xq|aunque|et|mais|car|parce|donc|e|ma|perché"
     "|mas|pois|en|maar|want|omdat|och|men|eftersom|i|ale|bo|więc|и|но|а|потому|ve|ama|çünkü"
 )
+_STOP = re.compile(r"(?<=[^\W\d_][^\W\d_][^\W\d_])[.!?…]+(?= )|(?<=\d)[.!?…]+(?= [^\W\d_])|[!?]+(?= )")
+"""A full stop before a space. People who write without capitals end sentences so; an abbreviation of three letters may too."""
 _CUT = re.compile(rf"[,;:](?= )|[，、；：]| (?=[-–—] )| (?=(?:{_JOINING}) )|(?<=[\u3040-\u30ff\u3400-\u9fff]) ")
 """Ends where a clause may end."""
 
 
 def clauses(text: str) -> list[Span]:
-    """Returns the clauses of a text in order, without the space around them; none overlap. Linear."""
+    """Returns the clauses of a text in order, without the space around them; none overlap, and what holds no
+    letter or digit isn't one. Linear."""
     found = list[Span]()
-    for start, end in sentences(text):
+    for start, end in chain.from_iterable(_stopped(text, *sentence) for sentence in sentences(text)):
         for first, last in _pieces(text, start, end):
             piece = text[first:last]
             first += len(piece) - len(piece.lstrip())
             last -= len(piece) - len(piece.rstrip())
-            if last > first:
+            if any(map(str.isalnum, text[first:last])):
                 found.append((first, last))
     return found
+
+
+def _stopped(text: str, start: int, end: int) -> Iterator[Span]:
+    """The sentence cut at full stops that no capital follows."""
+    for stop in _STOP.finditer(text, start, end):
+        if stop.end() - start >= _LEAST_STOPPED and end - stop.end() >= _LEAST_STOPPED:
+            yield start, stop.end()
+            start = stop.end()
+    yield start, end
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[Span]:

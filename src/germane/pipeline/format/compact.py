@@ -42,6 +42,7 @@ from germane.pipeline.format.item_text import event_lines, written_entity, writt
 from germane.pipeline.format.layout import RenderedLine, Section
 from germane.pipeline.format.moment import clock_time, day
 from germane.pipeline.format.unforged import unforged
+from germane.profile.shown_clause import stored_clause
 from germane.types.block_text import BlockText
 from germane.types.candidate import Candidate
 from germane.types.graph_item import EntityText, GraphItem, RelationText
@@ -114,7 +115,8 @@ class Compact:
             where = self._label(candidate.title) if candidate.category == DOCUMENTS else ""
             where = self._label(candidate.speaker) if candidate.line is not None else where
             return RenderedLine("[", f"] {where}: {shown}" if where else f"] {shown}")
-        by = self._label(candidate.speaker or candidate.role)
+        own = candidate.role == "user" and stored_clause(candidate.id) is not None
+        by = self._label(candidate.speaker or ("" if own else candidate.role))
         if candidate.outdated is not None:
             since, names = candidate.outdated
             by = f"{by} (outdated since {day(since, self._zone)}: {self._label(', '.join(names))})"

@@ -40,7 +40,9 @@ _MAX_READ = 4_000
 """Characters of a message that is divided; a longer one stays whole, and is shown by excerpts."""
 _NAME = re.compile(r"(?<=[\w,;:)'’\"”] )[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\w")
 _DIGIT = re.compile(r"\d")
-_YOU = KINDS.index("you")
+_EMPTY, _YOU = KINDS.index("empty"), KINDS.index("you")
+_MIN_WORDS = 2
+"""Words of a clause, besides those that say nothing: "Got it." and "Thanks!" are never worth their tokens."""
 _ODDS = 6.0
 _TALK = "conversation"
 
@@ -156,9 +158,12 @@ def _read(text: str) -> Iterator[_Known]:
     worths = judge_clauses(text, spans)
     for place, (span, worth) in enumerate(zip(spans, worths, strict=True)):
         clause = text[slice(*span)]
+        cues, number = read_cues(clause), _DIGIT.search(clause) is not None
+        if not number and cues.words - cues.counts[_EMPTY] < _MIN_WORDS:
+            continue
         traits = ClauseTraits(
-            words=read_cues(clause).words,
-            number=_DIGIT.search(clause) is not None,
+            words=cues.words,
+            number=number,
             names=min(3, len(_NAME.findall(clause))),
             question=clause.endswith(("?", "？")),
             first=place == 0,
