@@ -11,7 +11,7 @@ from germane.clock import Clock
 from germane.evaluate.answered import Answered, MissedEvidence, Shown, Unlimited
 from germane.evaluate.containment import contained, words_shared
 from germane.evaluate.dataset import Question
-from germane.evaluate.everyday.talk import OPEN, RequestAnswer, Talk
+from germane.evaluate.everyday.talk import OPEN, RequestAnswer, Talk, always_stands, profile_tokens
 from germane.evaluate.latency import Timed
 from germane.evaluate.missed import missed_evidence, nearest_budget
 from germane.evaluate.need.turn_figures import TurnAnswer
@@ -90,7 +90,9 @@ class Asker:
         effort."""
         talk.ask(question)
         budget = None if talk.budget == OPEN else talk.budget
-        return talk.answer(question, await self._assemble(agent, talk.messages, at, self.deadline, budget, session=talk.session))
+        return talk.answer(
+            question, await self._assemble(agent, talk.messages, at, self.deadline, budget, session=talk.session)
+        )
 
     async def ask_turn(self, agent: Agent, turn: TurnWithoutNeed, *, conversation: str, at: datetime | None) -> TurnAnswer:
         """Assembles once, without a budget and with the strategy's own effort."""
@@ -100,8 +102,8 @@ class Asker:
             language=turn.language,
             kind=turn.kind,
             conversation=conversation,
-            tokens=context.metadata.total_tokens_injected,
-            items=sum(not item.scored.candidate.required for item in context.items),
+            tokens=context.metadata.total_tokens_injected - profile_tokens(context.metadata),
+            items=sum(not (item.scored.candidate.required or always_stands(item)) for item in context.items),
         )
 
     async def _assemble(

@@ -19,6 +19,7 @@ from germane.types.strategy import Strategy
 
 __all__ = ["call_positions", "last_sessions", "replay"]
 
+
 def call_positions(said: Sequence[Message]) -> list[int]:
     """Positions of the messages of a session after which a model is called: every user message with an answer or, in a session
     without an assistant, every message. Empty for fewer than two: a single call has no previous prompt."""
@@ -55,9 +56,9 @@ async def replay(
     max_calls: int,
     progress: Callable[[int], None] | None = None,
 ) -> list[ReplayedCall]:
-    """Replays at most `max_calls` calls of `agent`, a handle of `germane`. Earlier sessions are recorded first, each replayed turn after its assembly, and then
-    the rest: afterwards the agent holds the whole conversation. `progress` is called with the numbers of recorded messages and
-    of calls."""
+    """Replays at most `max_calls` calls of `agent`, a handle of `germane`. Earlier sessions are recorded first, each replayed
+    turn after its assembly, and then the rest: afterwards the agent holds the whole conversation. `progress` is called with the
+    numbers of recorded messages and of calls."""
     chosen = last_sessions(conversation, max_calls)
     head = {session: said for session, said in conversation.sessions.items() if session not in chosen}
     await fill(agent, replace(conversation, sessions=head, memories=_dated(conversation)), progress=progress)

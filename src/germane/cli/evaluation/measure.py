@@ -56,7 +56,8 @@ def known_strategies(settings: Path | None) -> Strategies:
 
 async def reports(datasets: Sequence[Dataset], options: EvaluationOptions, *, quiet: bool, label: str = "") -> list[Report]:
     """Measure each data set; returns one report each. Raises what `evaluate` raises."""
-    known_strategies(options.settings).find(options.strategy)
+    if options.strategy is not None:
+        known_strategies(options.settings).find(options.strategy)
     measured = []
     with progress(quiet) as bar:
         for dataset in datasets:

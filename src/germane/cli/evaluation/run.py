@@ -10,7 +10,7 @@ from typing import Any
 from germane.cli.evaluation.comparison_page import comparison_page
 from germane.cli.evaluation.comparison_tables import print_comparison
 from germane.cli.evaluation.evaluation_options import EvaluationOptions, datasets
-from germane.cli.evaluation.measure import compare_files, compare_runs, contrast, known_strategies, reports
+from germane.cli.evaluation.measure import compare_files, compare_runs, contrast, reports
 from germane.cli.evaluation.report_page import report_page
 from germane.cli.evaluation.report_tables import print_report
 from germane.cli.evaluation.result_files import check_writable, comparison_shape, report_shape, save
@@ -59,7 +59,6 @@ def run(
         raise InvalidInput(
             "nothing to measure: give DATA, such as germane eval requests.jsonl (germane eval --help tells more)"
         )
-    known_strategies(options.settings).find(options.strategy)
     measured = run_async(reports(datasets(data, format), options, quiet=outputs.printed))
     shape = report_shape(measured)
     outputs.write(shape, report_page(measured) if outputs.html else "")

@@ -22,12 +22,14 @@ __all__ = [
     "half_width",
     "left_out",
     "levels",
+    "percent",
     "resampling",
     "reuse_advice",
     "reused",
     "shown",
     "signed",
     "spread",
+    "talks",
     "with_effort",
     "without_need",
 ]
@@ -61,6 +63,17 @@ def half_width(mean: float, low: float | None, high: float | None, scale: float 
     if low is None or high is None:
         return ""
     return f"±{scale * max(high - mean, mean - low):,.{digits}f}"
+
+
+def percent(share: float | None, low: float | None = None, high: float | None = None) -> str:
+    """`86.1 ±2.4`: a share (0 to 1) as percent, with its interval where it has one; empty for None."""
+    return "" if share is None else f"{100 * share:.1f} {half_width(share, low, high, 100, 1):>5}".rstrip()
+
+
+def talks(run: Run) -> str:
+    """How the requests of everyday data were put."""
+    shared = f"{run.talk} requests share one" if run.talk != 1 else "each request opens one of its own"
+    return f"Turns of conversations: {shared}"
 
 
 def clocked(clock: str) -> str:

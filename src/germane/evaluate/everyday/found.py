@@ -6,6 +6,7 @@ Of a message, those words count that the answer shares with it. A line that was 
 from __future__ import annotations
 
 import re
+
 __all__ = ["answer_units", "flat", "is_held", "stands_in"]
 
 _UNSPACED = r"\u3040-\u30ff\u3400-\u9fff"
@@ -13,9 +14,10 @@ _RUN = re.compile(f"[{_UNSPACED}]+")
 _WORD = re.compile(rf"[^\W_{_UNSPACED}]+")
 _LEAST = 3
 """Characters of the shortest word that counts."""
-_SMALL = frozenset(
-    "the and for with that this was were are has have had her his she they their from into not but you your any all one its".split()
-)
+_SMALL = """
+    all and any are but for from had has have her his into its not one she that the their they this was were with you your
+"""
+_COMMON = frozenset(_SMALL.split())
 _ENOUGH = 0.75
 """The share of a message's units that must be shown."""
 _BEGINNING = 80
@@ -47,4 +49,4 @@ def stands_in(message: str, prompt: str) -> bool:
 
 
 def _counts(word: str) -> bool:
-    return (len(word) >= _LEAST or word.isdigit()) and word not in _SMALL
+    return (len(word) >= _LEAST or word.isdigit()) and word not in _COMMON

@@ -13,7 +13,7 @@ from germane.evaluate.prefix import message_text
 from germane.types.candidate import Chosen
 from germane.types.context import Context, Metadata
 
-__all__ = ["OPEN", "RequestAnswer", "Talk"]
+__all__ = ["OPEN", "RequestAnswer", "Talk", "always_stands", "profile_tokens"]
 
 OPEN = 0
 """Stands for the budget of a request without one: the strategy decides how much is added."""
@@ -97,7 +97,7 @@ class Talk:
                 self.shown[id] = f"{self.shown.get(id, '')} {item.text}"
         prompt = "\n".join(map(message_text, context.to_openai()))
         standing = self.count(prompt) - self.count("\n".join(map(message_text, self.messages)))
-        profile = _profile_tokens(context.metadata)
+        profile = profile_tokens(context.metadata)
         new, more = standing - self.standing, profile - self.profile
         self.standing, self.profile = standing, profile
         needed = self._needed(question, flat(prompt))
@@ -115,7 +115,7 @@ class Talk:
             profile=profile,
             searched=new - more,
             items=len(context.items),
-            searched_items=sum(item.source != _PROFILE for item in context.items),
+            searched_items=sum(not always_stands(item) for item in context.items),
             answer=question.answer,
         )
         if self.budget != OPEN or not answered.missed:
@@ -146,7 +146,12 @@ def _origins(item: Chosen) -> set[str]:
     return {id for id in (provenance.message_id, *made_of) if id is not None}
 
 
-def _profile_tokens(metadata: Metadata) -> int:
+def always_stands(item: Chosen) -> bool:
+    """Whether the item is a line of the profile."""
+    return item.source == _PROFILE
+
+
+def profile_tokens(metadata: Metadata) -> int:
     """Tokens of what always stands in this prompt."""
     tokens: int = getattr(metadata, "profile_tokens", 0)
     return tokens

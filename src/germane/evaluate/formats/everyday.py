@@ -1,7 +1,7 @@
 """Everyday: reads everyday data, the sessions of a person with an assistant and the requests that they make afterwards.
 
-A file holds one person (or a list of them): `id`, `sessions` and `questions`. A session has an `id` and `messages` (`id`, `role`,
-`name`, `time`, `text`). A question has a `text`, a `time`, a `category`, in a shared chat the `name` of who asks, and:
+A file holds one person (or a list of them): `id`, `sessions` and `questions`. A session has an `id` and `messages` (`id`,
+`role`, `name`, `time`, `text`). A question has a `text`, a `time`, a `category`, in a shared chat the `name` of who asks, and:
 
 - `evidence`: the ids of all messages that hold what is needed; empty where nothing stored is needed.
 - `not_alone`: ids of outdated statements that must not be shown without the evidence.
