@@ -16,7 +16,10 @@ from support.small_sets import beam, everyday, locomo, longmemeval, realtalk, wr
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 
-SETS: dict[str, Any] = {"locomo": locomo(), "realtalk": realtalk(), "longmemeval": [longmemeval()],
+SETS: dict[str, Any] = {
+    "locomo": locomo(),
+    "realtalk": realtalk(),
+    "longmemeval": [longmemeval()],
     "everyday": everyday(),
 }
 

@@ -33,7 +33,7 @@ def test_messages_keep_their_names_and_times_and_requests_their_labels(tmp_path:
     assert (first.id, first.role, first.name, first.created_at) == ("m1", "user", "Nuno", datetime(2026, 3, 1, 9, tzinfo=UTC))
     update = questions(found)[1]
     assert (update.id, update.category, update.name, update.answer) == ("nuno/q2", "update", "Nuno", "55 euros")
-    assert (update.evidence, update.superseded) == ({"m4"}, {"m3"})
+    assert (update.evidence, update.superseded) == (frozenset({"m4"}), frozenset({"m3"}))
     assert update.at == datetime(2026, 5, 2, 8, tzinfo=timezone(timedelta(hours=1)))
     assert update.message == {"role": "user", "content": update.text, "name": "Nuno"}
 
@@ -100,7 +100,10 @@ def test_what_may_be_missing_has_a_default(tmp_path: Path) -> None:
             lambda one: one["sessions"][0]["messages"][0].update(text=["a"]),
             "session s1, message 1: text must be a string, not list",
         ),
-        (lambda one: one["questions"][2].pop("evidence"), "question 3: evidence must be a list of the ids of messages, not missing"),
+        (
+            lambda one: one["questions"][2].pop("evidence"),
+            "question 3: evidence must be a list of the ids of messages, not missing",
+        ),
         (
             lambda one: one["questions"][1].update(not_alone="m3"),
             "question 2: not_alone must be a list of the ids of messages, not 'm3'",
