@@ -80,11 +80,9 @@ def _need(columns: Mapping[str, Any]) -> str:
 def _reach(name: str, groups: Sequence[Mapping[str, Any]]) -> str:
     rows = []
     for reach in groups:
-        told = reach["group"] if reach["needed"] or reach["group"] == "turns" else f"{reach['group']}, no need"
-        rows.append(
-            [reach["dataset"], told, "before", f"{reach['requests']:,}", *(f"{share:.1f}" for share in reach["before"])]
-        )
-        rows.append(["", "", "held out", "", *(f"{share:.1f}" for share in reach["held_out"])])
+        before, after = ([f"{share:.1f}" for share in reach[key]] for key in ("before", "held_out"))
+        rows.append([reach["dataset"], reach["label"], "before", f"{reach['requests']:,}", *before])
+        rows.append(["", "", "held out", "", *after])
     heads = [f"{at:.1f}" for at in groups[0]["thresholds"]] if groups else []
     return f"`{name}`, percent of each group that reach a threshold:\n\n" + _table(["data", "", "", "n", *heads], rows)
 
