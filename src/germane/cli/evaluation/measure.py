@@ -13,7 +13,8 @@ from germane.cli.evaluation.evaluation_options import EvaluationOptions
 from germane.cli.evaluation.result_files import load_reports
 from germane.cli.screen import progress
 from germane.errors import InvalidInput
-from germane.evaluate.compare import Comparison, compare
+from germane.evaluate.compare import compare
+from germane.evaluate.comparison import Comparison
 from germane.evaluate.dataset import Dataset
 from germane.evaluate.report import Report
 from germane.evaluate.run import evaluate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from germane.cli.evaluation.amount_page import amount_headlines, amount_sections
 from germane.cli.evaluation.html_parts import cell, details, document, figure, pairs, rows, text, tiles
@@ -16,8 +16,6 @@ from germane.evaluate.missed import nearest_budget
 from germane.evaluate.report import Report
 
 __all__ = ["curve", "reading", "report_page"]
-
-_TERMS = tuple((metric.label, metric.says) for metric in WITHIN)
 
 
 def report_page(reports: Sequence[Report]) -> str:
@@ -43,7 +41,7 @@ def _sections(report: Report) -> Iterator[str]:
         if advice := reuse_advice(report.reuse):
             yield f"<p>{text(advice)}</p>"
     intervals = resampling(run.resampled, run.conversations)
-    yield reading(intervals, REQUEST_TERMS) if report.requests else reading(intervals)
+    yield reading(intervals, REQUEST_TERMS if report.requests else [(one.label, one.says) for one in WITHIN])
     yield request_misses(report) if report.requests else missed_section(report)
     if run.dropped:
         listed = rows(["where", "why"], ([text(entry.where), text(entry.reason)] for entry in run.dropped), words=(0, 1))
@@ -81,7 +79,7 @@ def curve(
     return Curve(name=name, points=points, tone=tone, band=band, dashed=dashed)
 
 
-def reading(intervals: str, terms: Sequence[tuple[str, str]] = _TERMS) -> str:
+def reading(intervals: str, terms: Iterable[tuple[str, str]]) -> str:
     """A section that explains the figures, each by its name, and the intervals."""
     items = "".join(f"<li><b>{text(name)}</b>: {text(says)}.</li>" for name, says in terms)
     return details("How to read this", f"<p>{text(intervals)}.</p><ul>{items}</ul>")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from germane.cli.evaluation.html_parts import details, figure, rows, text
-from germane.cli.evaluation.request_tables import HEADS, cells, misses, within
+from germane.cli.evaluation.request_tables import HEADS, cells, found_within, misses
 from germane.cli.evaluation.svg_chart import Curve, Point, chart
 from germane.cli.evaluation.wording import percent, talks
 from germane.evaluate.everyday.talk import OPEN, RequestAnswer
 from germane.evaluate.report import Report
 
-__all__ = ["request_headlines", "request_misses", "request_sections"]
+__all__ = ["found_curve", "request_headlines", "request_misses", "request_sections"]
 
 
 def request_headlines(report: Report) -> Iterator[tuple[str, str]]:
@@ -32,14 +32,14 @@ def request_sections(report: Report) -> Iterator[str]:
     yield _figures(report, "category")
     if report.run.budgets:
         yield "<h2>Found within a budget</h2>"
-        drawn = chart([_curve(report, "", "all requests", "a", band=True)], says="found against tokens")
+        drawn = chart([found_curve(report, "", "all requests", "a", band=True)], says="found against tokens")
         yield figure(
             drawn, "Percent of the requests of which all that is needed is shown, against tokens of all the added text."
         )
         names = [name for name in _categories(report) if name not in _needless(report)]
         yield f'<div class="many">{"".join(_small(report, name) for name in names)}</div>'
         heads = [f"{budget:,}" for budget in report.run.budgets]
-        yield rows(["", *heads], ([text(name) or "all", *within(report, name)] for name in ("", *names)))
+        yield rows(["", *heads], ([text(name) or "all", *found_within(report, name)] for name in ("", *names)))
     yield details("By person", _figures(report, "person"))
 
 
@@ -65,7 +65,8 @@ def _needless(report: Report) -> list[str]:
     return [one.name for one in report.requests if one.by == "category" and one.budget == OPEN and one.found is None]
 
 
-def _curve(report: Report, name: str, label: str, tone: str, *, band: bool = False, dashed: bool = False) -> Curve:
+def found_curve(report: Report, name: str, label: str, tone: str, *, band: bool = False, dashed: bool = False) -> Curve:
+    """The share of the requests of a category that is found, over the budgets; of all for an empty name."""
     points = [
         Point(budget=budget, mean=one.found, low=one.low, high=one.high)
         for budget in report.run.budgets
@@ -75,7 +76,7 @@ def _curve(report: Report, name: str, label: str, tone: str, *, band: bool = Fal
 
 
 def _small(report: Report, name: str) -> str:
-    curves = [_curve(report, "", "all requests", "q", dashed=True), _curve(report, name, name, "a", band=True)]
+    curves = [found_curve(report, "", "all requests", "q", dashed=True), found_curve(report, name, name, "a", band=True)]
     one = report.request(name)
     drawn = chart(curves, says=f"found against tokens, {name}", width=300, height=190, small=True)
     return figure(drawn, name, f"{one.count if one else 0:,} requests; dashed: all")

@@ -13,7 +13,7 @@ from germane.evaluate.everyday.request_figures import RequestFigure
 from germane.evaluate.everyday.talk import OPEN, RequestAnswer
 from germane.evaluate.report import Report
 
-__all__ = ["HEADS", "REQUEST_TERMS", "cells", "misses", "print_requests", "within"]
+__all__ = ["HEADS", "REQUEST_TERMS", "cells", "found_within", "misses", "print_requests"]
 
 HEADS = ("n", "found", "old", "stands", "profile", "new", "beyond", "items", "more")
 """The columns of `cells`."""
@@ -32,7 +32,7 @@ _MAX_MISSES = 5
 
 def print_requests(report: Report, screen: Console) -> None:
     """Print the tables, and some of the misses; the JSON file and the page have all."""
-    screen.print(f"{talks(report.run)}. Percent of the requests, tokens a turn.")
+    screen.print(f"{talks(report.run)}.\nPercent of the requests, tokens a turn:")
     for name, says in REQUEST_TERMS:
         screen.print(f"  {name:<9} {says}", soft_wrap=False)
     for by in ("category", "person"):
@@ -60,7 +60,7 @@ def cells(figure: RequestFigure) -> list[str]:
     ]
 
 
-def within(report: Report, name: str) -> list[str]:
+def found_within(report: Report, name: str) -> list[str]:
     """The share of the requests of a category that is found within each budget; of all for an empty name."""
     figures = [report.request(name, budget=budget) for budget in report.run.budgets]
     return [percent(figure.found) if figure is not None else "" for figure in figures]
@@ -85,5 +85,5 @@ def _within(report: Report) -> Table:
     made = table("category", *heads, right=heads)
     for figure in report.requests:
         if figure.budget == OPEN and figure.by != "person" and figure.found is not None:
-            made.add_row(plain(figure.name) or "all", *within(report, figure.name))
+            made.add_row(plain(figure.name) or "all", *found_within(report, figure.name))
     return made

@@ -18,7 +18,7 @@ from germane.cli.files import write_text
 from germane.cli.global_options import run_async
 from germane.cli.screen import console, print_json
 from germane.errors import InvalidInput
-from germane.evaluate.compare import Comparison
+from germane.evaluate.comparison import Comparison
 from germane.evaluate.report import Report
 
 __all__ = ["Outputs", "run"]

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from germane.evaluate.cost import Cost
 from germane.evaluate.dataset import Dropped
+from germane.evaluate.everyday.talk import OPEN
 from germane.evaluate.latency import LEVELS
 from germane.evaluate.metric import Metric
 from germane.evaluate.need.turn_figures import TurnFigure
@@ -16,6 +17,7 @@ from germane.evaluate.report import Run
 
 __all__ = [
     "about",
+    "budget_head",
     "clocked",
     "costs",
     "dollars",
@@ -31,6 +33,7 @@ __all__ = [
     "spread",
     "talks",
     "with_effort",
+    "within",
     "without_need",
 ]
 
@@ -145,6 +148,16 @@ def reuse_advice(reuse: Reuse) -> str:
             " (the time, an id) into the newest message, and don't drop old messages one by one."
         )
     return ""
+
+
+def budget_head(budget: int) -> str:
+    """The head of a column: `1,000`, or `free` without a budget."""
+    return "free" if budget == OPEN else f"{budget:,}"
+
+
+def within(budget: int) -> str:
+    """A budget in words."""
+    return "without a budget" if budget == OPEN else f"within {budget:,} tokens"
 
 
 def with_effort(effort: str) -> str:
