@@ -22,8 +22,8 @@ _Pair = tuple[RequestAnswer, RequestAnswer]
 
 def compare_requests(a: Report, b: Report, seed: int = 0) -> Comparison:
     """Compares b with a over the requests that both were asked, without a budget and within those that both have. What changed
-    is told without a budget, where both measured that, the requests that are lost first. Raises `InvalidInput` where they have no request in common, or differ in how many share a
-    conversation."""
+    is told without a budget, where both measured that, the requests that are lost first. Raises `InvalidInput` where they have
+    no request in common, or differ in how many share a conversation."""
     if a.run.talk != b.run.talk:
         raise InvalidInput("in one of the two reports more requests share a conversation: measure both with the same --talk")
     of_b = {(answer.conversation, answer.id, answer.budget): answer for answer in b.asked_requests}
