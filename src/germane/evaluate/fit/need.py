@@ -20,14 +20,14 @@ from germane.search.need import NEED_FEATURES, NEED_ROWS, Asked, need_features
 from germane.search.relevance import Relevance
 from germane.search.sigmoid import sigmoid
 
-__all__ = ["NEED_THRESHOLDS", "NeedFit", "Reach", "fit_need"]
+__all__ = ["NEED_THRESHOLDS", "NeedFit", "GroupReach", "fit_need"]
 
 Floats = NDArray[np.float64]
 _L2 = 5.0
 NEED_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
 
 
-class Reach(NamedTuple):
+class GroupReach(NamedTuple):
     """A group of requests: the percentage that reaches each threshold, by the old model (`before`) and, held out, by the new
     one. `group` is `questions`, `turns` (those that come with germane), or a category of the data set."""
 
@@ -52,7 +52,7 @@ class NeedFit(NamedTuple):
     questions: int
     turns: int
     thresholds: Sequence[tuple[float, float, float]]
-    groups: Sequence[Reach]
+    groups: Sequence[GroupReach]
     """By data set: its questions, its categories, and the turns."""
 
 
@@ -84,7 +84,7 @@ def fit_need(lists: Sequence[Candidates], relevance: Relevance, *, lexical: bool
     return NeedFit(table, int(needed.sum()), int((~needed).sum()), reached, _groups(chosen, before, probability))
 
 
-def _groups(lists: Sequence[Candidates], before: Floats, after: Floats) -> list[Reach]:
+def _groups(lists: Sequence[Candidates], before: Floats, after: Floats) -> list[GroupReach]:
     members: dict[tuple[str, str, bool], list[int]] = {}
     for row, one in enumerate(lists):
         whole = "questions" if one.needed else "turns" if one.shipped else ""
@@ -92,7 +92,7 @@ def _groups(lists: Sequence[Candidates], before: Floats, after: Floats) -> list[
         for group in dict.fromkeys(filter(None, (whole, own))):
             members.setdefault((one.dataset, group, one.needed), []).append(row)
     return [
-        Reach(*key, len(rows), _reaching(before[rows]), _reaching(after[rows]))
+        GroupReach(*key, len(rows), _reaching(before[rows]), _reaching(after[rows]))
         for key, rows in sorted(members.items(), key=lambda entry: (entry[0][0], not entry[0][2]))
     ]
 
