@@ -20,7 +20,7 @@ from germane.search.need import NEED_FEATURES, NEED_ROWS, Asked, need_features
 from germane.search.relevance import Relevance
 from germane.search.sigmoid import sigmoid
 
-__all__ = ["NEED_THRESHOLDS", "NeedFit", "GroupReach", "fit_need"]
+__all__ = ["NEED_THRESHOLDS", "GroupReach", "NeedFit", "fit_need"]
 
 Floats = NDArray[np.float64]
 _L2 = 5.0
