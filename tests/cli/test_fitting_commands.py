@@ -79,9 +79,12 @@ def test_a_persons_requests_take_part(run: Run) -> None:
     """Those without evidence as requests without need; P(need) is told for each category, cross-validated by person."""
     written(Path("people.json"), [everyday("nuno"), everyday("rosa")])
     shown = run("eval", "fit", "people.json", "mine.jsonl", "--no-keywords", "--report", "fit.md")
-    for word in ("need: percent of each group", "unknown, no need", "update", "turns"):
+    for word in ("need: percent of each group", "questions", "unknown, no need", "turns"):
         assert word in shown
-    assert "| people | questions | before | 4 |" in Path("fit.md").read_text("utf-8")
+    assert "update" not in shown
+    page = Path("fit.md").read_text("utf-8")
+    assert "| people | questions | before | 4 |" in page
+    assert "| people | update | before | 2 |" in page
     told = json.loads(run("eval", "fit", "people.json", "--no-keywords", "--json"))["need"]["need"]["groups"]
     assert told[-1]["label"] == "turns"
     assert [(one["label"], one["requests"]) for one in told[:-1]] == [

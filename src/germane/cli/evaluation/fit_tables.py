@@ -56,7 +56,7 @@ def need_figures(fits: Mapping[str, NeedFit]) -> dict[str, Any]:
 
 
 def show_need(screen: Console, fits: Mapping[str, NeedFit]) -> None:
-    """Print what each threshold on P(need) lets through, by conversations that were held out: in all, and of each group."""
+    """Print what each threshold on P(need) lets through, by conversations that were held out: in all, and by data set."""
     screen.print("\nP(need): percent of the turns without need that reach a threshold, and of the questions that don't")
     rows = table("column", "threshold", "turns", "questions lost", right=("threshold", "turns", "questions lost"))
     for name, fit in fits.items():
@@ -121,10 +121,11 @@ def _recalls(
 
 
 def _groups(fit: NeedFit) -> Table:
+    """Without the categories of the questions, which the report's file and the JSON have."""
     heads = tuple(f"{at:.1f}" for at in NEED_THRESHOLDS)
     rows = table("data", "", "", "n", *heads, right=("n", *heads))
     dataset = ""
-    for reach in fit.groups:
+    for reach in (one for one in fit.groups if not one.needed or one.group == "questions"):
         name = reach.dataset if reach.dataset != dataset else ""
         dataset = reach.dataset
         rows.add_row(name, reach.label, "before", f"{reach.requests:,}", *(f"{share:.1f}" for share in reach.before))
