@@ -16,6 +16,7 @@ from germane.cli.commands import eval as eval_group
 from germane.cli.evaluation.result_files import load_reports
 from germane.errors import InvalidInput
 from germane.evaluate.report import Report
+from support.small_sets import everyday, written
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 
@@ -43,12 +44,28 @@ def line(category: str, conversation: str) -> dict[str, Any]:
 
 
 @pytest.fixture
+def person(folder: Path) -> Path:
+    """The folder with `nuno.json`, everyday data, in it too; one request has markup."""
+    nuno = everyday()
+    nuno["questions"][1]["text"] += " <i>now</i>"
+    written(folder / "nuno.json", nuno)
+    return folder
+
+
+@pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder with `requests.jsonl` in it, where the command runs."""
     monkeypatch.chdir(tmp_path)
     lines = [line(category, conversation) for conversation in ("ann", "bo") for category in FACTS]
     (tmp_path / "requests.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines), "utf-8")
     return tmp_path
+
+
+def shut(folder: Path) -> Path:
+    """Settings with a strategy that adds nothing."""
+    path = folder / "settings.toml"
+    path.write_text('[strategies.shut]\nlike = "compact"\nfloor = 1.0\n', "utf-8")
+    return path
 
 
 def ran(*arguments: str) -> None:
@@ -209,6 +226,91 @@ def test_an_earlier_result_is_replaced_and_nothing_else_is(folder: Path, capsys:
     assert (folder / "requests.jsonl").read_bytes() == before
 
 
+def test_a_persons_requests_are_shown_by_category_and_person(person: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the columns say, each category, the curve within budgets, the misses."""
+    ran("nuno.json", "--quick", "--strategy", "compact", "--tokens", "20,400")
+    out = capsys.readouterr().out
+    assert "nuno (everyday): 1 conversations, 5 messages, 4 questions" in out
+    assert "each request opens one of its own" in out
+    assert re.search(r"^all +2 +100\.0 +0\.0 +\d+ +0 +\d+ +\d+ +100\.0 +100\.0$", out, re.MULTILINE)
+    assert re.search(r"^none +1 +\d+ +0 ", out, re.MULTILINE)
+    assert re.search(r"^category +20 +400$", out, re.MULTILINE)
+    assert "2 misses" in out
+    assert "Among the k" not in out
+    assert max(map(len, out.partition("Requests\n")[2].partition("±")[0].splitlines())) <= 80
+
+
+def test_the_default_strategy_asks_a_persons_requests_without_a_budget(person: Path) -> None:
+    """Nothing configured; `--talk` puts several into one conversation; the file is read back as it was."""
+    ran("nuno.json", "--quick", "--talk", "3", "--json", "out.json")
+    (report,) = load_reports("out.json")
+    assert (report.run.strategy, report.run.talk, report.run.budgets) == ("default", 3, ())
+    assert [one.id for one in report.asked_requests] == [f"nuno/q{number}" for number in (1, 2, 3, 4)]
+    assert report.request("update") is not None
+
+
+def test_the_page_has_a_curve_for_each_category_and_every_miss_with_its_texts(person: Path) -> None:
+    """Question, answer, what was needed, and what was shown, as text."""
+    ran(
+        "nuno.json",
+        "--quick",
+        "--tokens",
+        "20,400",
+        "--html",
+        "page.html",
+        "--settings",
+        str(shut(person)),
+        "--strategy",
+        "shut",
+    )
+    text = (person / "page.html").read_text("utf-8")
+    assert Page(text).open == []
+    assert text.count("<svg") == 3
+    assert "<i>now</i>" not in text
+    for said in (
+        "55 euros",
+        "<b>Needed</b> Aldo takes 55 euros for a plank of spruce now.",
+        "&lt;i&gt;now&lt;/i&gt;",
+        "2 misses",
+    ):
+        assert said in text
+    ran("nuno.json", "--quick", "--strategy", "compact", "--html", "page.html")
+    text = (person / "page.html").read_text("utf-8")
+    assert "<svg" not in text
+    assert "<b>What was shown</b>" in text
+
+
+def test_a_persons_requests_are_compared(person: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two strategies, and two saved results; what was lost comes first."""
+    settings = ["--settings", str(shut(person))]
+    ran(
+        "nuno.json",
+        "--quick",
+        "--tokens",
+        "400",
+        "--compare",
+        "compact",
+        "shut",
+        *settings,
+        "--json",
+        "c.json",
+        "--html",
+        "c.html",
+    )
+    out = capsys.readouterr().out
+    assert re.search(r"^ +asked at +free +400$", out, re.MULTILINE)
+    assert re.search(r"^found +end\+1h +−100\.0", out, re.MULTILINE)
+    assert "Changed without a budget: 0 questions for the better, 2 for the worse" in out
+    assert Page((person / "c.html").read_text("utf-8")).open == []
+    for name, strategy in (("a", "compact"), ("b", "shut")):
+        ran("nuno.json", "--quick", *settings, "--strategy", strategy, "--json", f"{name}.json")
+    ran("--compare", "a.json", "b.json")
+    assert "2 for the worse" in capsys.readouterr().out
+    ran("nuno.json", "--quick", "--talk", "2", "--json", "t.json")
+    assert main(["eval", "--compare", "a.json", "t.json"]) == 2
+    assert "measure both with the same --talk" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -223,6 +325,8 @@ def test_an_earlier_result_is_replaced_and_nothing_else_is(folder: Path, capsys:
         (["requests.jsonl", "--k", ","], "--k"),
         (["requests.jsonl", "--effort", "much"], "--effort: effort must be low, medium, high"),
         (["requests.jsonl", "--turns", "0"], "--turns"),
+        (["requests.jsonl", "--talk", "0"], "--talk"),
+        (["requests.jsonl", "--talk", "5"], "talk is for everyday data"),
         (["requests.jsonl", "--categories", "plants"], "people, pets, places"),
         (["requests.jsonl", "--relevance", "none.toml"], "none.toml"),
         (["requests.jsonl", "--settings", "none.toml"], "none.toml"),

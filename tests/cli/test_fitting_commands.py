@@ -13,6 +13,7 @@ import pytest
 
 from germane.cli import main
 from germane.sync import Germane
+from support.small_sets import everyday, written
 
 SUBJECTS = ("kayak", "piano", "garden", "violin", "bakery", "marathon")
 Run = Callable[..., str]
@@ -53,9 +54,9 @@ def test_a_model_is_fitted_to_recorded_requests_and_used(run: Run) -> None:
     shown = run("eval", "fit", "mine.jsonl", "--out", "model.toml", "--cache", "lists.npz", "--report", "fit.md")
     for word in ("r1000", "held out", "log loss", "came true", "Coefficients", "people_lexical"):
         assert word in shown
-    written = tomllib.loads(Path("model.toml").read_text("utf-8"))
-    assert written["provenance"]["data"] == ["mine: 12 questions"]
-    assert written["provenance"]["embedder"] == "distilled"
+    model = tomllib.loads(Path("model.toml").read_text("utf-8"))
+    assert model["provenance"]["data"] == ["mine: 12 questions"]
+    assert model["provenance"]["embedder"] == "distilled"
     assert Path("lists.npz").exists()
     page = Path("fit.md").read_text("utf-8")
     assert all(word in page for word in ("| mine | before |", "`people_lexical`, held out", "| `intercept` |"))
@@ -71,6 +72,28 @@ def test_what_was_kept_is_read_the_second_time(run: Run, monkeypatch: pytest.Mon
     assert json.loads(run("eval", "fit", "mine.jsonl", "--cache", "lists.npz", "--no-keywords", "--json")) == first
     assert set(first["columns"]) == {"people"}
     assert first["columns"]["people"]["questions"] == 12
+
+
+@pytest.mark.requirement("NEED-1")
+def test_a_persons_requests_take_part(run: Run) -> None:
+    """Those without evidence as requests without need; P(need) is told for each category, cross-validated by person."""
+    written(Path("people.json"), [everyday("nuno"), everyday("rosa")])
+    shown = run("eval", "fit", "people.json", "mine.jsonl", "--no-keywords", "--report", "fit.md")
+    for word in ("need: percent of each group", "questions", "unknown, no need", "turns"):
+        assert word in shown
+    assert "update" not in shown
+    page = Path("fit.md").read_text("utf-8")
+    assert "| people | questions | before | 4 |" in page
+    assert "| people | update | before | 2 |" in page
+    told = json.loads(run("eval", "fit", "people.json", "--no-keywords", "--json"))["need"]["need"]["groups"]
+    assert told[-1]["label"] == "turns"
+    assert [(one["label"], one["requests"]) for one in told[:-1]] == [
+        ("questions", 4),
+        ("self", 2),
+        ("update", 2),
+        ("none, no need", 2),
+        ("unknown, no need", 2),
+    ]
 
 
 def test_marks_on_an_assembly_move_the_model(run: Run) -> None:

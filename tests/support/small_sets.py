@@ -10,7 +10,7 @@ from typing import Any
 from germane.evaluate.dataset import Conversation, Dataset, Question
 from germane.types.message import Message
 
-__all__ = ["beam", "locomo", "longmemeval", "messages", "questions", "realtalk", "reasons", "written"]
+__all__ = ["beam", "everyday", "locomo", "longmemeval", "messages", "questions", "realtalk", "reasons", "written"]
 
 
 def written(path: Path, document: Any) -> Path:
@@ -105,6 +105,46 @@ def longmemeval(kind: str = "single-session-user", id: str = "8a2466db", **more:
         ],
         "answer_session_ids": ["answer_1_1", "answer_1_2"],
         **more,
+    }
+
+
+def everyday(id: str = "nuno") -> dict[str, Any]:
+    """A violin maker whose wood got dearer, and four requests, of which two need nothing stored."""
+
+    def message(id: str, role: str, text: str, time: str) -> dict[str, Any]:
+        return {"id": id, "role": role, "name": "Nuno" if role == "user" else None, "time": time, "text": text}
+
+    def asked(text: str, category: str, evidence: list[str], not_alone: list[str], answer: str | None) -> dict[str, Any]:
+        labels = {"category": category, "evidence": evidence, "not_alone": not_alone, "answer": answer}
+        return {"text": text, "time": "2026-05-02T08:00:00+01:00", "name": "Nuno", **labels}
+
+    return {
+        "id": id,
+        "language": "en",
+        "kind": "a violin maker",
+        "sessions": [
+            {
+                "id": "s1",
+                "messages": [
+                    message("m1", "user", "Since we moved to Braga I mend violins in the shed.", "2026-03-01T09:00:00+00:00"),
+                    message("m2", "assistant", "A shed is a fine place for that.", "2026-03-01T09:00:20+00:00"),
+                    message("m3", "user", "Aldo takes 40 euros for a plank of spruce.", "2026-03-01T09:01:00+00:00"),
+                ],
+            },
+            {
+                "id": "s2",
+                "messages": [
+                    message("m4", "user", "Aldo takes 55 euros for a plank of spruce now.", "2026-04-01T09:00:00+00:00"),
+                    message("m5", "assistant", "Dear spruce.", "2026-04-01T09:00:20+00:00"),
+                ],
+            },
+        ],
+        "questions": [
+            asked("what is it that i mend in the shed", "self", ["m1"], [], "violins, in Braga"),
+            asked("how many euros does Aldo take for a plank of spruce", "update", ["m4"], ["m3"], "55 euros"),
+            asked("thanks, that is all", "none", [], [], None),
+            asked("what size are my shoes", "unknown", [], [], None),
+        ],
     }
 
 

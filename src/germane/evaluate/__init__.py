@@ -10,7 +10,8 @@ holds. `fit` fits the relevance model to such conversations. No package below th
     print(report.figure("fraction", 1000))
 """
 
-from germane.evaluate.compare import Comparison, compare
+from germane.evaluate.compare import compare
+from germane.evaluate.comparison import Comparison
 from germane.evaluate.dataset import Conversation, Dataset, Question
 from germane.evaluate.formats.load import load
 from germane.evaluate.report import Report

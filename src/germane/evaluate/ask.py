@@ -1,4 +1,4 @@
-"""Ask: `Asker`, which puts one question or turn to an agent: within each budget, with each effort, or timed."""
+"""Ask: `Asker`, which puts one question or turn to an agent: within each budget, with each effort, in a talk, or timed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from germane.clock import Clock
 from germane.evaluate.answered import Answered, MissedEvidence, Shown, Unlimited
 from germane.evaluate.containment import contained, words_shared
 from germane.evaluate.dataset import Question
+from germane.evaluate.everyday.talk import OPEN, RequestAnswer, Talk, always_stands, profile_tokens
 from germane.evaluate.latency import Timed
 from germane.evaluate.missed import missed_evidence, nearest_budget
 from germane.evaluate.need.turn_figures import TurnAnswer
@@ -47,7 +48,7 @@ class Asker:
         ranked: tuple[Scored, ...] = ()
         missed: tuple[MissedEvidence, ...] = ()
         for budget in self.budgets:
-            context = await self._assemble(agent, _messages(question), at, self.deadline, budget)
+            context = await self._assemble(agent, [question.message], at, self.deadline, budget)
             fault = fault or context.metadata.fallback_reason
             ranked = _ranked(context)
             shown.append(_shown(context, question, budget))
@@ -55,7 +56,7 @@ class Asker:
                 missed = await missed_evidence(agent, context, sorted(question.evidence), shown[-1].shares)
         freely = []
         for effort in self.efforts if unlimited else ():
-            context = await self._assemble(agent, _messages(question), at, self.deadline, None, effort)
+            context = await self._assemble(agent, [question.message], at, self.deadline, None, effort)
             fault = fault or context.metadata.fallback_reason
             freely.append(_unlimited(context, question, effort))
         return Answered(
@@ -76,12 +77,21 @@ class Asker:
     ) -> Timed:
         """Assembles once within the strategy's own budget and `deadline` seconds, and measures how long the caller waits."""
         began = clock.steady()
-        context = await self._assemble(agent, _messages(question), at, deadline, None)
+        context = await self._assemble(agent, [question.message], at, deadline, None)
         return Timed(
             category=question.category,
             seconds=clock.steady() - began,
             level=context.metadata.degradation_level,
             stages=dict(context.metadata.timings),
+        )
+
+    async def ask_request(self, agent: Agent, question: Question, talk: Talk, *, at: datetime | None) -> RequestAnswer:
+        """Assembles once, for the next request of the talk, within its budget or, where it has none, with the strategy's own
+        effort."""
+        talk.ask(question)
+        budget = None if talk.budget == OPEN else talk.budget
+        return talk.answer(
+            question, await self._assemble(agent, talk.messages, at, self.deadline, budget, session=talk.session)
         )
 
     async def ask_turn(self, agent: Agent, turn: TurnWithoutNeed, *, conversation: str, at: datetime | None) -> TurnAnswer:
@@ -92,8 +102,8 @@ class Asker:
             language=turn.language,
             kind=turn.kind,
             conversation=conversation,
-            tokens=context.metadata.total_tokens_injected,
-            items=sum(not item.scored.candidate.required for item in context.items),
+            tokens=context.metadata.total_tokens_injected - profile_tokens(context.metadata),
+            items=sum(not (item.scored.candidate.required or always_stands(item)) for item in context.items),
         )
 
     async def _assemble(
@@ -104,20 +114,18 @@ class Asker:
         deadline: float | None,
         budget: int | None,
         effort: Effort | float | None = None,
+        session: str | None = None,
     ) -> Context:
         return await agent.assemble(
             messages,
             model=self.model,
+            session=session,
             at=at,
             deadline=deadline,
             max_tokens=budget,
             effort=effort,
             strategy=self.strategy,
         )
-
-
-def _messages(question: Question) -> list[dict[str, str]]:
-    return [{"role": "user", "content": question.text}]
 
 
 def _ranked(context: Context) -> tuple[Scored, ...]:

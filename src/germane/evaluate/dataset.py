@@ -19,13 +19,22 @@ class Question:
     id: str
     text: str
     evidence: frozenset[str]
-    """Ids of the messages and memories that hold the answer; at least one, and all of them exist in the conversation."""
+    """Ids of the messages and memories that hold the answer; all of them exist in the conversation. Only everyday data have
+    questions without evidence: nothing stored is needed for them."""
+    name: str | None = None
+    """Who asks, where several people share a chat."""
     category: str = ""
     answer: str | None = None
     at: datetime | None = None
     """The time at which the question is asked, aware; None leaves it to the clock of the evaluation."""
     superseded: frozenset[str] = frozenset()
-    """Ids of messages whose content has been replaced since. Showing one of them without its replacement counts as stale."""
+    """Ids of messages whose content has been replaced or taken back since. Showing one of them without the evidence that holds
+    now counts as stale."""
+
+    @property
+    def message(self) -> dict[str, str]:
+        """The message of a request that asks it, in OpenAI's shape."""
+        return {"role": "user", "content": self.text} | ({"name": self.name} if self.name else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +77,11 @@ class Dataset:
 
     name: str
     format: str
-    """One of `locomo`, `beam`, `realtalk`, `longmemeval`, `requests`."""
+    """One of `locomo`, `beam`, `realtalk`, `longmemeval`, `everyday`, `requests`."""
     conversations: Sequence[Conversation]
     dropped: Sequence[Dropped] = ()
+
+    @property
+    def everyday(self) -> bool:
+        """Whether its questions are the turns of conversations, and some of them need nothing stored."""
+        return self.format == "everyday"

@@ -21,7 +21,7 @@ from germane.evaluate.recall import (
     touched_within,
 )
 
-__all__ = ["AT", "METRICS", "WITHIN", "Metric", "metric", "metric_columns", "metric_values"]
+__all__ = ["AT", "METRICS", "REQUEST", "WITHIN", "Metric", "metric", "metric_columns", "metric_values"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,16 @@ AT = (
 )
 """Metrics among the k highest ranks, whatever their length."""
 
-METRICS = (*WITHIN, *AT)
+REQUEST = (
+    Metric(name="found", label="found", says="requests of which all that is needed stands in the prompt"),
+    Metric(name="alone", label="outdated alone", says="requests shown outdated text without all that is needed", better="less"),
+    Metric(name="needless", label="needless", says="requests that need nothing and got items all the same", better="less"),
+    Metric(name="standing", label="standing", says="tokens beside the caller's own messages", unit="tokens", better=None),
+    Metric(name="new", label="new", says="tokens that the turn added", unit="tokens", better=None),
+)
+"""Metrics of a person's requests, within a budget or without one."""
+
+METRICS = (*WITHIN, *AT, *REQUEST)
 
 _WITHIN: dict[str, Callable[[Shown], float]] = {
     "fraction": lambda shown: fraction_within(shown.shares),

@@ -9,7 +9,7 @@ from germane.errors import InvalidInput, NotFound
 from germane.evaluate.answered import MissedEvidence
 from germane.types.context import Context
 
-__all__ = ["missed_evidence", "nearest_budget"]
+__all__ = ["cut", "missed_evidence", "nearest_budget"]
 
 _TYPICAL = 1000
 """Tokens of the budget that missed evidence is shown for, or the one nearest to it."""
@@ -30,18 +30,19 @@ async def missed_evidence(
     the place of each are the best items that are no evidence."""
     wanted = set(evidence)
     others = sorted(context.items, key=lambda item: item.scored.rank)
-    instead = tuple(_cut(one.text, _INSTEAD) for one in others if (one.provenance.message_id or one.id) not in wanted)[:_ITEMS]
+    instead = tuple(cut(one.text, _INSTEAD) for one in others if (one.provenance.message_id or one.id) not in wanted)[:_ITEMS]
     missed = [id for id, share in zip(evidence, shares, strict=True) if not share]
     return tuple([MissedEvidence(id=id, text=await _text(agent, id), instead=instead) for id in missed])
 
 
 async def _text(agent: Agent, id: str) -> str:
     try:
-        return _cut((await agent.find(id)).text, _TEXT)
+        return cut((await agent.find(id)).text, _TEXT)
     except (NotFound, InvalidInput):
         return ""
 
 
-def _cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int) -> str:
+    """Returns the text in one line of at most `limit` characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"

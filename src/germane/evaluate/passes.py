@@ -1,4 +1,4 @@
-"""Passes: the steps of each conversation: record it, time its questions, ask its questions, ask turns that need no memory."""
+"""Passes: the steps of each conversation: record it, time its questions, ask them, ask turns that need no memory."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from germane.clock import Clock
 from germane.evaluate.answered import Answered
 from germane.evaluate.ask import Asker
 from germane.evaluate.dataset import Conversation, Dataset
+from germane.evaluate.everyday.talk import OPEN, RequestAnswer, Talk
 from germane.evaluate.fill import fill
 from germane.evaluate.latency import Timed
 from germane.evaluate.need.turn_figures import TurnAnswer
 from germane.evaluate.need.turns import TurnWithoutNeed
 from germane.evaluate.prefix import ReplayedCall
 from germane.evaluate.question_clock import QuestionClock, ends
-from germane.evaluate.replay import AGENT, last_sessions, replay
+from germane.evaluate.replay import last_sessions, replay
 from germane.evaluate.sample import spread_evenly
 
 __all__ = ["Passes", "Steps", "calls_to_replay"]
@@ -53,6 +54,8 @@ class Passes:
     """Seconds; None skips the timed pass."""
     replayed: Mapping[str, int]
     """Calls to replay, by the name of the conversation."""
+    talk: int | None
+    """Requests that share a conversation, in everyday data; None for questions that are asked alone."""
     turns: Mapping[str, Sequence[TurnWithoutNeed]]
     """Turns without need to ask, by the name of the conversation."""
     clock: Clock
@@ -60,7 +63,8 @@ class Passes:
 
     def count(self, dataset: Dataset) -> int:
         """Number of steps in all: messages and memories to record, calls to replay, questions and turns to ask."""
-        each = len(self.question_clocks) + (self.latency_deadline is not None)
+        asked_each = len(self.question_clocks) if self.talk is None else 1 + len(self.asker.budgets)
+        each = asked_each + (self.latency_deadline is not None)
         steps = 0
         for conversation in dataset.conversations:
             said = sum(map(len, conversation.sessions.values()))
@@ -70,13 +74,20 @@ class Passes:
             steps += said + len(conversation.memories) + calls + asked
         return steps
 
-    async def record_conversation(self, germane: Germane, conversation: Conversation) -> list[ReplayedCall]:
+    async def record_conversation(self, germane: Germane, agent: Agent, conversation: Conversation) -> list[ReplayedCall]:
         """Records the whole conversation. In a replayed conversation the last sessions are recorded turn by turn, and the
         calls made in between are returned."""
         if max_calls := self.replayed.get(conversation.name, 0):
-            strategy, model = self.asker.strategy, self.asker.model
-            return await replay(germane, conversation, strategy=strategy, model=model, max_calls=max_calls, progress=self.steps)
-        await fill(germane.agent(AGENT), conversation, progress=self.steps)
+            return await replay(
+                germane,
+                agent,
+                conversation,
+                strategy=self.asker.strategy,
+                model=self.asker.model,
+                max_calls=max_calls,
+                progress=self.steps,
+            )
+        await fill(agent, conversation, progress=self.steps)
         return []
 
     async def time_questions(self, agent: Agent, conversation: Conversation) -> list[Timed]:
@@ -97,7 +108,10 @@ class Passes:
         return timed
 
     async def ask_questions(self, agent: Agent, conversation: Conversation) -> list[Answered]:
-        """Asks each question by each clock, within each budget; by the first clock also without a budget."""
+        """Asks each question by each clock, within each budget; by the first clock also without a budget. Everyday data are
+        asked by `ask_requests` instead."""
+        if self.talk is not None:
+            return []
         answered, end = [], ends(conversation)
         for clock in self.question_clocks:
             for question in conversation.questions:
@@ -110,6 +124,27 @@ class Passes:
                 )
                 self.steps()
         return answered
+
+    async def ask_requests(self, germane: Germane, agent: Agent, conversation: Conversation) -> list[RequestAnswer]:
+        """Asks the requests of a person by the first clock, in talks of `talk` requests: without a budget, then within each.
+        Each talk is a session of its own. Empty for other data."""
+        if self.talk is None:
+            return []
+        answers, end, clock = [], ends(conversation), self.question_clocks[0]
+        said = {message.id or "": message.content for messages in conversation.sessions.values() for message in messages}
+        for budget in (OPEN, *self.asker.budgets):
+            for start in range(0, len(conversation.questions), self.talk):
+                talk = Talk(
+                    conversation=conversation.name,
+                    session=f"asking {budget} {start // self.talk}",
+                    said=said,
+                    count=lambda text: germane.count(text, model=self.asker.model),
+                    budget=budget,
+                )
+                for question in conversation.questions[start : start + self.talk]:
+                    answers.append(await self.asker.ask_request(agent, question, talk, at=clock.at(question, end)))
+                    self.steps()
+        return answers
 
     async def ask_turns(self, agent: Agent, conversation: Conversation) -> list[TurnAnswer]:
         """Asks the conversation's turns without need by the first clock."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ReplayedCall", "Reuse", "common_prefix", "prefix_reuse", "prompt_texts"]
+__all__ = ["ReplayedCall", "Reuse", "common_prefix", "message_text", "prefix_reuse", "prompt_texts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,15 @@ class Reuse:
 
 def prompt_texts(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     """The text of each message of a request in OpenAI's shape, in order."""
-    return [f"{message.get('role')} {message.get('name') or ''}\n{_text(message)}\n" for message in messages]
+    return [f"{message.get('role')} {message.get('name') or ''}\n{message_text(message)}\n" for message in messages]
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """The text of a message in OpenAI's shape."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text", part)) if isinstance(part, Mapping) else str(part) for part in content or ())
 
 
 def common_prefix(before: Sequence[str], after: Sequence[str]) -> str:
@@ -61,10 +69,3 @@ def _beginning(one: str, two: str) -> str:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if one[:middle] == two[:middle] else (low, middle - 1)
     return one[:low]
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    return "".join(str(part.get("text", part)) if isinstance(part, Mapping) else str(part) for part in content or ())

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from germane.api.agent import Agent
 from germane.api.germane import Germane
 from germane.evaluate.dataset import Conversation, Stated
 from germane.evaluate.fill import fill
@@ -16,10 +17,7 @@ from germane.evaluate.question_clock import starts
 from germane.types.message import Message
 from germane.types.strategy import Strategy
 
-__all__ = ["AGENT", "call_positions", "last_sessions", "replay"]
-
-AGENT = "evaluated"
-"""Id of the agent that records each conversation."""
+__all__ = ["call_positions", "last_sessions", "replay"]
 
 
 def call_positions(said: Sequence[Message]) -> list[int]:
@@ -50,6 +48,7 @@ def last_sessions(conversation: Conversation, max_calls: int) -> dict[str, list[
 
 async def replay(
     germane: Germane,
+    agent: Agent,
     conversation: Conversation,
     *,
     strategy: str | Strategy,
@@ -57,10 +56,10 @@ async def replay(
     max_calls: int,
     progress: Callable[[int], None] | None = None,
 ) -> list[ReplayedCall]:
-    """Replays at most `max_calls` calls. Earlier sessions are recorded first, each replayed turn after its assembly, and then
-    the rest: afterwards the agent holds the whole conversation. `progress` is called with the numbers of recorded messages and
-    of calls."""
-    agent, chosen = germane.agent(AGENT), last_sessions(conversation, max_calls)
+    """Replays at most `max_calls` calls of `agent`, a handle of `germane`. Earlier sessions are recorded first, each replayed
+    turn after its assembly, and then the rest: afterwards the agent holds the whole conversation. `progress` is called with the
+    numbers of recorded messages and of calls."""
+    chosen = last_sessions(conversation, max_calls)
     head = {session: said for session, said in conversation.sessions.items() if session not in chosen}
     await fill(agent, replace(conversation, sessions=head, memories=_dated(conversation)), progress=progress)
     calls = []

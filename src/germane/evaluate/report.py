@@ -9,6 +9,8 @@ from germane.evaluate.amount import Amount
 from germane.evaluate.answered import Answered
 from germane.evaluate.cost import Cost
 from germane.evaluate.dataset import Dropped
+from germane.evaluate.everyday.request_figures import RequestFigure
+from germane.evaluate.everyday.talk import OPEN, RequestAnswer
 from germane.evaluate.figures import Figure
 from germane.evaluate.latency import Latency
 from germane.evaluate.need.turn_figures import TurnAnswer, TurnFigure
@@ -55,6 +57,8 @@ class Run:
     seed: int
     warnings: tuple[str, ...]
     """Germane's warnings, such as one about an unknown model."""
+    talk: int | None = None
+    """Requests that share a conversation, in everyday data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +73,13 @@ class Report:
     reuse: Reuse | None
     """None where prefix reuse wasn't measured."""
     answered: tuple[Answered, ...]
-    """The single results behind the means, one for each clock and question."""
+    """The single results behind the means, one for each clock and question; empty for everyday data."""
     amounts: tuple[Amount, ...] = ()
     """What is added without a budget, for each effort and category."""
+    requests: tuple[RequestFigure, ...] = ()
+    """What a person's requests are shown, without a budget and within each; empty for other than everyday data."""
+    asked_requests: tuple[RequestAnswer, ...] = ()
+    """The single results behind `requests`."""
     turns: tuple[TurnFigure, ...] = ()
     """What is added to turns that need no memory; empty where none were asked."""
     asked_turns: tuple[TurnAnswer, ...] = ()
@@ -95,6 +103,11 @@ class Report:
             if (amount.effort, amount.category) == (effort, category):
                 return amount
         raise KeyError((effort, category))
+
+    def request(self, category: str = "", *, budget: int = OPEN) -> RequestFigure | None:
+        """What requests of a category are shown, by default all of them, without a budget; None where that wasn't measured."""
+        wanted = ("category" if category else "all", category, budget)
+        return next((figure for figure in self.requests if (figure.by, figure.name, figure.budget) == wanted), None)
 
     @property
     def categories(self) -> tuple[str, ...]:

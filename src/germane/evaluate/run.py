@@ -16,6 +16,7 @@ from germane.evaluate.ask import Asker
 from germane.evaluate.circumstances import machine
 from germane.evaluate.cost import cost
 from germane.evaluate.dataset import Dataset
+from germane.evaluate.everyday.request_figures import request_figures
 from germane.evaluate.figures import enough_conversations, figures
 from germane.evaluate.latency import latencies
 from germane.evaluate.need.turn_figures import turn_figures, turns_by_conversation
@@ -47,16 +48,17 @@ _NONCE_KEY = b"the same in all runs"
 async def evaluate(
     dataset: Dataset,
     *,
-    strategy: str | Strategy = "compact",
+    strategy: str | Strategy | None = None,
     embedder: str | Embedder | None = None,
     model: str = "gpt-4o",
-    budgets: Sequence[int] = BUDGETS,
+    budgets: Sequence[int] | None = None,
     ks: Sequence[int] = KS,
     efforts: Sequence[Effort | float] = (),
     clocks: Sequence[str] = CLOCKS,
     categories: Collection[str] | None = None,
     limit: int | None = None,
     deadline: float | None = None,
+    talk: int | None = None,
     quick: bool = False,
     without_need: bool | None = None,
     turns: int | None = None,
@@ -71,11 +73,15 @@ async def evaluate(
 
     Each conversation is recorded in a store of its own, in memory. Each question is asked within each of `budgets` (tokens of
     all the added text) and by each of `clocks` (`end+1h`, `today` or an ISO time), and at the first clock also without a
-    budget. `ks` are the ranks at which recall is taken.
+    budget. `ks` are the ranks at which recall is taken. The requests of everyday data are the turns of conversations, asked by
+    the first clock alone, without a budget and within each.
 
+    - `strategy`: by default `compact`, and for everyday data `default`.
+    - `budgets`: by default `BUDGETS`, and none for everyday data with `quick`.
     - `efforts`: of the assemblies without a budget, `low`, `medium`, `high` or numbers; by default the strategy's own.
     - `categories`, `limit`: ask only questions of these categories; ask at most `limit` questions, spread evenly.
     - `deadline`: seconds for each answer; by default recall waits for every source and latency is measured under `DEADLINE`.
+    - `talk`: number of requests that share a conversation, in everyday data; by default each opens its own.
     - `quick`: skip the latency pass, the replay that measures prefix reuse, and the turns without need.
     - `without_need`: ask turns that no memory helps with, spread over the conversations; by default unless `quick`. `turns`
       limits their number.
@@ -87,7 +93,12 @@ async def evaluate(
     """
     clock = clock or Clock()
     now = clock.now()
-    budgets, ks = _ascending("budgets", budgets), _ascending("ks", ks)
+    talk = _talk(dataset, talk, efforts)
+    if strategy is None:
+        strategy = "default" if dataset.everyday else "compact"
+    if budgets is None:
+        budgets = () if dataset.everyday and quick else BUDGETS
+    budgets, ks = _ascending("budgets", budgets, least=int(not dataset.everyday)), _ascending("ks", ks)
     question_clocks = [QuestionClock.of(name, now) for name in dict.fromkeys(clocks)]
     if not question_clocks:
         raise InvalidInput("clocks must name at least one, such as end+1h")
@@ -102,9 +113,10 @@ async def evaluate(
     with_turns = not quick if without_need is None else without_need
     passes = Passes(
         asker=Asker(strategy=strategy, model=model, budgets=budgets, efforts=tuple(efforts) or (None,), deadline=deadline),
-        question_clocks=question_clocks,
+        question_clocks=question_clocks[:1] if dataset.everyday else question_clocks,
         latency_deadline=None if quick else DEADLINE if deadline is None else deadline,
         replayed={} if quick else calls_to_replay(chosen),
+        talk=talk,
         turns=turns_by_conversation([conversation.name for conversation in chosen.conversations], turns) if with_turns else {},
         clock=clock,
         steps=Steps(progress),
@@ -136,17 +148,20 @@ async def evaluate(
         tokenizer=results.circumstances.tokenizer,
         budgets=budgets,
         ks=ks,
-        clocks=tuple(one.name for one in question_clocks),
+        clocks=tuple(one.name for one in passes.question_clocks),
         deadline=deadline,
         latency_deadline=DEADLINE if deadline is None else deadline,
         resampled="conversations" if whole else "questions",
         seed=seed,
         warnings=results.circumstances.warnings,
+        talk=talk,
     )
     return Report(
         run=run,
         figures=figures(results.answered, budgets=budgets, ks=ks, seed=seed),
         amounts=amounts(results.answered, price=price, whole=whole, seed=seed),
+        requests=request_figures(results.requests, seed),
+        asked_requests=results.requests,
         turns=turn_figures(results.turns, seed),
         latency=latencies(results.timed),
         reuse=prefix_reuse(results.calls),
@@ -156,7 +171,20 @@ async def evaluate(
     )
 
 
-def _ascending(name: str, numbers: Sequence[int]) -> tuple[int, ...]:
-    if not numbers or any(isinstance(one, bool) or not isinstance(one, int) or one < 1 for one in numbers):
+def _talk(dataset: Dataset, talk: int | None, efforts: Sequence[Effort | float]) -> int | None:
+    """Requests that share a conversation; None for other than everyday data. Raises `InvalidInput` where an argument doesn't
+    go with the data."""
+    if dataset.everyday and efforts:
+        raise InvalidInput("efforts aren't compared on everyday data: give a strategy of that effort")
+    if not dataset.everyday and talk is not None:
+        raise InvalidInput(f"talk is for everyday data: the questions of {dataset.format} data are asked alone")
+    if talk is not None and (isinstance(talk, bool) or not isinstance(talk, int) or talk < 1):
+        raise InvalidInput(f"talk must be a whole number from 1, not {talk!r}")
+    return talk or 1 if dataset.everyday else None
+
+
+def _ascending(name: str, numbers: Sequence[int], least: int = 1) -> tuple[int, ...]:
+    """The numbers sorted, each once; at least `least` of them. Raises `InvalidInput`."""
+    if len(numbers) < least or any(isinstance(one, bool) or not isinstance(one, int) or one < 1 for one in numbers):
         raise InvalidInput(f"{name} must be whole numbers from 1, at least one, not {list(numbers)!r}")
     return tuple(sorted(set(numbers)))

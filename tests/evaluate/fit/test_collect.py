@@ -15,6 +15,7 @@ from germane.evaluate.fit.columns import shipped_tables
 from germane.evaluate.fit.fitting import Options
 from germane.evaluate.fit.refit import refit
 from germane.evaluate.fit.two_pass import NEIGHBOURS, rescored
+from germane.evaluate.need.turns import TurnWithoutNeed
 from germane.search.relevance import Relevance, shipped
 from germane.testing.hashed import Hashed
 from germane.types.evidence import FEATURES
@@ -127,3 +128,17 @@ async def test_a_kept_list_gets_the_neighbours_that_its_search_had() -> None:
     for one in await collect_candidates(dataset("one"), embedder=Hashed()):
         assert rescored(one, raised).table[:, NEIGHBOURS] == pytest.approx(one.table[:, NEIGHBOURS])
         assert one.table[:, NEIGHBOURS].any()
+
+
+async def test_requests_without_evidence_are_told_from_the_turns_that_come_along() -> None:
+    """Neither needs memory; the former are the data set's own. Who asks is part of a request."""
+    one = conversation("one")
+    asked = [one.questions[0], Question(id="thanks", text="Thank you, Ben", evidence=frozenset(), category="none", name="Ana")]
+    turn = TurnWithoutNeed(id=1, language="en", kind="thanks", half="fit", text="Thanks a lot, and what about the piano?")
+    data = Dataset(name="x", format="everyday", conversations=[replace(one, questions=asked)])
+    found = await collect_candidates(data, embedder=Hashed(), turns=[turn])
+    assert [(one.question, one.category, one.needed, one.shipped) for one in found] == [
+        ("q0", "plain", True, False),
+        ("thanks", "none", False, False),
+        ("turn 1", "thanks", False, True),
+    ]

@@ -12,11 +12,16 @@ import pytest
 from germane.errors import InvalidInput
 from germane.evaluate.formats.load import load
 from support.replaced import replaced
-from support.small_sets import beam, locomo, longmemeval, realtalk, written
+from support.small_sets import beam, everyday, locomo, longmemeval, realtalk, written
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 
-SETS: dict[str, Any] = {"locomo": locomo(), "realtalk": realtalk(), "longmemeval": [longmemeval()]}
+SETS: dict[str, Any] = {
+    "locomo": locomo(),
+    "realtalk": realtalk(),
+    "longmemeval": [longmemeval()],
+    "everyday": everyday(),
+}
 
 
 def said_of(path: Path, read: Path, documents: Iterable[Any]) -> set[str]:

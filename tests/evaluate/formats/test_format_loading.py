@@ -10,7 +10,7 @@ import pytest
 
 from germane.errors import InvalidInput, UnknownName
 from germane.evaluate.formats import FORMATS, load
-from support.small_sets import beam, locomo, longmemeval, questions, realtalk, written
+from support.small_sets import beam, everyday, locomo, longmemeval, questions, realtalk, written
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data"
 
@@ -24,6 +24,8 @@ DATA = Path(__file__).parents[3].parent / "shared" / "data"
         ("realtalk", realtalk()),
         ("longmemeval", [longmemeval()]),
         ("longmemeval", longmemeval()),
+        ("everyday", everyday()),
+        ("everyday", [everyday("nuno"), everyday("rosa")]),
     ],
 )
 def test_a_files_format_is_told_by_its_shape(tmp_path: Path, format: str, document: Any) -> None:
@@ -35,7 +37,7 @@ def test_a_files_format_is_told_by_its_shape(tmp_path: Path, format: str, docume
 
 def test_every_format_has_a_name() -> None:
     """The order is that of the documentation."""
-    assert FORMATS == ("locomo", "beam", "realtalk", "longmemeval", "requests")
+    assert FORMATS == ("locomo", "beam", "realtalk", "longmemeval", "everyday", "requests")
 
 
 @pytest.mark.parametrize("document", [[], {}, [1], {"conversation": {}}, {"session_1_date_time": "now"}, None])

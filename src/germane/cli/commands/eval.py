@@ -80,14 +80,23 @@ def measure(
         str | None, typer.Option(metavar="NAME", help="The format of DATA. Default: recognised by the content.")
     ] = None,
     strategy: Annotated[
-        str, typer.Option(metavar="NAME", help="default, verbose, compact, composite, or a strategy of your settings.")
-    ] = "compact",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="default, verbose, compact, composite, or a strategy of your settings.  [default: compact; default for "
+            "everyday data]",
+        ),
+    ] = None,
     relevance: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A relevance model: coefficients that germane eval fit wrote.")
     ] = None,
     tokens: Annotated[
         list[str] | None,
-        typer.Option(metavar="N,N", help="The token budgets to measure recall at.  [default: 250,500,1000,2000,4000]"),
+        typer.Option(
+            metavar="N,N",
+            help="The token budgets to measure recall at.  [default: 250,500,1000,2000,4000; none for everyday data with "
+            "--quick]",
+        ),
     ] = None,
     k: Annotated[
         list[str] | None, typer.Option("--k", metavar="N,N", help="The ranks k to measure recall@k at.  [default: 5,10,20,50]")
@@ -123,6 +132,14 @@ def measure(
             help="The deadline of each assembly, in milliseconds. Default: none while recall is measured, 48 while latency is.",
         ),
     ] = None,
+    talk: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Ask so many requests of everyday data in one conversation.  [default: each request opens its own]",
+        ),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Measure recall only: neither latency, prefix reuse nor turns without need.")
     ] = False,
@@ -156,20 +173,22 @@ def measure(
     that hold its answer. The report shows how much of the evidence gets into the context within each token budget, what else is
     in it, the latency, and the confidence intervals.
 
-    DATA is in the format of LoCoMo, BEAM, REALTALK or LongMemEval, or holds requests of your own, one JSON object per line. The
-    global options --embedder and --settings apply. The document evaluate.md explains each figure.
+    DATA is in the format of LoCoMo, BEAM, REALTALK or LongMemEval, or holds requests of your own, one JSON object per line, or
+    everyday data: the sessions of a person, and requests of which some need nothing stored. The global options --embedder and
+    --settings apply. The document evaluate.md explains each figure.
 
     \b
       germane eval requests.jsonl
       germane eval locomo/ --tokens 500,1000 --html report.html
       germane eval locomo/ --compare compact default
+      germane eval everyday/ --talk 5 --html report.html
       germane eval locomo/ --embedder minilm --json minilm.json
       germane eval --compare distilled.json minilm.json
     """
     from germane.cli.evaluation.evaluation_options import EvaluationOptions, parse_efforts, parse_names, parse_numbers
     from germane.cli.evaluation.run import Outputs, run
     from germane.evaluate.question_clock import CLOCKS
-    from germane.evaluate.run import BUDGETS, KS
+    from germane.evaluate.run import KS
 
     options = options_of(context)
     evaluation = EvaluationOptions(
@@ -178,13 +197,14 @@ def measure(
         settings=options.settings,
         relevance=relevance,
         model=model,
-        budgets=parse_numbers("--tokens", tokens) if tokens else BUDGETS,
+        budgets=parse_numbers("--tokens", tokens) if tokens else None,
         ks=parse_numbers("--k", k) if k else KS,
         efforts=parse_efforts(effort or ()),
         clocks=tuple(clock or CLOCKS),
         categories=parse_names(categories or ()),
         limit=limit,
         deadline=deadline,
+        talk=talk,
         quick=quick,
         without_need=without_need,
         turns=turns,

@@ -77,7 +77,10 @@ def fit(
             task = bar.add_task("fitting", total=None)
             fitted = refit(lists, old, fit_options, lambda: bar.advance(task))
             relevance = ModelColumns(fitted.tables).relevance
-            fits = {name: fit_need(lists, relevance, lexical=bool(lexical)) for lexical, name in enumerate(NEED_COLUMNS)}
+            before = ModelColumns(old).relevance
+            fits = {
+                name: fit_need(lists, relevance, lexical=bool(lexical), old=before) for lexical, name in enumerate(NEED_COLUMNS)
+            }
         needs = {name: fit for name, fit in fits.items() if fit is not None}
         tables = {**fitted.tables, **{name: fit.table for name, fit in needs.items()}}
         summary = {**figures([one for one in lists if one.needed], fitted), "need": need_figures(needs)}

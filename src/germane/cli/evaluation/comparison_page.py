@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from germane.cli.evaluation.amount_tables import summary
 from germane.cli.evaluation.html_parts import cell, document, figure, pairs, rows, text, tiles
 from germane.cli.evaluation.report_page import curve, reading
-from germane.cli.evaluation.svg_chart import chart
-from germane.cli.evaluation.wording import about, clocked, levels, resampling, reused, shown, signed, spread
-from germane.evaluate.compare import Comparison, Difference
-from germane.evaluate.metric import AT, WITHIN, Metric
-from germane.evaluate.metric import metric as find_metric
+from germane.cli.evaluation.request_page import found_curve
+from germane.cli.evaluation.svg_chart import Curve, chart
+from germane.cli.evaluation.wording import (
+    about,
+    budget_head,
+    clocked,
+    levels,
+    resampling,
+    reused,
+    shown,
+    signed,
+    spread,
+    within,
+)
+from germane.evaluate.comparison import Comparison, Difference
+from germane.evaluate.metric import AT, Metric
 from germane.evaluate.report import Report
 
 __all__ = ["comparison_page"]
@@ -27,6 +37,7 @@ def comparison_page(comparisons: Sequence[Comparison]) -> str:
 
 
 def _sections(comparison: Comparison) -> Iterator[str]:
+    lead = comparison.metrics[0]
     yield pairs(
         [
             (f"{side} {label}", value)
@@ -37,29 +48,36 @@ def _sections(comparison: Comparison) -> Iterator[str]:
     if comparison.unmatched:
         yield f"<p>{comparison.unmatched:,} questions only one of them was asked are left out.</p>"
     yield tiles(_headlines(comparison))
-    yield "<h2>Evidence within a budget</h2>"
-    curves = [
-        curve(comparison.a, "fraction", "A", "q", dashed=True),
-        curve(comparison.b, "fraction", "B", "a"),
-        replace(curve(comparison.a, "every", "A, all of it", "q"), dashed=True),
-        curve(comparison.b, "every", "B, all of it", "b"),
-    ]
-    caption = f"Percent against tokens of all the added text, asked at {clocked(comparison.clocks[0])}."
-    yield figure(chart(curves, says="recall of A and B against tokens"), caption)
+    if curves := _curves(comparison):
+        yield f"<h2>{text(lead.label.capitalize())} within a budget</h2>"
+        caption = f"Percent against tokens of all the added text, asked at {clocked(comparison.clocks[0])}."
+        yield figure(chart(curves, says="recall of A and B against tokens"), caption)
     yield "<h2>B − A</h2><p>Points of percent; in colour where the interval leaves no doubt of the sign.</p>"
-    yield _metrics(comparison, WITHIN)
-    yield "<h3>Among the k that rank highest</h3>" + _metrics(comparison, AT)
-    categories = list(dict.fromkeys(difference.category for difference in comparison.differences if difference.category))
-    if categories:
-        yield f"<h2>By category, within {comparison.budget:,} tokens</h2>" + _by_category(comparison, categories)
+    yield _metrics(comparison, comparison.metrics)
+    if not comparison.a.requests:
+        yield "<h3>Among the k that rank highest</h3>" + _metrics(comparison, AT)
+    if len(comparison.by_category) > 1:
+        yield f"<h2>By category, {within(comparison.budget)}</h2>" + _by_category(comparison)
     if told := [f"{side}: {text(line)}." for side, report in _sides(comparison) for line in summary(report)]:
         yield f"<h2>Without a budget</h2><p>{'<br>'.join(told)}</p>"
     yield _speed(comparison)
-    yield reading(resampling(comparison.resampled, comparison.a.run.conversations))
+    terms = [(metric.label, metric.says) for metric in comparison.metrics]
+    yield reading(resampling(comparison.resampled, comparison.a.run.conversations), terms)
     if comparison.changed:
-        yield f"<h2>{len(comparison.changed):,} questions changed within {comparison.budget:,} tokens</h2>" + _changed(
-            comparison
-        )
+        yield f"<h2>{len(comparison.changed):,} questions changed {within(comparison.budget)}</h2>" + _changed(comparison)
+
+
+def _curves(comparison: Comparison) -> list[Curve]:
+    a, b = comparison.a, comparison.b
+    if a.requests:
+        found = [found_curve(a, "", "A", "q", dashed=True), found_curve(b, "", "B", "a")]
+        return found if all(one.points for one in found) else []
+    return [
+        curve(a, "fraction", "A", "q", dashed=True),
+        curve(b, "fraction", "B", "a"),
+        curve(a, "every", "A, all of it", "q", dashed=True),
+        curve(b, "every", "B, all of it", "b"),
+    ]
 
 
 def _sides(comparison: Comparison) -> tuple[tuple[str, Report], tuple[str, Report]]:
@@ -67,13 +85,13 @@ def _sides(comparison: Comparison) -> tuple[tuple[str, Report], tuple[str, Repor
 
 
 def _headlines(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    for name, label in (("fraction", "evidence"), ("every", "questions with all of it")):
-        difference = comparison.difference(name, comparison.budget)
-        off = spread(find_metric(name), difference.difference, difference.low, difference.high)
-        yield (
-            f"{signed(find_metric(name), difference.difference)} {off}",
-            f"points, {label} within {comparison.budget:,} tokens",
-        )
+    for metric in comparison.metrics[:2]:
+        try:
+            difference = comparison.difference(metric.name, comparison.budget)
+        except KeyError:
+            continue
+        off = spread(metric, difference.difference, difference.low, difference.high)
+        yield f"{signed(metric, difference.difference)} {off}", f"points, {metric.label} {within(comparison.budget)}"
     improved = sum(difference.b > difference.a for difference in comparison.changed)
     yield f"{improved:,} / {len(comparison.changed) - improved:,}", "questions for the better / for the worse"
 
@@ -89,7 +107,7 @@ def _metrics(comparison: Comparison, metrics: Sequence[Metric]) -> str:
             cells = [_cell(metric, known.get((clock, metric.name, column))) for column in columns]
             if any(cells):
                 lines.append([text(metric.label), text(clock), *cells])
-    return rows(["", "asked at", *(f"{column:,}" for column in columns)], lines, words=(0, 1))
+    return rows(["", "asked at", *map(budget_head, columns)], lines, words=(0, 1))
 
 
 def _cell(metric: Metric, difference: Difference | None) -> str:
@@ -103,12 +121,11 @@ def _cell(metric: Metric, difference: Difference | None) -> str:
     )
 
 
-def _by_category(comparison: Comparison, categories: Sequence[str]) -> str:
-    fraction, lines = find_metric("fraction"), []
-    for category in ("", *categories):
-        difference = comparison.difference("fraction", comparison.budget, category=category)
-        a, b = shown(fraction, difference.a), shown(fraction, difference.b)
-        lines.append([text(category) or "all", f"{difference.count:,}", a, b, _cell(fraction, difference)])
+def _by_category(comparison: Comparison) -> str:
+    lead, lines = comparison.metrics[0], []
+    for difference in comparison.by_category:
+        a, b = shown(lead, difference.a), shown(lead, difference.b)
+        lines.append([text(difference.category) or "all", f"{difference.count:,}", a, b, _cell(lead, difference)])
     return rows(["", "questions", "A", "B", "B − A"], lines)
 
 
@@ -124,9 +141,9 @@ def _speed(comparison: Comparison) -> str:
 
 
 def _changed(comparison: Comparison) -> str:
-    fraction = find_metric("fraction")
+    lead = comparison.metrics[0]
     lines = (
-        [shown(fraction, change.a), shown(fraction, change.b), text(change.question), text(change.category), text(change.id)]
+        [shown(lead, change.a), shown(lead, change.b), text(change.question), text(change.category), text(change.id)]
         for change in comparison.changed
     )
     return rows(["A", "B", "question", "category", "id"], lines, words=(2, 3, 4))

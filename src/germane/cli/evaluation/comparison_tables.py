@@ -10,11 +10,21 @@ from rich.text import Text
 
 from germane.cli.evaluation.amount_tables import summary
 from germane.cli.evaluation.report_tables import BY_CLOCK, print_title
-from germane.cli.evaluation.wording import about, clocked, levels, resampling, reused, shown, signed, spread
+from germane.cli.evaluation.wording import (
+    about,
+    budget_head,
+    clocked,
+    levels,
+    resampling,
+    reused,
+    shown,
+    signed,
+    spread,
+    within,
+)
 from germane.cli.screen import plain, table
-from germane.evaluate.compare import Comparison, Difference
-from germane.evaluate.metric import AT, WITHIN, Metric
-from germane.evaluate.metric import metric as find_metric
+from germane.evaluate.comparison import Comparison, Difference
+from germane.evaluate.metric import AT, Metric
 from germane.evaluate.report import Report
 
 __all__ = ["print_comparison"]
@@ -29,34 +39,32 @@ def print_comparison(comparison: Comparison, screen: Console) -> None:
             screen.print(f"{side} {label:<9} {plain(text)}")
     if comparison.unmatched:
         screen.print(f"{comparison.unmatched} questions only one of them was asked: left out")
-    budgets = sorted({difference.at for difference in comparison.differences if difference.metric == WITHIN[0].name})
+    lead = comparison.metrics[0]
+    budgets = sorted({difference.at for difference in comparison.differences if difference.metric == lead.name})
     ks = sorted({difference.at for difference in comparison.differences if difference.metric == AT[0].name})
     print_title(screen, "B − A within so many tokens of all the added text, points of percent; * where the sign is sure")
-    screen.print(_metrics(comparison, WITHIN, budgets))
+    screen.print(_metrics(comparison, comparison.metrics, budgets))
     if ks:
         print_title(screen, "B − A among the k that rank highest")
         screen.print(_metrics(comparison, AT, ks))
-    categories = list(dict.fromkeys(difference.category for difference in comparison.differences if difference.category))
-    if categories:
+    if len(comparison.by_category) > 1:
         print_title(
             screen,
-            f"By category, asked at {clocked(comparison.clocks[0])}: the evidence within {comparison.budget:,} tokens, percent",
+            f"By category, asked at {clocked(comparison.clocks[0])}: {lead.label} {within(comparison.budget)}, percent",
         )
-        screen.print(_by_category(comparison, categories))
+        screen.print(_by_category(comparison))
     _speed(comparison, screen)
     if comparison.changed:
         more = sum(change.b > change.a for change in comparison.changed)
         less = len(comparison.changed) - more
-        print_title(
-            screen, f"Changed within {comparison.budget:,} tokens: {more} questions for the better, {less} for the worse"
-        )
+        print_title(screen, f"Changed {within(comparison.budget)}: {more} questions for the better, {less} for the worse")
         screen.print(_changed(comparison))
     screen.print()
     screen.print(resampling(comparison.resampled, comparison.a.run.conversations))
 
 
 def _metrics(comparison: Comparison, metrics: Sequence[Metric], columns: Sequence[int]) -> Table:
-    heads = [f"{column:,}" for column in columns]
+    heads = [budget_head(column) for column in columns]
     rows = table("", "asked at", *heads, right=tuple(heads))
     for metric in metrics:
         label = metric.label
@@ -84,14 +92,13 @@ def _coloured(metric: Metric, difference: Difference) -> Text:
     return Text(text, style="green" if (difference.difference > 0) == (metric.better == "more") else "red")
 
 
-def _by_category(comparison: Comparison, categories: Sequence[str]) -> Table:
+def _by_category(comparison: Comparison) -> Table:
     rows = table("", "questions", "A", "B", "B − A", right=("questions", "A", "B", "B − A"))
     rows.columns[0].overflow = "fold"
-    fraction = find_metric("fraction")
-    for category in ("", *categories):
-        difference = comparison.difference("fraction", comparison.budget, category=category)
-        a, b = shown(fraction, difference.a), shown(fraction, difference.b)
-        rows.add_row(plain(category) or "all", f"{difference.count:,}", a, b, _coloured(fraction, difference))
+    lead = comparison.metrics[0]
+    for difference in comparison.by_category:
+        a, b = shown(lead, difference.a), shown(lead, difference.b)
+        rows.add_row(plain(difference.category) or "all", f"{difference.count:,}", a, b, _coloured(lead, difference))
     return rows
 
 
@@ -117,9 +124,9 @@ def _speeds(report: Report) -> list[str]:
 
 def _changed(comparison: Comparison) -> Table:
     rows = table("A", "B", "question", "category", right=("A", "B"))
-    fraction = find_metric("fraction")
+    lead = comparison.metrics[0]
     for change in comparison.changed[:_MAX_CHANGED]:
-        rows.add_row(shown(fraction, change.a), shown(fraction, change.b), plain(change.question, 90), plain(change.category))
+        rows.add_row(shown(lead, change.a), shown(lead, change.b), plain(change.question, 90), plain(change.category))
     if len(comparison.changed) > _MAX_CHANGED:
         rows.add_row("", "", f"… and {len(comparison.changed) - _MAX_CHANGED} more (--json or --html shows all)", "")
     return rows

@@ -22,12 +22,13 @@ __all__ = ["EvaluationOptions", "datasets", "parse_efforts", "parse_names", "par
 class EvaluationOptions:
     """The arguments of `evaluate` except the data. Raises `InvalidInput` for a bad clock or a missing --relevance file."""
 
-    strategy: str
+    strategy: str | None
+    """None takes the default of `evaluate`, as for `budgets`."""
     embedder: str | None
     settings: Path | None
     relevance: Path | None
     model: str
-    budgets: tuple[int, ...]
+    budgets: tuple[int, ...] | None
     ks: tuple[int, ...]
     efforts: tuple[Effort | float, ...]
     """Of the assemblies without a budget; empty for the strategy's own."""
@@ -36,6 +37,8 @@ class EvaluationOptions:
     limit: int | None
     deadline: float | None
     """Milliseconds."""
+    talk: int | None
+    """Of everyday data: requests that share a conversation."""
     quick: bool
     without_need: bool | None
     """None asks turns without need unless `quick`."""
@@ -66,6 +69,7 @@ class EvaluationOptions:
             "categories": self.categories or None,
             "limit": self.limit,
             "deadline": None if self.deadline is None else self.deadline / 1000,
+            "talk": self.talk,
             "quick": self.quick,
             "without_need": self.without_need,
             "turns": self.turns,

@@ -22,6 +22,7 @@ def fit_page(summary: Mapping[str, Any], old: Tables, new: Tables) -> str:
         parts += [_reliability(name, column["held_out"]["bins"]) for name, column in summary["columns"].items()]
     if summary.get("need"):
         parts.append(_need(summary["need"]))
+        parts += [_reach(name, column["groups"]) for name, column in summary["need"].items()]
     parts.append(_coefficients(old, new))
     return "\n\n".join(parts) + "\n"
 
@@ -74,6 +75,16 @@ def _need(columns: Mapping[str, Any]) -> str:
         for one in column["thresholds"]
     ]
     return "P(need), held out:\n\n" + _table(["column", "threshold", "turns without need above it", "questions below it"], rows)
+
+
+def _reach(name: str, groups: Sequence[Mapping[str, Any]]) -> str:
+    rows = []
+    for reach in groups:
+        before, after = ([f"{share:.1f}" for share in reach[key]] for key in ("before", "held_out"))
+        rows.append([reach["dataset"], reach["label"], "before", f"{reach['requests']:,}", *before])
+        rows.append(["", "", "held out", "", *after])
+    heads = [f"{at:.1f}" for at in groups[0]["thresholds"]] if groups else []
+    return f"`{name}`, percent of each group that reach a threshold:\n\n" + _table(["data", "", "", "n", *heads], rows)
 
 
 def _coefficients(old: Tables, new: Tables) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 
 from germane.cli.screen import table
 from germane.evaluate.fit.columns import BESIDES, COEFFICIENTS, Tables
 from germane.evaluate.fit.lists import Candidates
-from germane.evaluate.fit.need import NeedFit
+from germane.evaluate.fit.need import NEED_THRESHOLDS, NeedFit
 from germane.evaluate.fit.packed import recall
 from germane.evaluate.fit.refit import Refit
 from germane.evaluate.fit.reliability import Reliability
@@ -48,19 +49,23 @@ def need_figures(fits: Mapping[str, NeedFit]) -> dict[str, Any]:
             "questions": fit.questions,
             "turns": fit.turns,
             "thresholds": [{"threshold": at, "turns": turns, "lost": lost} for at, turns, lost in fit.thresholds],
+            "groups": [{**reach._asdict(), "label": reach.label, "thresholds": list(NEED_THRESHOLDS)} for reach in fit.groups],
         }
         for name, fit in fits.items()
     }
 
 
 def show_need(screen: Console, fits: Mapping[str, NeedFit]) -> None:
-    """Print what each threshold on P(need) lets through, by conversations that were held out."""
+    """Print what each threshold on P(need) lets through, by conversations that were held out: in all, and by data set."""
     screen.print("\nP(need): percent of the turns without need that reach a threshold, and of the questions that don't")
     rows = table("column", "threshold", "turns", "questions lost", right=("threshold", "turns", "questions lost"))
     for name, fit in fits.items():
         for at, turns, lost in fit.thresholds:
             rows.add_row(name if at == fit.thresholds[0][0] else "", f"{at:.1f}", f"{turns:.1f}", f"{lost:.1f}")
     screen.print(rows)
+    for name, fit in fits.items():
+        screen.print(f"\n{name}: percent of each group that reach a threshold")
+        screen.print(_groups(fit))
 
 
 def origin(summary: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,6 +118,19 @@ def _recalls(
         some = [lists[row] for row in rows]
         before, after = (recall(some, [odds[row] for row in rows]) for odds in (fitted.before, fitted.after))
         yield group, rows, before, after
+
+
+def _groups(fit: NeedFit) -> Table:
+    """Without the categories of the questions, which the report's file and the JSON have."""
+    heads = tuple(f"{at:.1f}" for at in NEED_THRESHOLDS)
+    rows = table("data", "", "", "n", *heads, right=("n", *heads))
+    dataset = ""
+    for reach in (one for one in fit.groups if not one.needed or one.group == "questions"):
+        name = reach.dataset if reach.dataset != dataset else ""
+        dataset = reach.dataset
+        rows.add_row(name, reach.label, "before", f"{reach.requests:,}", *(f"{share:.1f}" for share in reach.before))
+        rows.add_row("", "", "held out", "", *(f"{share:.1f}" for share in reach.held_out))
+    return rows
 
 
 def _plain(reliability: Reliability) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from germane.cli.evaluation.evaluation_options import EvaluationOptions
 from germane.cli.evaluation.result_files import load_reports
 from germane.cli.screen import progress
 from germane.errors import InvalidInput
-from germane.evaluate.compare import Comparison, compare
+from germane.evaluate.compare import compare
+from germane.evaluate.comparison import Comparison
 from germane.evaluate.dataset import Dataset
 from germane.evaluate.report import Report
 from germane.evaluate.run import evaluate
@@ -56,7 +57,8 @@ def known_strategies(settings: Path | None) -> Strategies:
 
 async def reports(datasets: Sequence[Dataset], options: EvaluationOptions, *, quiet: bool, label: str = "") -> list[Report]:
     """Measure each data set; returns one report each. Raises what `evaluate` raises."""
-    known_strategies(options.settings).find(options.strategy)
+    if options.strategy is not None:
+        known_strategies(options.settings).find(options.strategy)
     measured = []
     with progress(quiet) as bar:
         for dataset in datasets:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from germane.cli.evaluation.amount_page import amount_headlines, amount_sections
 from germane.cli.evaluation.html_parts import cell, details, document, figure, pairs, rows, text, tiles
 from germane.cli.evaluation.missed_section import missed_section
+from germane.cli.evaluation.request_page import request_headlines, request_misses, request_sections
+from germane.cli.evaluation.request_tables import REQUEST_TERMS
 from germane.cli.evaluation.svg_chart import Curve, Point, chart
 from germane.cli.evaluation.wording import about, clocked, levels, resampling, reuse_advice, reused, shown, spread
 from germane.evaluate.metric import AT, WITHIN, Metric
+from germane.evaluate.missed import nearest_budget
 from germane.evaluate.report import Report
 
 __all__ = ["curve", "reading", "report_page"]
@@ -25,6 +28,28 @@ def _sections(report: Report) -> Iterator[str]:
     run = report.run
     yield pairs(about(run))
     yield tiles(_headlines(report))
+    yield from request_sections(report) if report.requests else _evidence_sections(report)
+    yield from amount_sections(report)
+    if report.answered:
+        yield "<h2>Among the k that rank highest</h2>"
+        yield _metrics(report, AT, run.ks)
+    if report.latency:
+        yield f"<h2>Latency under a deadline of {1000 * run.latency_deadline:.0f} ms</h2>"
+        yield _latency(report)
+    if report.reuse is not None:
+        yield f"<h2>Prefix reuse</h2><p>{text(reused(report.reuse))}.</p>"
+        if advice := reuse_advice(report.reuse):
+            yield f"<p>{text(advice)}</p>"
+    intervals = resampling(run.resampled, run.conversations)
+    yield reading(intervals, REQUEST_TERMS if report.requests else [(one.label, one.says) for one in WITHIN])
+    yield request_misses(report) if report.requests else missed_section(report)
+    if run.dropped:
+        listed = rows(["where", "why"], ([text(entry.where), text(entry.reason)] for entry in run.dropped), words=(0, 1))
+        yield details(f"{len(run.dropped):,} labels and questions left out", listed)
+
+
+def _evidence_sections(report: Report) -> Iterator[str]:
+    run = report.run
     yield "<h2>Evidence within a budget</h2>"
     curves = [
         curve(report, "any", "some of it", "c"),
@@ -38,21 +63,6 @@ def _sections(report: Report) -> Iterator[str]:
         yield "<h2>By category</h2>"
         yield f'<div class="many">{"".join(_small(report, category) for category in report.categories)}</div>'
         yield _by_category(report)
-    yield from amount_sections(report)
-    yield "<h2>Among the k that rank highest</h2>"
-    yield _metrics(report, AT, run.ks)
-    if report.latency:
-        yield f"<h2>Latency under a deadline of {1000 * run.latency_deadline:.0f} ms</h2>"
-        yield _latency(report)
-    if report.reuse is not None:
-        yield f"<h2>Prefix reuse</h2><p>{text(reused(report.reuse))}.</p>"
-        if advice := reuse_advice(report.reuse):
-            yield f"<p>{text(advice)}</p>"
-    yield reading(resampling(run.resampled, run.conversations))
-    yield missed_section(report)
-    if run.dropped:
-        listed = rows(["where", "why"], ([text(entry.where), text(entry.reason)] for entry in run.dropped), words=(0, 1))
-        yield details(f"{len(run.dropped):,} labels and questions left out", listed)
 
 
 def curve(
@@ -69,17 +79,14 @@ def curve(
     return Curve(name=name, points=points, tone=tone, band=band, dashed=dashed)
 
 
-def reading(intervals: str) -> str:
-    """A section that explains the metrics and the intervals."""
-    items = "".join(f"<li><b>{text(metric.label)}</b>: {text(metric.says)}.</li>" for metric in WITHIN)
+def reading(intervals: str, terms: Iterable[tuple[str, str]]) -> str:
+    """A section that explains the figures, each by its name, and the intervals."""
+    items = "".join(f"<li><b>{text(name)}</b>: {text(says)}.</li>" for name, says in terms)
     return details("How to read this", f"<p>{text(intervals)}.</p><ul>{items}</ul>")
 
 
 def _headlines(report: Report) -> Iterator[tuple[str, str]]:
-    near = min(report.run.budgets, key=lambda budget: abs(budget - 1000))
-    for name, label in (("fraction", "of the evidence"), ("every", "of questions have all of it")):
-        estimate = report.figure(name, near)
-        yield f"{100 * estimate.mean:.1f} %", f"{label} within {near:,} tokens"
+    yield from request_headlines(report) if report.requests else _evidence_headlines(report)
     yield from amount_headlines(report)
     if report.latency:
         whole = report.latency[0]
@@ -87,6 +94,13 @@ def _headlines(report: Report) -> Iterator[tuple[str, str]]:
         yield f"{100 * whole.levels[0]:.1f} %", "of answers with every source"
     if report.reuse is not None:
         yield f"{100 * report.reuse.share:.1f} %", "of the prompts could come from a prefix cache"
+
+
+def _evidence_headlines(report: Report) -> Iterator[tuple[str, str]]:
+    near = nearest_budget(report.run.budgets)
+    for name, label in (("fraction", "of the evidence"), ("every", "of questions have all of it")):
+        estimate = report.figure(name, near)
+        yield f"{100 * estimate.mean:.1f} %", f"{label} within {near:,} tokens"
 
 
 def _metrics(report: Report, metrics: Sequence[Metric], columns: Sequence[int]) -> str:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from germane.cli.evaluation.amount_tables import amount_table, print_turns, summary
+from germane.cli.evaluation.request_tables import print_requests
 from germane.cli.evaluation.wording import about, clocked, levels, resampling, reused, shown, spread
 from germane.cli.screen import plain, table
 from germane.evaluate.metric import AT, WITHIN, Metric
@@ -32,10 +33,14 @@ def print_report(report: Report, screen: Console) -> None:
         print_title(screen, "Without a budget")
         for line in lines:
             screen.print(plain(line))
-    print_title(screen, "Within so many tokens of all the added text, percent")
-    screen.print(_metrics(report, WITHIN, run.budgets))
-    print_title(screen, "Among the k that rank highest, percent")
-    screen.print(_metrics(report, AT, run.ks))
+    if report.requests:
+        print_title(screen, "Requests")
+        print_requests(report, screen)
+    else:
+        print_title(screen, "Within so many tokens of all the added text, percent")
+        screen.print(_metrics(report, WITHIN, run.budgets))
+        print_title(screen, "Among the k that rank highest, percent")
+        screen.print(_metrics(report, AT, run.ks))
     if report.categories:
         print_title(screen, f"By category, asked at {clocked(run.clocks[0])}, percent of the evidence")
         screen.print(_by_category(report))

@@ -13,7 +13,7 @@ from germane.cli.codec import decode, encode
 from germane.cli.files import read_json, write_text
 from germane.cli.screen import printable_json
 from germane.errors import InvalidInput
-from germane.evaluate.compare import Comparison
+from germane.evaluate.comparison import Comparison
 from germane.evaluate.report import Report
 
 __all__ = ["MARK", "VERSION", "check_writable", "comparison_shape", "load_reports", "report_shape", "save"]

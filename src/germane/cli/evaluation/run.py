@@ -10,7 +10,7 @@ from typing import Any
 from germane.cli.evaluation.comparison_page import comparison_page
 from germane.cli.evaluation.comparison_tables import print_comparison
 from germane.cli.evaluation.evaluation_options import EvaluationOptions, datasets
-from germane.cli.evaluation.measure import compare_files, compare_runs, contrast, known_strategies, reports
+from germane.cli.evaluation.measure import compare_files, compare_runs, contrast, reports
 from germane.cli.evaluation.report_page import report_page
 from germane.cli.evaluation.report_tables import print_report
 from germane.cli.evaluation.result_files import check_writable, comparison_shape, report_shape, save
@@ -18,7 +18,7 @@ from germane.cli.files import write_text
 from germane.cli.global_options import run_async
 from germane.cli.screen import console, print_json
 from germane.errors import InvalidInput
-from germane.evaluate.compare import Comparison
+from germane.evaluate.comparison import Comparison
 from germane.evaluate.report import Report
 
 __all__ = ["Outputs", "run"]
@@ -59,7 +59,6 @@ def run(
         raise InvalidInput(
             "nothing to measure: give DATA, such as germane eval requests.jsonl (germane eval --help tells more)"
         )
-    known_strategies(options.settings).find(options.strategy)
     measured = run_async(reports(datasets(data, format), options, quiet=outputs.printed))
     shape = report_shape(measured)
     outputs.write(shape, report_page(measured) if outputs.html else "")

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from germane.evaluate.cost import Cost
 from germane.evaluate.dataset import Dropped
+from germane.evaluate.everyday.talk import OPEN
 from germane.evaluate.latency import LEVELS
 from germane.evaluate.metric import Metric
 from germane.evaluate.need.turn_figures import TurnFigure
@@ -16,19 +17,23 @@ from germane.evaluate.report import Run
 
 __all__ = [
     "about",
+    "budget_head",
     "clocked",
     "costs",
     "dollars",
     "half_width",
     "left_out",
     "levels",
+    "percent",
     "resampling",
     "reuse_advice",
     "reused",
     "shown",
     "signed",
     "spread",
+    "talks",
     "with_effort",
+    "within",
     "without_need",
 ]
 
@@ -61,6 +66,17 @@ def half_width(mean: float, low: float | None, high: float | None, scale: float 
     if low is None or high is None:
         return ""
     return f"±{scale * max(high - mean, mean - low):,.{digits}f}"
+
+
+def percent(share: float | None, low: float | None = None, high: float | None = None) -> str:
+    """`86.1 ±2.4`: a share (0 to 1) as percent, with its interval where it has one; empty for None."""
+    return "" if share is None else f"{100 * share:.1f} {half_width(share, low, high, 100, 1):>5}".rstrip()
+
+
+def talks(run: Run) -> str:
+    """How the requests of everyday data were put."""
+    shared = f"{run.talk} requests share one" if run.talk != 1 else "each request opens one of its own"
+    return f"Turns of conversations: {shared}"
 
 
 def clocked(clock: str) -> str:
@@ -132,6 +148,16 @@ def reuse_advice(reuse: Reuse) -> str:
             " (the time, an id) into the newest message, and don't drop old messages one by one."
         )
     return ""
+
+
+def budget_head(budget: int) -> str:
+    """The head of a column: `1,000`, or `free` without a budget."""
+    return "free" if budget == OPEN else f"{budget:,}"
+
+
+def within(budget: int) -> str:
+    """A budget in words."""
+    return "without a budget" if budget == OPEN else f"within {budget:,} tokens"
 
 
 def with_effort(effort: str) -> str:

@@ -29,7 +29,8 @@ from germane.pipeline.signals.read import read
 from germane.ports.embedder import STATIC_EMBEDDERS, Embedder
 from germane.ports.tokenizer import Tokenizer
 from germane.search.need import Asked
-from germane.search.relevance import Relevance, matrix, shipped
+from germane.search.relevance import Relevance, matrix
+from germane.search.relevance import shipped as shipped_relevance
 from germane.settings.settings import Settings
 from germane.types.candidate import Candidate
 from germane.types.limits import COUNT
@@ -62,12 +63,13 @@ async def collect_candidates(
     note: Noted | None = None,
 ) -> list[Candidates]:
     """Returns one list of candidates for each question, with at most `limit` candidates of each source. With `keywords` each
-    question gives a second list, found by keywords alone. `turns` are spread over the conversations and asked too.
+    question gives a second list, found by keywords alone. `turns` are spread over the conversations and asked too; as questions
+    without evidence, they are requests that need no memory.
 
     A question without a time is asked an hour after the last message of its conversation. `relevance` replaces the shipped
     model. Raises what `Germane.open`, `record` and `recall` raise.
     """
-    model = relevance or shipped(contextual=isinstance(embedder, str) and embedder not in STATIC_EMBEDDERS)
+    model = relevance or shipped_relevance(contextual=isinstance(embedder, str) and embedder not in STATIC_EMBEDDERS)
     parts = await wire(
         ":memory:",
         settings=Settings(extraction=False),
@@ -115,17 +117,24 @@ async def _collect_from(
     end = ends(conversation) or parts.clock.now()
     later = end + _ASKED_AFTER
     requested: list[tuple[Question, datetime, dict[str, Any]]] = [
-        (question, question.at or later, {"messages": (), "query": question.text}) for question in conversation.questions
+        (question, question.at or later, _given(question)) for question in conversation.questions
     ]
     requested += [(_question(turn), later, {"messages": turn.messages}) for turn in turns]
-    for question, at, given in requested:
+    for number, (question, at, given) in enumerate(requested):
         request = build_request(scope=agent.scope, catalog=parts.catalog, clock=parts.clock, model="any", at=at, **given)
         about = Asked.of(read(request))
         for strategy in strategies:
             found = await parts.engine.recall(request, parts.store.within(agent.scope), strategy, COUNT.maximum)
             keywords = not any(plan.vectors for plan in strategy.sources)
             candidates = [scored.candidate for scored in found]
-            yield listing.of(question, about, candidates, at, keywords=keywords), list(map(_id, candidates))
+            shipped = number >= len(conversation.questions)
+            made = listing.of(question, about, candidates, at, keywords=keywords, shipped=shipped)
+            yield made, list(map(_id, candidates))
+
+
+def _given(question: Question) -> dict[str, Any]:
+    """The request that asks the question: a message where somebody is named who asks."""
+    return {"messages": [question.message]} if question.name else {"messages": (), "query": question.text}
 
 
 def _question(turn: TurnWithoutNeed) -> Question:
@@ -147,7 +156,9 @@ class _Listing:
         self._layout: Format = open_format("compact", tokenizer=tokenizer, nonce="x" * 8, zone=zone("UTC"), terms=())
         self._numbers: dict[str, int] = {}
 
-    def of(self, question: Question, about: Asked, found: Sequence[Candidate], at: datetime, *, keywords: bool) -> Candidates:
+    def of(
+        self, question: Question, about: Asked, found: Sequence[Candidate], at: datetime, *, keywords: bool, shipped: bool
+    ) -> Candidates:
         ids = list(map(_id, found))
         sizes = [self._sizes.get(id, len(one.text)) for id, one in zip(ids, found, strict=True)]
         return Candidates(
@@ -157,6 +168,7 @@ class _Listing:
             category=question.category,
             **about._asdict(),
             needed=bool(question.evidence),
+            shipped=shipped,
             wanted=len(question.evidence),
             units=self._units,
             table=matrix([one.evidence for one in found]),

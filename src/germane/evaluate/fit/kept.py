@@ -25,7 +25,7 @@ from germane.types.evidence import FEATURES
 
 __all__ = ["evidence_code", "keep", "recover"]
 
-_VERSION = 3
+_VERSION = 4
 _ARRAYS = ("table", "relevant", "message", "share", "cost", "group", "header", "session", "position", "created")
 _CODE = ("types/evidence.py", "search", "pipeline/signals", "text", "pipeline/gather", "pipeline/score")
 

@@ -56,7 +56,9 @@ class Candidates:
     created: Floats
     """Time of each candidate, in seconds since the epoch."""
     needed: bool = True
-    """False for a turn that needs no memory: such a list has nothing relevant in it."""
+    """False for a request that needs no memory: such a list has nothing relevant in it."""
+    shipped: bool = False
+    """Whether it is one of the turns without need that come with germane, not a question of the data set."""
     terms: int = 0
     """Content words of the question itself."""
     words: int = 0

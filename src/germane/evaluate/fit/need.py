@@ -1,7 +1,7 @@
-"""Need: fits P(need) to questions that need memory and to turns that don't, cross-validated by conversation (NEED-1).
+"""Need: fits P(need) to questions that need memory and to requests that don't, cross-validated by conversation (NEED-1).
 
-The questions of each data set weigh together as much as the turns that were asked in it, so P(need) assumes that every second
-request needs memory.
+Requests that don't are the turns that come with germane, and in everyday data those without evidence. The questions of each
+data set weigh together as much as both, so P(need) assumes that every second request needs memory.
 """
 
 from __future__ import annotations
@@ -20,26 +20,45 @@ from germane.search.need import NEED_FEATURES, NEED_ROWS, Asked, need_features
 from germane.search.relevance import Relevance
 from germane.search.sigmoid import sigmoid
 
-__all__ = ["NeedFit", "fit_need"]
+__all__ = ["NEED_THRESHOLDS", "GroupReach", "NeedFit", "fit_need"]
 
 Floats = NDArray[np.float64]
 _L2 = 5.0
-_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
+NEED_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+class GroupReach(NamedTuple):
+    """A group of requests: the percentage that reaches each threshold, by the old model (`before`) and, held out, by the new
+    one. `group` is `questions`, `turns` (those that come with germane), or a category of the data set."""
+
+    dataset: str
+    group: str
+    needed: bool
+    requests: int
+    before: Sequence[float]
+    held_out: Sequence[float]
+
+    @property
+    def label(self) -> str:
+        """The group, with a mark at a category of requests that need nothing."""
+        return self.group if self.needed or self.group == "turns" else f"{self.group}, no need"
 
 
 class NeedFit(NamedTuple):
-    """Coefficients of one column, and for several thresholds, held out: the percentage of turns without need that reach it, and
-    of questions that don't."""
+    """Coefficients of one column, and for several thresholds, held out: the percentage of requests without need that reach it,
+    and of questions that don't."""
 
     table: Mapping[str, float]
     questions: int
     turns: int
     thresholds: Sequence[tuple[float, float, float]]
+    groups: Sequence[GroupReach]
+    """By data set: its questions, its categories, and the turns."""
 
 
-def fit_need(lists: Sequence[Candidates], relevance: Relevance, *, lexical: bool) -> NeedFit | None:
+def fit_need(lists: Sequence[Candidates], relevance: Relevance, *, lexical: bool, old: Relevance) -> NeedFit | None:
     """Fits the column with vectors or (`lexical`) without. Returns None where there are no questions or no turns for it. The
-    probabilities of `relevance` are those that the fitted model will see."""
+    probabilities of `relevance` are those that the fitted model will see; `old` is compared with."""
     chosen = [one for one in lists if one.keywords == lexical and len(one)]
     needed = np.array([one.needed for one in chosen], np.bool_)
     if not needed.any() or needed.all():
@@ -60,8 +79,26 @@ def fit_need(lists: Sequence[Candidates], relevance: Relevance, *, lexical: bool
     coefficients, intercept = _fit(rows, needed, weights)
     table = {"intercept": intercept} | dict(zip(NEED_FEATURES, coefficients.tolist(), strict=True))
     without, needing = probability[~needed], probability[needed]
-    reached = [(at, 100 * float((without >= at).mean()), 100 * float((needing < at).mean())) for at in _THRESHOLDS]
-    return NeedFit(table, int(needed.sum()), int((~needed).sum()), reached)
+    reached = [(at, 100 * float((without >= at).mean()), 100 * float((needing < at).mean())) for at in NEED_THRESHOLDS]
+    before = np.array([old.need.probability(*_best(one, old), about) for one, about in zip(chosen, asked, strict=True)])
+    return NeedFit(table, int(needed.sum()), int((~needed).sum()), reached, _groups(chosen, before, probability))
+
+
+def _groups(lists: Sequence[Candidates], before: Floats, after: Floats) -> list[GroupReach]:
+    members: dict[tuple[str, str, bool], list[int]] = {}
+    for row, one in enumerate(lists):
+        whole = "questions" if one.needed else "turns" if one.shipped else ""
+        own = "" if one.shipped else one.category
+        for group in dict.fromkeys(filter(None, (whole, own))):
+            members.setdefault((one.dataset, group, one.needed), []).append(row)
+    return [
+        GroupReach(*key, len(rows), _reaching(before[rows]), _reaching(after[rows]))
+        for key, rows in sorted(members.items(), key=lambda entry: (entry[0][0], not entry[0][2]))
+    ]
+
+
+def _reaching(probability: Floats) -> list[float]:
+    return [100 * float((probability >= at).mean()) for at in NEED_THRESHOLDS]
 
 
 def _best(one: Candidates, relevance: Relevance) -> tuple[Floats, Floats]:
@@ -72,7 +109,7 @@ def _best(one: Candidates, relevance: Relevance) -> tuple[Floats, Floats]:
 
 
 def _weights(lists: Sequence[Candidates]) -> Floats:
-    """1 for each turn; the questions of a data set weigh together as much as its turns."""
+    """1 for each request without need; the questions of a data set weigh together as much as these."""
     counts = Counter((one.dataset, one.needed) for one in lists)
     share = {name: max(1, counts[name, False]) / max(1, counts[name, True]) for name, _ in counts}
     return np.array([share[one.dataset] if one.needed else 1.0 for one in lists])

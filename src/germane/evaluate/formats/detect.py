@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from germane.evaluate.formats.everyday import people
 from germane.evaluate.formats.locomo import samples
 from germane.evaluate.formats.longmemeval import entries
 from germane.evaluate.formats.realtalk import talks
@@ -20,6 +21,8 @@ def detect(document: Any) -> str | None:
         return "longmemeval"
     if talks(document):
         return "realtalk"
+    if people(document):
+        return "everyday"
     if isinstance(document, Mapping) and ("messages" in document or "question" in document):
         return "requests"
     return None

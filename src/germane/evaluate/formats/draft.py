@@ -58,15 +58,17 @@ class Draft:
         evidence: Any,
         *,
         read: Callable[[Any], Iterable[str]] = plain,
+        needed: bool = True,
         id: str | None = None,
+        name: str | None = None,
         category: str = "",
         answer: Any = None,
         at: datetime | None = None,
         superseded: Iterable[str] = (),
     ) -> None:
-        """Adds a question, or drops it where it has no text or no usable label. `label` names it within the conversation; its
-        id is `id` or else `<conversation>/<label>`. `evidence` are the labels of the file, nested at will; `read` parses one
-        label into ids."""
+        """Adds a question, or drops it where it has no text or, if evidence is `needed`, no usable label. `label` names it
+        within the conversation; its id is `id` or else `<conversation>/<label>`. `evidence` are the labels of the file, nested
+        at will; `read` parses one label into ids. `name` is who asks."""
         what = f"question {label}"
         if not isinstance(text, str) or not text.strip():
             self.drop(what, "it has no text")
@@ -75,7 +77,7 @@ class Draft:
         found, lost = known_ids(evidence, known, self.shared, read)
         for reason in lost:
             self.drop(what, reason)
-        if not found:
+        if needed and not found:
             self.drop(what, "none of its labels names an existing message")
             return
         self.questions.append(
@@ -83,6 +85,7 @@ class Draft:
                 id=id or f"{self.name}/{label}",
                 text=text,
                 evidence=found,
+                name=name,
                 category=category,
                 answer=None if answer is None else str(answer),
                 at=aware(at),

@@ -12,6 +12,7 @@ from germane.evaluate.dataset import Conversation, Dataset, Dropped
 from germane.evaluate.formats.beam import looks_like_chats, read_beam
 from germane.evaluate.formats.detect import detect
 from germane.evaluate.formats.draft import Draft
+from germane.evaluate.formats.everyday import read_everyday
 from germane.evaluate.formats.json_file import JsonFile, read_json_file
 from germane.evaluate.formats.locomo import read_locomo
 from germane.evaluate.formats.longmemeval import read_longmemeval
@@ -20,10 +21,10 @@ from germane.evaluate.formats.requests import looks_like_requests, read_requests
 
 __all__ = ["FORMATS", "load"]
 
-FORMATS = ("locomo", "beam", "realtalk", "longmemeval", "requests")
+FORMATS = ("locomo", "beam", "realtalk", "longmemeval", "everyday", "requests")
 
 _READERS: Mapping[str, Callable[[Iterable[JsonFile]], Iterator[Draft]]] = MappingProxyType(
-    {"locomo": read_locomo, "realtalk": read_realtalk, "longmemeval": read_longmemeval}
+    {"locomo": read_locomo, "realtalk": read_realtalk, "longmemeval": read_longmemeval, "everyday": read_everyday}
 )
 
 

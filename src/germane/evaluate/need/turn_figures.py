@@ -25,9 +25,9 @@ class TurnAnswer:
     kind: str
     conversation: str
     tokens: int
-    """Tokens of all the added text, wrapper and directive included."""
+    """Tokens of all the added text but what always stands, wrapper and directive included."""
     items: int
-    """Number of items that were searched for: without the directive, and without what is pinned or required."""
+    """Number of items that were searched for: without the directive, and without what is pinned, required or always stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
