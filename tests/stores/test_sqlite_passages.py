@@ -190,8 +190,8 @@ asyncio.run(main())
 
 
 async def test_an_upgrade_that_was_killed_is_taken_up_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """By the next process, with the texts that are left, and then the session's outline and what it tells; what was found before
-    is found all the time."""
+    """By the next process, with the texts that are left, then the session's outline and what it tells; what was found before is
+    found all the time."""
     store = opened_at(tmp_path)
     events = [an_event(f"{TEXT} number{n}", position=n) for n in range(5)]
     await store.within(Scope()).journal.commit(writing(*map(PutEvent, events)))
