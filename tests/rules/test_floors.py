@@ -14,7 +14,8 @@ FLOORS = {
     "ports": "ports catalog text",
     "dialects": "dialects",
     "search": "search",
-    "domains": "memories events documents graph tasks archetypes injections access blocks rules transfer store compaction profile",
+    "domains": "memories events documents graph tasks archetypes injections access blocks rules transfer store compaction"
+    " profile",
     "stages": "pipeline.signals pipeline.gather pipeline.score pipeline.pack pipeline.format pipeline.inject",
     "engine": "pipeline",
     "front": "api history settings sync __init__",

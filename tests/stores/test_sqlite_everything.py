@@ -82,7 +82,7 @@ async def test_everything_takes_directive_sessions_names_and_ids_of_the_scope(tm
 
 
 async def test_nothing_of_a_profile_is_left(tmp_path: Path) -> None:
-    """Neither clauses nor marks, of one message, of a session, of a source or of everything; and what stays is whole."""
+    """Neither clauses nor marks of a session, of a source or of everything; and what stays before is whole."""
     store = opened(tmp_path)
     tables = ("telling_clauses", "profile_marks", "untold")
     for wanted in ({"session": "canary-session"}, {"source_kind": "user"}, {"everything": True}):
@@ -94,7 +94,7 @@ async def test_nothing_of_a_profile_is_left(tmp_path: Path) -> None:
             "untold": 0,
         }
         assert ("orphans", "every row belongs to something", True) in (await store.verify()).findings
-        await scoped.journal.commit(forget(**wanted, scope=ANNA, at=NOON))  # type: ignore[arg-type]
+        await scoped.journal.commit(forget(**wanted, scope=ANNA, at=NOON))
         assert rows_of(tmp_path, "telling_clauses") == []
         assert len(rows_of(tmp_path, "profile_marks")) == (wanted == {"session": "canary-session"})
         await scoped.journal.commit(all_of(ANNA))

@@ -278,7 +278,9 @@ TOGETHER = {
     *(("TaskFrame", "parent"), ("TaskFrame", "closed_at"), ("StoredStack", "branches")),
 }
 """Fields that have a default, and may not be left out while another field of the line is set."""
-ANY_TEXT = {"body", "text", "content", "goal", "result", "title", "id", "germane_id", "by", "older", "parent", "task", "name", "line"}
+ANY_TEXT = {
+    *("body", "text", "content", "goal", "result", "title", "id", "germane_id", "by", "older", "parent", "task", "name", "line")
+}
 """Fields of texts and ids."""
 FEW = {
     *((kind, "sensitivity") for kind in LINES),

@@ -14,7 +14,7 @@ from germane.errors import InvalidInput
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.testing.stored import NOON, a_memory, an_event
-from germane.transfer.line import header_line, line_of, written
+from germane.transfer.line import VERSION, header_line, line_of, written
 from germane.transfer.parse import Header, parse_line, read_line
 from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective
 from germane.types.candidate import Provenance
@@ -133,7 +133,7 @@ def header(**fields: Any) -> dict[str, Any]:
         (changed(10, what="poem"), "what must be one of memory, message, block"),
         (changed(10, reason="x" * 1001), "reason has 1,001"),
         ({"type": "header", "format": "other"}, "format must be"),
-        ({"type": "header", "format": "germane-export", "version": 5}, "upgrade germane"),
+        ({"type": "header", "format": "germane-export", "version": VERSION + 1}, "upgrade germane"),
         ({"type": "header", "format": "germane-export", "version": "1"}, "version must be a whole number"),
         ({"type": "header", "format": "germane-export", "version": True}, "version must be a whole number"),
         ({"type": "header", "format": "germane-export", "version": 0}, "version must be a whole number from 1"),

@@ -1,4 +1,4 @@
-"""Profile reader: the protocol for reading what may stand in a scope's profile: its most telling clauses, and its marked lines."""
+"""Profile reader: the protocol for what may stand in a scope's profile: its most telling clauses, and its marked lines."""
 
 from __future__ import annotations
 

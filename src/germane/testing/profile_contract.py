@@ -116,7 +116,7 @@ class ProfileContract:
     async def test_clauses_pass_the_filters_as_messages_do(self, store: Store) -> None:
         """Sensitivity, times, session, and the ids that are excluded; what no message has lets none pass."""
         mine, clause = store.within(ANNA), TellingClause(0, 1, 0.5, 0.0)
-        fields = ({"sensitivity": "sensitive"}, {"message_id": "m"}, {"session": "s2"}, {})
+        fields: tuple[dict[str, Any], ...] = ({"sensitivity": "sensitive"}, {"message_id": "m"}, {"session": "s2"}, {})
         puts = [_said(place, clause, text=f"{place}", **given) for place, given in enumerate(fields)]
         await mine.journal.commit(writing(*puts))
         assert await _texts(mine) == ["3", "2", "1"]

@@ -65,9 +65,7 @@ class SqliteProfile:
         return next((one for one in reading.visible(self._scope) if one.user == self._scope.user), None)
 
 
-def _most_telling(
-    connection: apsw.Connection, own: VisiblePartition, limit: int, filters: Filters
-) -> tuple[ToldClause, ...]:
+def _most_telling(connection: apsw.Connection, own: VisiblePartition, limit: int, filters: Filters) -> tuple[ToldClause, ...]:
     """Reads the index from its beginning, until enough clauses have passed."""
     condition, bound = for_events((own,), filters)
     sql, values = f"{_MOST} AND {condition}", [own.id, *bound]

@@ -266,9 +266,7 @@ class SqliteStore:
         outlined = read = 0
         if total := await unoutlined(self._background):
             what = "sessions of an earlier version get their outlines"
-            outlined = await outline_sessions(
-                writer, Progress(self._database.name, what, total, self._clock.steady, progress)
-            )
+            outlined = await outline_sessions(writer, Progress(self._database.name, what, total, self._clock.steady, progress))
         if total := await untold(self._background):
             what = "sessions of an earlier version are read for profiles"
             told = Progress(self._database.name, what, total, self._clock.steady, progress)
