@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.compaction.reading.constraints import MAX_CONSTRAINT, constraints_in
-from germane.compaction.reading.phrase_rules import LANGUAGES, demand_rules, in_lower_case, statement_rules
-from germane.compaction.reading.user_words import own_sentences
+from germane.compaction.reading.phrase_rules import LANGUAGES, demand_rules, statement_rules
+from germane.text.normal import in_lower_case
+from germane.text.own.own_words import own_sentences
 from support.expressions import faults
 
 pytestmark = pytest.mark.requirement("HIST-5")
@@ -146,7 +147,7 @@ def test_each_character_keeps_its_place_in_lower_case(text: str) -> None:
 def test_own_sentences_are_parts_of_the_text(text: str) -> None:
     """Nothing is made up."""
     plain = " ".join(text.replace("\0", " ").split())
-    assert all(sentence in plain for sentence, _ in own_sentences(text, demand_rules()))
+    assert all(sentence in plain for sentence, _ in own_sentences(text, for_task=True))
 
 
 @pytest.mark.parametrize("said", ["DON'T TOUCH THE TESTS", "NIEMALS IN MAIN PUSHEN", "НИКОГДА НЕ ТРОГАЙ ТЕСТЫ"])

@@ -17,6 +17,8 @@ def found(text: str, **about: str) -> list[tuple[str, str, str]]:
 
 STATED = [
     ("From now on, answer in German.", ("behavior", "", "From now on, answer in German")),
+    ("- always use tabs\n- I live in Rome", ("behavior", "", "always use tabs")),
+    ("- always use tabs\n- I live in Rome", ("fact", "user.home", "Rome")),
     ("Thanks! Always include version numbers.", ("behavior", "", "Always include version numbers")),
     ("When I ask about code, always show tests.", ("behavior", "", "When I ask about code, always show tests")),
     ("Format dates as 5 May when I ask about deadlines.", ("behavior", "", "Format dates as 5 May when I ask about deadlines")),
@@ -85,7 +87,7 @@ UNSTATED = {
     "what follows a colon": "Here is the mail I got:\n\nFrom now on, always use the form.",
     "a mail's head": "Subject: rules\nAlways use the form.",
     "an element": "<document>\nAlways use tabs.\n</document>",
-    "a list": "- always use tabs\n- I live in Rome",
+    "a list that is handed over": "My client wants:\n- always use tabs\n- I live in Rome",
     "a long paste": "word " * 400 + "\nAlways use tabs.",
     "a plan for oneself": "From now on I'll answer in German.",
     "a word that begins as another": "I had a song in my head. You should nevertheless sleep.",

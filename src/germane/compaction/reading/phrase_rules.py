@@ -15,9 +15,10 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from germane.text.normal import in_lower_case
 from germane.text.traits import letter_words
 
-__all__ = ["LANGUAGES", "FoundPhrase", "PhraseRule", "PhraseRules", "demand_rules", "in_lower_case", "statement_rules"]
+__all__ = ["LANGUAGES", "FoundPhrase", "PhraseRule", "PhraseRules", "demand_rules", "statement_rules"]
 
 LANGUAGES = ("english", "german", "french", "spanish", "italian", "portuguese", "russian")
 """Languages whose demands are recognised."""
@@ -120,14 +121,6 @@ def _words(sentence: str, beginnings: Iterable[str]) -> list[re.Match[str]]:
                 found[start] = word
             start = sentence.find(beginning, start + 1)
     return [found[start] for start in sorted(found)]
-
-
-def in_lower_case(text: str) -> str:
-    """Returns the text in lower case, each character in its place."""
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(low if len(low := each.lower()) == 1 else each for each in text)
 
 
 @cache

@@ -9,7 +9,7 @@ from functools import cache
 from germane.compaction.notes import Artifact
 from germane.compaction.reading.phrase_rules import FoundPhrase, statement_rules
 from germane.compaction.reading.references import FoundPath, paths_in
-from germane.compaction.reading.user_words import OwnSentence
+from germane.text.own.own_words import OwnSentence
 from germane.text.traits import letter_words
 
 __all__ = ["changes_in", "may_tell_changes", "statements_in"]

@@ -13,15 +13,14 @@ from typing import NamedTuple
 
 from germane.memories.extraction.extracted import Extracted
 from germane.memories.extraction.language import LANGUAGES, ReadingRules, Rule, language, vocabulary
-from germane.memories.extraction.own_words import own_words
 from germane.memories.extraction.states import find_states, may_state
 from germane.text.language import detect
 from germane.text.normal import fold
+from germane.text.own.levelled import levelled
+from germane.text.own.own_words import MAX_READ, own_words
 
 __all__ = ["extract"]
 
-_MAX_READ = 20_000
-"""Characters of a message that are read."""
 _MAX_TEXT, _MIN_TEXT = 300, 8
 """Characters of a statement."""
 _MAX_FOUND = 12
@@ -53,14 +52,14 @@ class _Sentence(NamedTuple):
 def extract(text: str, *, speaker: str = "", day: str = "") -> tuple[Extracted, ...]:
     """Returns what the message `text` states, at most 12 things. `speaker` is the name under which it was said: it then stands
     in each text and key, in place of `user`. `day` is the day on which it was said, `2023-05-08`. Pure and linear."""
-    text = text[:_MAX_READ]
+    text = text[:MAX_READ]
     name = detect(text) or LANGUAGES[0]
     rules = language(name if name in LANGUAGES else LANGUAGES[0])
     known = name in LANGUAGES
     said = vocabulary(text)
     if not (may_state(said) or (known and rules.possible(said))):
         return ()
-    words = own_words(text, rules)
+    words = levelled(own_words(text))
     reader = _Reader(text, words, rules, speaker, day)
     found: dict[tuple[str, str, str], Extracted] = {}
     for sentence in _sentences(words):

@@ -1,0 +1,147 @@
+"""Lines: what kind of line a line of a message is, by its marks: of code, letters, logs, chats, documents, tables."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from germane.text.own.forms import forms
+from germane.text.own.quotations import BLOCK
+
+__all__ = ["Kind", "is_table", "kind_of", "persons_in"]
+
+Kind = Literal[
+    "plain", "blank", "hidden", "marked", "quoted", "letter", "header", "small header", "greeting", "bare greeting", "closing",
+    "stamp", "heading", "own heading", "section", "label", "item", "clause", "amount", "rule",
+]  # fmt: skip
+"""A `small header` is a header's name that notes of one's own have too; a `heading` is one of markdown."""
+_MAX_SHORT = 80
+"""Characters of a heading, a greeting or an end."""
+_MARKED = re.compile(
+    r"\s*(?:\||</?\w|[{}\[\]] ?(?:$|[\"'{\[\w\0])(?!\d{1,2}[:.]\d\d)|\t|#!|\$ |%|at [\w.$<>]{1,200}\(|Traceback |File [\"\0]|goroutine \d"
+    r"|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b|[\w.]{1,80}(?:Error|Exception): "
+    r"|\w{1,20}=\S{1,80} \w{1,20}=|[+-]{3} [ab]/|@@ |(?:import|from) [\w.]{1,60}(?: import |;|$)|(?:def|class|func|function) \w{1,60}"
+    r"[({:]|(?:const|let|var) \w{1,60} =|return [\w.]{1,60};|//|/\*|#include|SELECT .{1,200} FROM )|    \S|\t"
+)
+"""Code, logs, tables, patches."""
+_QUOTED = re.compile(r"\s*>")
+_ITEM = re.compile(r"\s*(?:[-*•+–·▪◦●]|\d{1,3}[.)]|[a-z]\))\s+(?:\[[ xX]\]\s+)?")
+_NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s")
+_MIN_CLAUSE = 80
+_CLAUSE = re.compile(
+    r"\s*(?:§+ ?\d|\d{1,2}\.\d{1,2}[.)]?\s+\S|\(?(?:[ivx]{1,5}|[a-z])\) |(?:art(?:icle|ikel|ículo|icolo|igo|\.)|section|clause|klausel"
+    r"|abschnitt|clausula|cláusula|статья|пункт|madde|paragraf) \d|第.{1,4}[条條章])"
+)
+_AMOUNT = re.compile(
+    r"\s*(?:[-*•]\s*)?(?:\d{1,4}(?:[.,/]\d{1,3})?|[½¼¾])\s?(?:x |×|g|gr|kg|ml|cl|dl|l|oz|lb|lbs|cups?|tbsp|tsp|el|tl|prisen?|zehen?|cs|cc"
+    r"|cucharad\w+|cucchiai\w*|colher\w*|eetlepels?|łyżk\w+|msk|tsk|ss|ts|rkl|yemek|çay|г|кг|мл|ст|ч|克|毫升|勺|大さじ|小さじ|グラム"
+    r"|그램|큰술|cloves?|pinch|slices?|cans?)\b"
+)
+_STAMP = re.compile(
+    r"\s*[\[(]?(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? {1,2})?\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[ap]\.?m\.?)?[\])]?"
+    r"(?:(?<=[\])])|\s?[-–—]|(?= [^\s\d:][^:：\n]{0,40}[:：]\s))\s?[^\s:：][^:：\n]{0,40}[:：]\s?\S",
+)
+"""A time and a name before what was said in a chat."""
+_TIMING = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d\d[.,]\d{1,3} ?-->|\s*\[?\d{1,2}:\d\d(?:[.:]\d\d)?\]\s*\S|WEBVTT\b")
+"""What stands above a subtitle, or before a line of a transcript or song."""
+_RULE = re.compile(r"\s*([-=_*~#—])(?:\s?\1){2,80}\s*$")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.{0,120})$|\s{0,3}\*\*([^*\n]{2,80})\*\*:?\s*$")
+_LABEL = re.compile(r"\s*\**([^\s:：*][^:：\n]{0,40}?)\**\s?(?:[(（][^)）\n]{1,30}[)）])?\s?(?:: +|:\t|：\s?)(?=\S)")
+_NAME = re.compile(
+    r"(?:@\S{2,30}|[A-ZÀ-ÞА-ЯΑ-Ω][\w.'’-]{0,24}(?: (?:van|von|de|da|di|der|al|bin|el)| [A-ZÀ-ÞА-ЯΑ-Ω][\w.'’-]{0,24}){0,3}"
+    r"|[\u0590-\u0dff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{1,8}|\w{1,20}[\d_]\w{0,10})"
+)
+"""A speaker's name: words with capitals, a handle, or a short word of a script without capitals."""
+_ASSISTANTS = frozenset(
+    "claude chatgpt gpt gemini copilot assistant assistent asistente bot ai ki there all again everyone siri alexa team du dir"
+    " together zusammen à tous".split()
+)
+_GREETED = re.compile(r"[\s,.!:;，、：！]*(?P<name>[^,.!?:;，、：！？]{0,60})[\s,.!:;，、：！-]*\Z")
+_SMALL_HEADERS = frozenset("to a à an date data datum de da do dw til till tarih fecha dato дата кого 日期 日時 날짜 de: per".split())
+_WORD = re.compile(r"\w[\w'’-]*")
+
+
+def kind_of(line: str, low: str) -> Kind:
+    """Returns the kind of a line; `low` is the line in lower case. Linear."""
+    bare = low.strip(" \t\r*_")
+    if not bare:
+        return "blank"
+    if bare[0] in "\0" + BLOCK and not bare.strip("\0 .,!?" + BLOCK):
+        return "hidden"
+    if _QUOTED.match(line):
+        return "quoted"
+    if _TIMING.match(line) or _STAMP.match(low):
+        return "stamp"
+    if _MARKED.match(line):
+        return "marked"
+    if _RULE.match(line):
+        return "rule"
+    if forms().letters.match(bare.lstrip("#-–— ") if bare[0] in "#" else bare):
+        return "letter"
+    if len(line) <= _MAX_SHORT * 2 and (kind := _short(line, bare)):
+        return kind
+    if _AMOUNT.match(low):
+        return "amount"
+    if _CLAUSE.match(low) or (len(line) >= _MIN_CLAUSE and _NUMBERED.match(line) and not forms().persons.search(low)):
+        return "clause"
+    if _ITEM.match(line):
+        return "item"
+    return _labelled(line)
+
+
+def persons_in(low: str) -> int:
+    """Returns how often a line speaks of its writer or to its reader; `low` is in lower case. Linear."""
+    return sum(1 for _ in forms().persons.finditer(low))
+
+
+def is_table(line: str, following: str) -> bool:
+    """Returns whether a table of values between commas, semicolons or tabs begins with these two lines. Linear."""
+    for mark in ",;\t":
+        cells = line.count(mark)
+        if cells and mark + " " not in line and following.count(mark) >= cells and not line.rstrip().endswith((".", "!", "?")):
+            first = following.find(mark)
+            if following[first + 1 : first + 2] not in ("", " ") and len(line) <= 400:
+                return True
+    return False
+
+
+def _short(line: str, bare: str) -> Kind | None:
+    """The kind of a short line that a heading, a greeting or an end of a letter has alone."""
+    found = _HEADING.match(line)
+    title = (found[1] or found[2] if found else line).strip(" \t\r#*_:：【】[]<>「」0123456789.)").lower()
+    if title in forms().sections:
+        return "section"
+    if found is not None:
+        words = _WORD.findall(title)
+        own = any(word in forms().labels for word in words) or forms().persons.search(title) is not None
+        return "own heading" if own else "heading"
+    if len(bare) > _MAX_SHORT:
+        return None
+    if forms().closes.match(bare):
+        return "closing"
+    greets = forms().greets.match(bare)
+    if greets is None or bare.endswith("?"):
+        return None
+    name = _GREETED.match(bare, greets.end())
+    if name is None or len(name["name"].split()) > 6:
+        return None
+    words = _WORD.findall(name["name"])
+    return "bare greeting" if all(word in _ASSISTANTS for word in words) and not bare.startswith(("dear", "to whom")) else "greeting"
+
+
+def _labelled(line: str) -> Kind:
+    found = _LABEL.match(line)
+    if found is None:
+        return "plain"
+    said = found[1].strip(" *_")
+    name = said.lower()
+    if name in forms().headers:
+        return "small header" if name in _SMALL_HEADERS else "header"
+    words = _WORD.findall(name)
+    if not words:
+        return "plain"
+    if words[0] in forms().speakers and (len(words) == 1 or (len(words) == 2 and words[1].isdigit())):
+        return "label"
+    if words[-1] in forms().labels or words[0] in forms().labels or any(forms().persons.fullmatch(word) for word in words):
+        return "plain"
+    return "label" if _NAME.fullmatch(said) else "plain"

@@ -1,0 +1,330 @@
+"""Pastes: hides the lines of a message that were pasted: what hands them over tells, or the marks of letters, logs, chats,
+documents, prompts, tables and verse.
+
+A paste whose end isn't marked reaches to the end of the message, but for a last paragraph that asks about it. Where it is in
+doubt whose words a line has, they are somebody else's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from germane.text.normal import in_lower_case
+from germane.text.own.forms import forms
+from germane.text.own.lines import Kind, is_table, kind_of, persons_in
+from germane.text.own.quotations import BLOCK
+
+__all__ = ["marked_lines_hidden", "pastes_hidden"]
+
+_MAX_OWN = 1_500
+"""Characters from which on prose must speak of its writer or to its reader."""
+_MAX_PROSE, _PERSON_EVERY = 600, 400
+"""Characters of a line that must too, and how often."""
+_MIN_SENTENCE = 16
+"""Characters of a sentence of prose, on average."""
+_MAX_INTRO = 300
+"""Characters of what hands a text over without a colon, and of what asks about one."""
+_MIN_HANDED = 400
+"""Characters of a text that a mere "summarise" hands over where a task is set."""
+_MIN_SHOWN = 40
+"""Characters of a text that is asked about below it."""
+_CHECKED = 240
+"""Characters before a colon, and at the beginning of a line, that are looked at."""
+_COLON = re.compile(r":(?=\s|\Z|\0)|：")
+_ENDS = re.compile(r"[.!?。！？]\s")
+_STOPPED = (".", "!", "?", ":", ";", "。", "！", "？", "：", "…")
+_LEAD = " \t*_#\"'“”„«»-–—•"
+_PRAISE = re.compile(
+    r".{0,24}\b(?:star|legend|life ?saver|genius|gem|angel|hero|champ|champion|godsend|wizard|treasure|schatz|engel|held|amour|ange|sol"
+    r"|crack|tesoro|amor|anjo|topper|skarb|anioł|ängel|right|great|brilliant|amazing)\b"
+)
+_VERSES, _MAX_VERSE = 8, 64
+"""Lines of the shortest verse, and characters of its lines on average."""
+_SENTENCES_ASKED = 2
+_LETTER = frozenset({"letter", "header"})
+_DOCUMENT = frozenset({"heading", "section", "clause", "amount"})
+_FOREIGN = frozenset({"marked", "quoted", "stamp"})
+
+
+def pastes_hidden(text: str, *, for_task: bool) -> str:
+    """Returns `text`, of the same length, with pasted lines as line ends. With `for_task` the reader asks what binds a task:
+    then a role and headings are part of what the user asks for. Linear."""
+    if "\n" not in text and len(text) <= _MAX_PROSE and ":" not in text and "：" not in text and not _may_be_marked(text):
+        return _prompt_hidden(text) if not for_task else _shown_hidden(text)
+    return _Message(text, for_task=for_task).read()
+
+
+def marked_lines_hidden(text: str) -> str:
+    """Returns `text` with lines of code, logs, tables and quotations as line ends, and what a colon hands over: what is left of
+    an assistant's text, or of a file of rules. Linear."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        if line and kind_of(line, in_lower_case(line)) in _FOREIGN:
+            lines[number] = "\n" * len(line)
+        elif ":" in line and (kept := _handed_at(in_lower_case(line))) is not None:
+            lines[number] = line[:kept] + "\n" * (len(line) - kept)
+            lines[number + 1 :] = ["\n" * len(later) for later in lines[number + 1 :]]
+            break
+    return "\n".join(lines)
+
+
+def _may_be_marked(text: str) -> bool:
+    return text[:1] in " \t>|<{}[]$%#-*+@0123456789" or kind_of(text, in_lower_case(text)) != "plain"
+
+
+def _prompt_hidden(text: str) -> str:
+    low = in_lower_case(text)
+    return "\n" * len(text) if _plays(low) else _shown_hidden(text)
+
+
+def _shown_hidden(text: str) -> str:
+    """A single line whose last sentence asks about the words before it: "… What is wrong with this prompt?"."""
+    stripped = text.rstrip()
+    if not stripped.endswith(("?", "？")):
+        return text
+    start = max((found.end() for found in _ENDS.finditer(stripped, max(0, len(stripped) - _MAX_INTRO))), default=0)
+    low = in_lower_case(text[start:])
+    if start >= _MIN_SHOWN and forms().asks.search(low) and forms().given.search(low):
+        return "\n" * start + text[start:]
+    return text
+
+
+def _plays(low: str) -> bool:
+    """Whether a line begins a prompt."""
+    bare = low[:_CHECKED].lstrip(_LEAD)
+    found = forms().roles.match(bare)
+    return found is not None and _PRAISE.match(bare, found.start()) is None
+
+
+def _handed_at(low: str) -> int | None:
+    """Where the words begin that hand over what stands behind their colon, in one clause with it; None where none do."""
+    start = 0
+    for colon in _COLON.finditer(low):
+        end = colon.start()
+        clause = max(start, end - _CHECKED, *(low.rfind(mark, start, end) + 1 for mark in ".!?:。"))
+        found = forms().handed.search(low, clause, end + 2)
+        if found is not None:
+            return found.start()
+        start = end + 1
+    return None
+
+
+class _Message:
+    """The lines of a message, and how many characters of each are kept."""
+
+    __slots__ = ("_for_task", "_kept", "_kinds", "_lines", "_low")
+
+    def __init__(self, text: str, *, for_task: bool) -> None:
+        self._lines = text.split("\n")
+        self._low = in_lower_case(text).split("\n")
+        self._kinds: list[Kind] = [kind_of(line, low) for line, low in zip(self._lines, self._low, strict=True)]
+        self._kept = [len(line) for line in self._lines]
+        self._for_task = for_task
+
+    def read(self) -> str:
+        self._walk()
+        if all(kept == len(line) for kept, line in zip(self._kept, self._lines, strict=True)) and BLOCK not in "".join(self._lines):
+            self._hide_shown()
+        kept = (line[:size] + "\n" * (len(line) - size) for line, size in zip(self._lines, self._kept, strict=True))
+        return "\n".join(kept)
+
+    def _walk(self) -> None:
+        start = self._document()
+        size, at, count = 0, 0, len(self._lines)
+        while at < count:
+            kind = self._kinds[at]
+            if kind in ("blank", "hidden"):
+                at += 1
+            elif kind in _FOREIGN:
+                at = self._hide_marked(at)
+            elif 0 <= start <= at or self._begins(at):
+                self._hide_paste(at)
+                return
+            elif (handed := self._handed(at)) is not None:
+                self._kept[at] = handed
+                at = self._hide_handed(at + 1)
+            elif self._hands_over(at):
+                at = self._hide_handed(at + 1)
+            elif self._is_told(at, size):
+                self._hide(range(at, count))
+                return
+            else:
+                size += len(self._lines[at])
+                at += 1
+
+    def _hide(self, lines: Iterable[int]) -> None:
+        for number in lines:
+            self._kept[number] = 0
+
+    def _hide_marked(self, at: int) -> int:
+        """Hides a line with a mark of its own; a quotation and what was said in a chat go on to the next blank line."""
+        goes_on = self._kinds[at] != "marked"
+        self._kept[at] = 0
+        at += 1
+        while goes_on and at < len(self._lines) and self._kinds[at] not in ("blank", "hidden"):
+            self._kept[at] = 0
+            at += 1
+        return at
+
+    def _document(self) -> int:
+        """The first line of a document, a chat or a verse that shows only by several of its lines; -1 where there is none."""
+        kinds = self._kinds
+        needed = {"clause": 2, "amount": 3, "label": 2, "section": 1 if "heading" in kinds else 2}
+        if not self._for_task:
+            needed["heading"] = 1
+        starts = [kinds.index(kind) for kind, least in needed.items() if kinds.count(kind) >= least]
+        if (verse := self._verse()) is not None:
+            starts.append(verse)
+        return min(starts, default=-1)
+
+    def _verse(self) -> int | None:
+        """Where a verse begins: many short lines without stops, in stanzas."""
+        start: int | None = None
+        count = size = stopped = gaps = 0
+        for number, kind in enumerate([*self._kinds, "rule"]):
+            line = "" if number >= len(self._lines) else self._lines[number]
+            if kind == "blank" and start is not None:
+                gaps += 1
+            elif kind == "plain" and len(line) <= 2 * _MAX_VERSE:
+                start = number if start is None else start
+                count, size = count + 1, size + len(line)
+                stopped += line.rstrip().endswith(_STOPPED)
+            else:
+                if start is not None and count >= _VERSES and gaps and size <= count * _MAX_VERSE and 4 * stopped <= count:
+                    return start
+                start = None
+                count = size = stopped = gaps = 0
+        return None
+
+    def _begins(self, at: int) -> bool:
+        """Whether a letter, a prompt, a table or a chat begins with this line."""
+        kind, first = self._kinds[at], not any(self._kinds[number] != "blank" for number in range(at - 1, -1, -1)[:8])
+        if kind == "letter":
+            return True
+        if kind in ("header", "small header"):
+            near = self._kinds[at + 1 : at + 5]
+            alone = not first or not self._for_task or near[:1] == ["blank"]
+            return near.count("header") + near.count("small header") > 0 or (kind == "header" and alone)
+        if kind == "greeting":
+            below = self._kinds[at + 1 : at + 2] == ["blank"] or not self._for_task
+            return not first or "closing" in self._kinds[at:] or (below and self._follows(at))
+        if kind == "bare greeting":
+            return first and self._signed() > at
+        if kind == "rule":
+            dashes = self._lines[at].count("-")
+            return not first and self._follows(at) and (dashes >= 5 if self._for_task else True)
+        if kind == "label":
+            return self._quotes_somebody(at)
+        if not self._for_task and _plays(self._low[at]):
+            return True
+        return at + 1 < len(self._lines) and is_table(self._lines[at], self._lines[at + 1])
+
+    def _follows(self, at: int) -> bool:
+        return any(kind not in ("blank", "hidden") for kind in self._kinds[at + 1 : at + 8])
+
+    def _signed(self) -> int:
+        """The last line that ends a letter, with a name below it; -1 where there is none."""
+        for number in range(len(self._lines) - 2, -1, -1):
+            below = self._lines[number + 1].strip()
+            if self._kinds[number] == "closing" and below and len(below) <= _MIN_SHOWN and not below.endswith(_STOPPED):
+                return number
+        return -1
+
+    def _quotes_somebody(self, at: int) -> bool:
+        """Whether a line with a name before its colon says what that person said: in the first person, or to somebody."""
+        return len(self._lines[at].partition(":")[0].split()) == 1 and persons_in(self._low[at].partition(":")[2][:_CHECKED]) > 0
+
+    def _handed(self, at: int) -> int | None:
+        """Where the line hands the rest of itself over; None where it doesn't."""
+        low = self._low[at]
+        if ":" not in low and "：" not in low:
+            return None
+        found = _handed_at(low)
+        if found is None and not self._for_task and low.rstrip().endswith((":", "：")) and self._is_prose(self._next(at)):
+            words = low.split()
+            if not forms().persons.search(low) and not any(word.strip(":,.!：") in forms().labels for word in words):
+                return len(self._lines[at])
+        return found
+
+    def _next(self, at: int) -> int:
+        """The next line that isn't blank; the number of lines where there is none."""
+        at += 1
+        while at < len(self._lines) and self._kinds[at] == "blank":
+            at += 1
+        return at
+
+    def _is_prose(self, at: int) -> bool:
+        return at < len(self._lines) and self._kinds[at] not in ("item", "hidden", "blank")
+
+    def _hide_handed(self, at: int) -> int:
+        """Hides what was handed over before the line `at`; returns where the message goes on: behind a block with an end of its
+        own, else at its end."""
+        following = self._next(at - 1)
+        if following < len(self._lines) and self._kinds[following] == "hidden" and at <= following:
+            return following + 1
+        self._hide_paste(at)
+        return len(self._lines)
+
+    def _hands_over(self, at: int) -> bool:
+        """Whether the line hands over what stands below it, without a colon."""
+        following = self._next(at)
+        if following >= len(self._lines):
+            return False
+        low = self._low[at][-_MAX_INTRO:]
+        if forms().given.search(low):
+            return True
+        if self._for_task:
+            rest = sum(map(len, self._lines[following:]))
+            return rest >= _MIN_HANDED and forms().works.search(low) is not None
+        return forms().works.search(low) is not None or forms().asks.search(low) is not None
+
+    def _is_told(self, at: int, size: int) -> bool:
+        """Whether a long line is prose that speaks neither of its writer nor to its reader."""
+        line = self._lines[at]
+        if self._for_task or len(line) < (_MAX_PROSE if size <= _MAX_OWN else _MIN_SHOWN * 2):
+            return False
+        stops = 1 + line.count(". ") + line.count("。")
+        if len(line) < stops * _MIN_SENTENCE:
+            return False
+        return persons_in(self._low[at]) * _PERSON_EVERY < len(line)
+
+    def _hide_paste(self, at: int) -> None:
+        """Hides the message from this line on, but for a last paragraph that asks about the paste; of a document also what
+        stands above, where it doesn't speak to anybody."""
+        if at < len(self._kinds) and self._kinds[at] in _DOCUMENT:
+            above = " ".join(self._low[:at])
+            if not (persons_in(above) or "?" in above or "？" in above):
+                self._hide(range(at))
+        last = self._last_paragraph(at)
+        self._hide(range(at, last))
+
+    def _last_paragraph(self, start: int) -> int:
+        """The first line of a last paragraph that asks about what stands above it; the number of lines where there is none."""
+        count = len(self._lines)
+        end = count
+        while end > start and self._kinds[end - 1] == "blank":
+            end -= 1
+        first = end
+        while first > start and self._kinds[first - 1] not in ("blank", "hidden"):
+            first -= 1
+        if first == end or first <= start + 1 or self._kinds[first] not in ("plain", "item"):
+            return count
+        low = " ".join(self._low[first:end]).strip()
+        if len(low) > _MAX_INTRO or len(_ENDS.findall(low)) >= _SENTENCES_ASKED:
+            return count
+        about = forms().works.search(low) or forms().given.search(low) or forms().asks.search(low)
+        return first if about and not _plays(low) else count
+
+    def _hide_shown(self) -> None:
+        """Hides what stands above a last paragraph that asks about it, where nothing else was found to be pasted."""
+        first = self._last_paragraph(0)
+        if first >= len(self._lines):
+            if len(self._lines) == 1:
+                self._lines[0] = _shown_hidden(self._lines[0])
+            return
+        low = " ".join(self._low[first:])
+        if (forms().given.search(low) or (not self._for_task and forms().works.search(low))) and sum(
+            map(len, self._lines[:first])
+        ) >= _MIN_SHOWN:
+            self._hide(range(first))
