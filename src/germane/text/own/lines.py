@@ -12,15 +12,15 @@ __all__ = ["Kind", "is_table", "kind_of", "persons_in"]
 
 Kind = Literal[
     "plain", "blank", "hidden", "marked", "quoted", "letter", "header", "small header", "greeting", "bare greeting", "closing",
-    "stamp", "heading", "own heading", "section", "label", "item", "clause", "amount", "rule",
+    "stamp", "title", "heading", "own heading", "section", "label", "item", "clause", "amount", "rule", "small label",
 ]  # fmt: skip
-"""A `small header` is a header's name that notes of one's own have too; a `heading` is one of markdown."""
+"""A `small header` is a header's name that notes of one's own have too, as a `small label`'s word in small letters; a `heading` is one of markdown."""
 _MAX_SHORT = 80
 """Characters of a heading, a greeting or an end."""
 _MARKED = re.compile(
     r"\s*(?:\||</?\w|[{}\[\]] ?(?:$|[\"'{\[\w\0])(?!\d{1,2}[:.]\d\d)|\t|#!|\$ |%|at [\w.$<>]{1,200}\(|Traceback |File [\"\0]|goroutine \d"
     r"|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b|[\w.]{1,80}(?:Error|Exception): "
-    r"|\w{1,20}=\S{1,80} \w{1,20}=|[+-]{3} [ab]/|@@ |(?:import|from) [\w.]{1,60}(?: import |;|$)|(?:def|class|func|function) \w{1,60}"
+    r"|\w{1,20}=\S{1,80} \w{1,20}=|[A-Z_]{2,40}=|[+-]{3} [ab]/|@@ |(?:import|from) [\w.]{1,60}(?: import |;|$)|(?:def|class|func|function) \w{1,60}"
     r"[({:]|(?:const|let|var) \w{1,60} =|return [\w.]{1,60};|//|/\*|#include|SELECT .{1,200} FROM )|    \S|\t"
 )
 """Code, logs, tables, patches."""
@@ -35,13 +35,21 @@ _CLAUSE = re.compile(
 _AMOUNT = re.compile(
     r"\s*(?:[-*•]\s*)?(?:\d{1,4}(?:[.,/]\d{1,3})?|[½¼¾])\s?(?:x |×|g|gr|kg|ml|cl|dl|l|oz|lb|lbs|cups?|tbsp|tsp|el|tl|prisen?|zehen?|cs|cc"
     r"|cucharad\w+|cucchiai\w*|colher\w*|eetlepels?|łyżk\w+|msk|tsk|ss|ts|rkl|yemek|çay|г|кг|мл|ст|ч|克|毫升|勺|大さじ|小さじ|グラム"
-    r"|그램|큰술|cloves?|pinch|slices?|cans?)\b"
+    r"|그램|큰술|eggs?|eier|œufs|huevos|uova|ovos|cloves?|pinch|slices?|cans?)\b"
 )
 _STAMP = re.compile(
     r"\s*[\[(]?(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? {1,2})?\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[ap]\.?m\.?)?[\])]?"
     r"(?:(?<=[\])])|\s?[-–—]|(?= [^\s\d:][^:：\n]{0,40}[:：]\s))\s?[^\s:：][^:：\n]{0,40}[:：]\s?\S",
 )
 """A time and a name before what was said in a chat."""
+_SPEAKS = re.compile(
+    r"\s*(?:[A-ZÀ-ÞА-Я@][\w.'’-]{1,24}(?: [A-ZÀ-ÞА-Я][\w.'’-]{0,24}){1,2}[ \t]{1,4}|[A-ZÀ-ÞА-Я@][\w.'’-]{1,24}[ \t]{2,4}|[\u3040-\u9fff\uac00-\ud7a3]{1,8} +)"
+    r"[\[(]?(?:\w{2,12},? )?(?:at )?\d{1,2}:\d\d(?:\s?[APap]\.?[Mm]\.?)?[\])]?\s*$"
+    r"|[^\n]{1,40} [—–|•·] [^\n]{0,24}\d{1,2}:\d\d(?:\s?[APap]\.?[Mm]\.?)?\s*$"
+    r"|\s*\[(?!image\b)[^\W\d][^\]\n]{1,40}\]\s*$"
+    r"|\s*\[[^\]\n]{0,24}\d{1,2}:\d\d[^\]\n]{0,10}\]\s*[A-ZÀ-ÞА-Я][^\n:.!?]{0,40}$"
+)
+"""A name and a time alone above what was said in a chat, or a part of a song."""
 _TIMING = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d\d[.,]\d{1,3} ?-->|\s*\[?\d{1,2}:\d\d(?:[.:]\d\d)?\]\s*\S|WEBVTT\b")
 """What stands above a subtitle, or before a line of a transcript or song."""
 _RULE = re.compile(r"\s*([-=_*~#—])(?:\s?\1){2,80}\s*$")
@@ -52,12 +60,16 @@ _NAME = re.compile(
     r"|[\u0590-\u0dff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{1,8}|\w{1,20}[\d_]\w{0,10})"
 )
 """A speaker's name: words with capitals, a handle, or a short word of a script without capitals."""
+_HANDLE = re.compile(r"[a-zà-ÿа-я][\w.-]{1,15}")
 _ASSISTANTS = frozenset(
     "claude chatgpt gpt gemini copilot assistant assistent asistente bot ai ki there all again everyone siri alexa team du dir"
     " together zusammen à tous".split()
 )
 _GREETED = re.compile(r"[\s,.!:;，、：！]*(?P<name>[^,.!?:;，、：！？]{0,60})[\s,.!:;，、：！-]*\Z")
 _SMALL_HEADERS = frozenset("to a à an date data datum de da do dw til till tarih fecha dato дата кого 日期 日時 날짜 de: per".split())
+_TITLE = re.compile(r"\s*[A-ZÀ-ÞА-ЯΑ-Ω0-9][^.!?:\n]{3,70}[^.!?:,;…\s]\s*")
+"""A line that a text may have for its title: capitals in front and nothing behind."""
+_OPENERS = frozenset("ok okay so well right yes no hey hi hello good morning thanks thank great nice cool sure can could how what why".split())
 _WORD = re.compile(r"\w[\w'’-]*")
 
 
@@ -70,7 +82,7 @@ def kind_of(line: str, low: str) -> Kind:
         return "hidden"
     if _QUOTED.match(line):
         return "quoted"
-    if _TIMING.match(line) or _STAMP.match(low):
+    if _TIMING.match(line) or _STAMP.match(low) or (len(line) <= _MAX_SHORT and _SPEAKS.match(line)):
         return "stamp"
     if _MARKED.match(line):
         return "marked"
@@ -121,12 +133,18 @@ def _short(line: str, bare: str) -> Kind | None:
         return "closing"
     greets = forms().greets.match(bare)
     if greets is None or bare.endswith("?"):
-        return None
+        return "title" if _TITLE.fullmatch(line) and _is_title(title) else None
     name = _GREETED.match(bare, greets.end())
     if name is None or len(name["name"].split()) > 6:
         return None
     words = _WORD.findall(name["name"])
     return "bare greeting" if all(word in _ASSISTANTS for word in words) and not bare.startswith(("dear", "to whom")) else "greeting"
+
+
+def _is_title(title: str) -> bool:
+    words = _WORD.findall(title)
+    own = any(word in forms().labels for word in words) or forms().persons.search(title) is not None
+    return 2 <= len(words) <= 8 and not own and words[0] not in _OPENERS
 
 
 def _labelled(line: str) -> Kind:
@@ -142,6 +160,8 @@ def _labelled(line: str) -> Kind:
         return "plain"
     if words[0] in forms().speakers and (len(words) == 1 or (len(words) == 2 and words[1].isdigit())):
         return "label"
+    if name in forms().sections:
+        return "section"
     if words[-1] in forms().labels or words[0] in forms().labels or any(forms().persons.fullmatch(word) for word in words):
         return "plain"
-    return "label" if _NAME.fullmatch(said) else "plain"
+    return "label" if _NAME.fullmatch(said) else "small label" if _HANDLE.fullmatch(said) else "plain"

@@ -27,6 +27,8 @@ _MAX_INTRO = 300
 """Characters of what hands a text over without a colon, and of what asks about one."""
 _MIN_HANDED = 400
 """Characters of a text that a mere "summarise" hands over where a task is set."""
+_MAX_ASKED = 60
+"""Characters of a last paragraph that says nothing but its question about what stands above."""
 _MIN_SHOWN = 40
 """Characters of a text that is asked about below it."""
 _CHECKED = 240
@@ -39,11 +41,22 @@ _PRAISE = re.compile(
     r".{0,24}\b(?:star|legend|life ?saver|genius|gem|angel|hero|champ|champion|godsend|wizard|treasure|schatz|engel|held|amour|ange|sol"
     r"|crack|tesoro|amor|anjo|topper|skarb|anioł|ängel|right|great|brilliant|amazing)\b"
 )
+_THANKS = re.compile(r"(?:\w+ ){0,2}(?:thank|cheers|dank|merci|gracias|grazie|obrigad|bedankt|dzięk|спасибо|tack|tak|teşekkür|kiitos)")
+"""Ends with which people end their own messages too."""
+_BOT = re.compile(r"assist[ea]nt|asistent|asystent|avustaja|ассистент|помощник|βοηθ|\b(?:chat)?bots?\b|助手|アシスタント|어시스턴트|비서|सहायक|مساعد|asistan")
+"""What a prompt makes of a machine that isn't a role for a task."""
 _VERSES, _MAX_VERSE = 8, 64
 """Lines of the shortest verse, and characters of its lines on average."""
+_FOOT = re.compile(
+    r"\bunsubscribe\b|\bsent from my\b|\bget outlook for\b|(?:you're|you are) receiving this|\bview (?:this )?(?:e-?mail )?in (?:your )?browser\b"
+    r"|\ball rights reserved\b|\balle rechte vorbehalten\b|\btous droits réservés\b|©|\bfound this helpful\b|\babmelden\b.{0,40}newsletter"
+    r"|newsletter.{0,40}\babmelden\b|\bse désinscrire\b|\bdarse de baja\b|\bvon meinem \w+ gesendet|\benvoyé de(?:puis)? mon\b|\benviado desde mi\b"
+    r"|\binviato da\b|\bwysłane z\b|\bverzonden vanaf\b|\bskickat från\b|отписаться|退订|配信停止|수신거부"
+)
+"""What stands below mails, pages and reviews alone."""
 _SENTENCES_ASKED = 2
-_LETTER = frozenset({"letter", "header"})
-_DOCUMENT = frozenset({"heading", "section", "clause", "amount"})
+_LETTER = frozenset({"letter", "header", "greeting", "bare greeting"})
+_DOCUMENT = frozenset({"title", "heading", "section", "clause", "amount"})
 _FOREIGN = frozenset({"marked", "quoted", "stamp"})
 
 
@@ -51,7 +64,7 @@ def pastes_hidden(text: str, *, for_task: bool) -> str:
     """Returns `text`, of the same length, with pasted lines as line ends. With `for_task` the reader asks what binds a task:
     then a role and headings are part of what the user asks for. Linear."""
     if "\n" not in text and len(text) <= _MAX_PROSE and ":" not in text and "：" not in text and not _may_be_marked(text):
-        return _prompt_hidden(text) if not for_task else _shown_hidden(text)
+        return _line_hidden(text, for_task=for_task)
     return _Message(text, for_task=for_task).read()
 
 
@@ -73,19 +86,14 @@ def _may_be_marked(text: str) -> bool:
     return text[:1] in " \t>|<{}[]$%#-*+@0123456789" or kind_of(text, in_lower_case(text)) != "plain"
 
 
-def _prompt_hidden(text: str) -> str:
-    low = in_lower_case(text)
-    return "\n" * len(text) if _plays(low) else _shown_hidden(text)
-
-
-def _shown_hidden(text: str) -> str:
-    """A single line whose last sentence asks about the words before it: "… What is wrong with this prompt?"."""
-    stripped = text.rstrip()
+def _line_hidden(text: str, *, for_task: bool) -> str:
+    """A single line without a prompt, and without what its last sentence asks about: "… What is wrong with this prompt?"."""
+    plays, stripped = _plays(in_lower_case(text)), text.rstrip()
     if not stripped.endswith(("?", "？")):
-        return text
+        return "\n" * len(text) if plays and not (for_task and _BOT.search(in_lower_case(text[:_CHECKED])) is None) else text
     start = max((found.end() for found in _ENDS.finditer(stripped, max(0, len(stripped) - _MAX_INTRO))), default=0)
     low = in_lower_case(text[start:])
-    if start >= _MIN_SHOWN and forms().asks.search(low) and forms().given.search(low):
+    if plays or (start >= _MIN_SHOWN and forms().asks.search(low) and forms().given.search(low)):
         return "\n" * start + text[start:]
     return text
 
@@ -130,7 +138,12 @@ class _Message:
         return "\n".join(kept)
 
     def _walk(self) -> None:
-        start = self._document()
+        start, signed = self._document(), self._signed()
+        if signed >= 0 and (_THANKS.match(self._low[signed].strip()) or not _LETTER.isdisjoint(self._kinds[:signed])):
+            signed = -1
+        foot = next((number for number, low in enumerate(self._low) if len(low) <= _MAX_INTRO and _FOOT.search(low)), -1)
+        if start < 0 and max(signed, foot) > 0:
+            start = self._first_said(max(signed, foot))
         size, at, count = 0, 0, len(self._lines)
         while at < count:
             kind = self._kinds[at]
@@ -153,6 +166,17 @@ class _Message:
                 size += len(self._lines[at])
                 at += 1
 
+    def _first_said(self, end: int) -> int:
+        """The first line of a letter without a greeting that ends with the line `end`: behind the paragraph that introduces it,
+        where one does."""
+        first = self._next(-1)
+        behind = first
+        while behind < end and self._kinds[behind] != "blank":
+            behind += 1
+        low = " ".join(self._low[first:behind])
+        asks = low.rstrip().endswith(("?", "？")) or forms().given.search(low) or forms().asks.search(low)
+        return self._next(behind) if asks and self._next(behind) < end else first
+
     def _hide(self, lines: Iterable[int]) -> None:
         for number in lines:
             self._kept[number] = 0
@@ -170,10 +194,14 @@ class _Message:
     def _document(self) -> int:
         """The first line of a document, a chat or a verse that shows only by several of its lines; -1 where there is none."""
         kinds = self._kinds
-        needed = {"clause": 2, "amount": 3, "label": 2, "section": 1 if "heading" in kinds else 2}
+        needed = {"clause": 2, "amount": 3, "label": 2, "small label": 2, "section": 1 if "heading" in kinds else 2}
         if not self._for_task:
             needed["heading"] = 1
+            if kinds[0] == "title" and kinds[1:2] == ["blank"] and self._is_prose(self._next(0)):
+                return 0
         starts = [kinds.index(kind) for kind, least in needed.items() if kinds.count(kind) >= least]
+        if "heading" in kinds and kinds.count("section") >= needed["section"]:
+            starts.append(kinds.index("heading"))
         if (verse := self._verse()) is not None:
             starts.append(verse)
         return min(starts, default=-1)
@@ -186,7 +214,7 @@ class _Message:
             line = "" if number >= len(self._lines) else self._lines[number]
             if kind == "blank" and start is not None:
                 gaps += 1
-            elif kind == "plain" and len(line) <= 2 * _MAX_VERSE:
+            elif kind in ("plain", "title") and len(line) <= 2 * _MAX_VERSE:
                 start = number if start is None else start
                 count, size = count + 1, size + len(line)
                 stopped += line.rstrip().endswith(_STOPPED)
@@ -216,9 +244,14 @@ class _Message:
             return not first and self._follows(at) and (dashes >= 5 if self._for_task else True)
         if kind == "label":
             return self._quotes_somebody(at)
-        if not self._for_task and _plays(self._low[at]):
+        if _plays(self._low[at]) and not (self._for_task and first and self._sets_a_task(at)):
             return True
         return at + 1 < len(self._lines) and is_table(self._lines[at], self._lines[at + 1])
+
+    def _sets_a_task(self, at: int) -> bool:
+        """Whether a prompt that begins here is what the user asks for: no bot's, and the message doesn't ask about it."""
+        asked = self._last_paragraph(at) < len(self._lines) or self._lines[-1].rstrip().endswith(("?", "？"))
+        return not asked and _BOT.search(self._low[at], 0, _CHECKED) is None
 
     def _follows(self, at: int) -> bool:
         return any(kind not in ("blank", "hidden") for kind in self._kinds[at + 1 : at + 8])
@@ -242,8 +275,8 @@ class _Message:
             return None
         found = _handed_at(low)
         if found is None and not self._for_task and low.rstrip().endswith((":", "：")) and self._is_prose(self._next(at)):
-            words = low.split()
-            if not forms().persons.search(low) and not any(word.strip(":,.!：") in forms().labels for word in words):
+            words = [word.strip(":,.!：*_#") for word in low.split()]
+            if not forms().persons.fullmatch(words[0]) and not any(word in forms().labels for word in words):
                 return len(self._lines[at])
         return found
 
@@ -321,10 +354,9 @@ class _Message:
         first = self._last_paragraph(0)
         if first >= len(self._lines):
             if len(self._lines) == 1:
-                self._lines[0] = _shown_hidden(self._lines[0])
+                self._lines[0] = _line_hidden(self._lines[0], for_task=self._for_task)
             return
-        low = " ".join(self._low[first:])
-        if (forms().given.search(low) or (not self._for_task and forms().works.search(low))) and sum(
-            map(len, self._lines[:first])
-        ) >= _MIN_SHOWN:
+        low = " ".join(self._low[first:]).strip()
+        alone = len(low) <= _MAX_ASKED or forms().given.search(low) or (not self._for_task and forms().works.search(low))
+        if alone and sum(map(len, self._lines[:first])) >= _MIN_SHOWN:
             self._hide(range(first))
