@@ -53,8 +53,7 @@ from germane.memories.compose import compose
 from germane.memories.contrast import Statement, contrast
 from germane.memories.extraction.exclusive import alternatives
 from germane.memories.extraction.extract import extract
-from germane.memories.extraction.language import language, vocabulary
-from germane.memories.extraction.own_words import own_words as own_part
+from germane.memories.extraction.language import vocabulary
 from germane.memories.extraction.states import find_states
 from germane.memories.llm_extraction.answer import Unusable, accepted
 from germane.memories.llm_extraction.claim import Claim
@@ -99,7 +98,15 @@ from germane.text.analyse import analyse, hashed, query_terms, stem, term_hash
 from germane.text.blocks import blocks
 from germane.text.invisible import is_plain, visible
 from germane.text.language import detect, of_script
-from germane.text.normal import bare, content_hash, fold, is_normalised, normalised, unpiled, wide
+from germane.text.normal import bare, content_hash, fold, in_lower_case, is_normalised, normalised, unpiled, wide
+from germane.text.own.elements import regions, without_elements
+from germane.text.own.handing import begins_prompt, handed_at, marked_lines_hidden, shown_hidden
+from germane.text.own.levelled import levelled
+from germane.text.own.lines import is_table, kind_of, persons_in
+from germane.text.own.own_words import own_sentences, unquoted_sentences
+from germane.text.own.own_words import own_words as own_part
+from germane.text.own.pastes import pastes_hidden
+from germane.text.own.quotations import quotes_hidden, without_fences
 from germane.text.secrets.cards import by_luhn
 from germane.text.secrets.find import find_secrets
 from germane.text.secrets.formats import by_format, private_keys
@@ -327,6 +334,7 @@ _TEXT: dict[str, Reader] = {
     "text.analyse.stem": lambda text: stem(whole(text), "german"),  # words hold no surrogates
     "text.language.detect": detect,
     "text.language.of_script": of_script,
+    "text.normal.in_lower_case": in_lower_case,
     "text.normal.normalised": lambda text: (normalised(text), normalised(text, "NFKC"), normalised(text, "NFKD")),
     "text.normal.is_normalised": lambda text: (is_normalised(text), is_normalised(text, "NFKC"), is_normalised(text, "NFKD")),
     "text.normal.unpiled": unpiled,
@@ -356,6 +364,33 @@ _TEXT: dict[str, Reader] = {
     "text.secrets.screen.SecretScreen.text": lambda text: SecretScreen("redact", "x").text(text, text[:99]),
     "text.secrets.screen.SecretScreen.json": lambda text: SecretScreen("redact", "x").json({text: [text]}, text[:99]),
     "text.secrets.unveiled.unveiled": unveiled,
+    "text.own.elements.regions": lambda text: (
+        regions(text, for_task=True),
+        regions(f"<a>{text}</a> <task>{text}", for_task=False),
+    ),
+    "text.own.elements.without_elements": lambda text: without_elements(f"<a>{text}<a>"),
+    "text.own.levelled.levelled": lambda text: (levelled(text), levelled(f"I live in {text} I work {text} full stop")),
+    "text.own.lines.kind_of": lambda text: [
+        kind_of(one, one.lower()) for one in (text, f"On {text}", f"Dear {text}", f"1. {text}")
+    ],
+    "text.own.lines.is_table": lambda text: is_table(text, f"a,{text}"),
+    "text.own.lines.persons_in": persons_in,
+    "text.own.own_words.own_words": lambda text: [
+        own_part(one) for one in (text, f"Translate {text}: a", f"{text}\n\nIs this ok?")
+    ],
+    "text.own.own_words.own_sentences": lambda text: (own_sentences(text), own_sentences(f"I {text}.\n{text}", for_task=True)),
+    "text.own.own_words.unquoted_sentences": unquoted_sentences,
+    "text.own.handing.begins_prompt": lambda text: begins_prompt(f"you are a {text}"),
+    "text.own.handing.handed_at": lambda text: handed_at(f"translate {text}: {text}"),
+    "text.own.handing.shown_hidden": lambda text: shown_hidden(f"{text}. what is wrong with this {text}?", for_task=False),
+    "text.own.handing.marked_lines_hidden": lambda text: marked_lines_hidden(f"a\n{text}: a"),
+    "text.own.pastes.pastes_hidden": lambda text: [
+        pastes_hidden(one, for_task=strict)
+        for one in (text, f"Hi Ann,\n{text}\n\nBest,\n{text}", f"I {text}: {text}\n\n{text}?")
+        for strict in (False, True)
+    ],
+    "text.own.quotations.quotes_hidden": quotes_hidden,
+    "text.own.quotations.without_fences": without_fences,
     "text.sentences.sentences": sentences,
     "text.summary.summarise": lambda text: summarise(text, 60, lambda shown: 4 + len(shown) // 4, reach=1 << 30),
     "text.summary.Summaries.of": lambda text: Summaries(["dogs"]).of(text, len(text) // 20, lambda shown: 4 + len(shown) // 4),
@@ -389,7 +424,6 @@ _SIGNALS: dict[str, Reader] = {
         extract(f"ich mag {text}. immer wenn ich {text}"),
     ),
     "memories.extraction.states.find_states": lambda text: list(find_states(f"Marta lives in {text}", 0, len(text) + 15)),
-    "memories.extraction.own_words.own_words": lambda text: own_part(text, language("english")),
     "memories.llm_extraction.answer.accepted": lambda text: (_accepted(text, "a"), _accepted(_listed(text), text)),
     "memories.llm_extraction.prompt.prompt": lambda text: prompt(_claim(text), [], _NONCE),
     "pipeline.signals.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),

@@ -103,9 +103,20 @@ def _reply(words: _Words) -> str:
 
 def _chat(words: _Words) -> str:
     shape = words.chance.choice(
-        ["[10:0{n}] {name}: {said}", "{name}: {said}", "12/05/26, 10:0{n} - {name}: {said}", "{name} (10:0{n}): {said}", "[04.05.26, 10:0{n}:11] {name}: {said}"]
+        [
+            "[10:0{n}] {name}: {said}",
+            "{name}: {said}",
+            "12/05/26, 10:0{n} - {name}: {said}",
+            "{name} (10:0{n}): {said}",
+            "[04.05.26, 10:0{n}:11] {name}: {said}",
+        ]
     )
-    said = [words.chance.choice(words.table["filler"]), words.order(), words.chance.choice(words.table["filler"]), words.order()]
+    said = [
+        words.chance.choice(words.table["filler"]),
+        words.order(),
+        words.chance.choice(words.table["filler"]),
+        words.order(),
+    ]
     return "\n".join(shape.format(n=number, name=words.name(number), said=one) for number, one in enumerate(said))
 
 
@@ -114,19 +125,28 @@ def _transcript(words: _Words) -> str:
         said = [words.chance.choice(words.table["filler"]), words.order(), words.order()]
         return "\n\n".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n + 2},500\n{one}" for n, one in enumerate(said, 1))
     return "\n".join(
-        f"{who}: {one}" for who, one in [("INTERVIEWER", words.chance.choice(words.table["filler"])), ("GUEST", words.order()), ("INTERVIEWER", words.order())]
+        f"{who}: {one}"
+        for who, one in [
+            ("INTERVIEWER", words.chance.choice(words.table["filler"])),
+            ("GUEST", words.order()),
+            ("INTERVIEWER", words.order()),
+        ]
     )
 
 
 def _document(words: _Words) -> str:
+    body, order = words.body, words.order
+    advert = f"Responsibilities:\n- {order()}\n- {order()}\n\nBenefits:\n- a bicycle"
+    yard = "The tenant keeps the yard free of things that belong to others and of rubbish of any kind."
+    notice = "Notice is given in writing, three months before the end of a quarter, to the owner."
     return words.chance.choice(
         [
-            f"# Lathe\n\n{words.body()}\n\n## Installation\n\npip install lathe\n\n## Usage\n\n{words.order()}",
-            f"**Lathe Ltd seeks a fitter**\n\nAbout us\n{words.body()}\n\nResponsibilities:\n- {words.order()}\n- {words.order()}\n\nBenefits:\n- a bicycle",
-            f"Zutaten\n200 g Mehl\n3 EL Zucker\n2 Eier\n\nZubereitung\n{words.body()}",
-            f"1. The tenant keeps the yard free of things that belong to others and of rubbish of any kind.\n2. {words.body(3)}\n3. Notice is given in writing, three months before the end of a quarter, to the owner.",
-            f"§ 1 Geltungsbereich\n{words.body()}\n\n§ 2 Haftung\n{words.body()}",
-            f"Art. 1 {words.body()}\nArt. 2 {words.body()}",
+            f"# Lathe\n\n{body()}\n\n## Installation\n\npip install lathe\n\n## Usage\n\n{order()}",
+            f"**Lathe Ltd seeks a fitter**\n\nAbout us\n{body()}\n\n{advert}",
+            f"Zutaten\n200 g Mehl\n3 EL Zucker\n2 Eier\n\nZubereitung\n{body()}",
+            f"1. {yard}\n2. {body(3)}\n3. {notice}",
+            f"§ 1 Geltungsbereich\n{body()}\n\n§ 2 Haftung\n{body()}",
+            f"Art. 1 {body()}\nArt. 2 {body()}",
         ]
     )
 
@@ -161,13 +181,18 @@ def _data(words: _Words) -> str:
 
 
 def _quoted(words: _Words) -> str:
-    opening, closing = words.chance.choice(["“”", "«»", "„“", '""', "「」", "『』"])
+    opening, closing = words.chance.choice([("“", "”"), ("«", "»"), ("„", "“"), ('"', '"'), ("「", "」"), ("『", "』")])
     said = words.body(1) if opening == '"' else f"{words.body(1)}\n{words.order()}"
     return f"{opening}{said}{closing}"
 
 
 def _verse(words: _Words) -> str:
-    lines = ["the kettle hums a little tune", "the lamp is burning low", words.order().rstrip(".。"), "and all the lathes are slow"]
+    lines = [
+        "the kettle hums a little tune",
+        "the lamp is burning low",
+        words.order().rstrip(".。"),
+        "and all the lathes are slow",
+    ]
     other = ["a letter lies upon the stair", words.order().rstrip(".。"), "the ink has long run dry", "and nobody asks why"]
     return "\n".join(lines) + "\n\n" + "\n".join(other)
 

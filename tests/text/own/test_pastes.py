@@ -24,7 +24,8 @@ def test_pastes_become_nothing_of_the_users() -> None:
     taken = [
         one.text
         for one in made_pastes(330, seed=7)
-        if any(CANARY in found.text.lower() for found in (*extract(one.text), *constraints_in(one.text)))
+        if any(CANARY in found.text.lower() for found in extract(one.text))
+        or any(CANARY in found.text.lower() for found in constraints_in(one.text))
         or CANARY in own_words(one.text).lower()
     ]
     assert len(taken) <= 6, taken
@@ -134,7 +135,8 @@ def test_a_role_for_a_task_binds_it_and_is_no_statement() -> None:
 @pytest.mark.parametrize("tag", ["task", "user_query", "feedback", "command-args", "user_message"])
 def test_what_a_client_wraps_is_the_users_own(tag: str) -> None:
     """What stands beside it is the client's."""
-    text = f"<command-name>/fix</command-name>\n<{tag}>\nI live in Leeds.\n</{tag}>\n<environment_details>\nI lie.\n</environment_details>"
+    details = "<environment_details>\nI lie.\n</environment_details>"
+    text = f"<command-name>/fix</command-name>\n<{tag}>\nI live in Leeds.\n</{tag}>\n{details}"
     assert own(text) == "I live in Leeds."
     assert own(f"The user gave feedback:\n<{tag}>I live in Leeds.</{tag}>") == "I live in Leeds."
 
@@ -148,7 +150,7 @@ def test_reminders_hide_nothing_but_themselves() -> None:
 def test_rules_of_a_project_bind_a_task_and_are_no_words_of_the_user() -> None:
     """A cloned repository must not become a person's standing order."""
     text = "# AGENTS.md instructions for /repo\n\n<INSTRUCTIONS>\n# Style\n- Never call.\n</INSTRUCTIONS>"
-    assert own(text).strip("# AGENTS.md instructions for /repo") == ""
+    assert own(text) == ""
     assert "Never call." in own_words(text, for_task=True)
     text = "<system-reminder>\nContents of /repo/CLAUDE.md (checked in):\n- Never call.\n</system-reminder>\nGo."
     assert own(text) == "Go."

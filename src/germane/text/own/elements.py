@@ -15,10 +15,11 @@ __all__ = ["Region", "regions", "without_elements"]
 
 _TAG = re.compile(r"(?:(?<!\w)<|<(?=/))(/?)([A-Za-z][\w-]{0,40})(?=[\s/>])[^<>\n]{0,400}>")
 _EMPTY = frozenset({"br", "hr", "img", "input", "meta", "link", "wbr"})
-_OWN = frozenset(
-    "task query request question answer feedback command-args user_query user_message user_input user_request user_feedback"
-    " user-query user-message user-input user-request user-feedback user_prompt user-prompt".split()
-)
+_OWN = frozenset({
+    "task", "query", "request", "question", "answer", "feedback", "command-args", "user_query", "user_message",
+    "user_input", "user_request", "user_feedback", "user-query", "user-message", "user-input", "user-request",
+    "user-feedback", "user_prompt", "user-prompt",
+})  # fmt: skip
 """Elements in which clients wrap what the user typed."""
 _RULES = frozenset({"user_rules", "user_instructions", "user-rules", "user-instructions"})
 """Elements in which clients hand over the rules that bind a task."""

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from germane.text.stopwords import STOP
 
 __all__ = ["Forms", "forms"]
 
@@ -37,13 +39,22 @@ class Forms:
     sections: frozenset[str]
     labels: frozenset[str]
     speakers: frozenset[str]
+    praises: re.Pattern[str]
+    bots: re.Pattern[str]
+    thanks: re.Pattern[str]
+    feet: tuple[str, ...]
+    assistants: frozenset[str]
+    small_headers: frozenset[str]
+    openers: frozenset[str]
+    joints: frozenset[str]
 
 
 @cache
 def forms() -> Forms:
     """Returns the forms of all languages."""
-    languages = tomllib.loads(files("germane.text.own").joinpath("forms.toml").read_text("utf-8")).values()
-    tables = list(languages)
+    languages = tomllib.loads(files("germane.text.own").joinpath("forms.toml").read_text("utf-8"))
+    common = languages.pop("any")
+    tables = list(languages.values())
     return Forms(
         handed=_either(tables, "handed", behind=_COLON),
         works=_either(tables, "works"),
@@ -56,16 +67,54 @@ def forms() -> Forms:
         closes=re.compile("(?:" + "|".join(table["closes"] for table in tables if "closes" in table) + r")[\s,.!。]*\Z"),
         headers=_words(tables, "headers"),
         sections=_titles(tables, "sections"),
-        labels=_words(tables, "labels"),
+        labels=_words(tables, "labels") - {word for words in STOP.values() for word in words},
         speakers=_words(tables, "speakers"),
+        praises=re.compile(common["praises"]),
+        bots=re.compile(common["bots"]),
+        thanks=re.compile(common["thanks"]),
+        feet=tuple(common["feet"]),
+        **{name: frozenset(common[name].split()) for name in ("assistants", "small_headers", "openers", "joints")},
     )
 
 
 def _either(tables: Sequence[Mapping[str, Any]], name: str, behind: str = "") -> re.Pattern[str]:
     """What any language says; words of a language that has spaces are whole words."""
-    spaced = "|".join(table[name] for table in tables if name in table and table.get("spaced", True))
-    unspaced = "|".join(table[name] for table in tables if name in table and not table.get("spaced", True))
-    return re.compile(f"(?:{_WORD.format(f'(?:{spaced})')}|(?:{unspaced})){behind}")
+    spaced, unspaced = (
+        "|".join(table[name] for table in tables if name in table and table.get("spaced", True) is wanted)
+        for wanted in (True, False)
+    )
+    return re.compile(f"(?:{_WORD.format(_by_letter(spaced))}|{_by_letter(unspaced)}){behind}")
+
+
+def _by_letter(pattern: str) -> str:
+    """The alternatives of a pattern, those that begin with the same letter under it: a search then tries one of thirty at each
+    place, not all of them."""
+    groups: dict[str, list[str]] = {}
+    others = list[str]()
+    for one in _alternatives(pattern):
+        if one[0].isalpha() and one[1:2] not in ("?", "*", "+", "{"):
+            groups.setdefault(one[0], []).append(one[1:])
+        else:
+            others.append(one)
+    return "(?:" + "|".join([*(f"{letter}(?:{'|'.join(rest)})" for letter, rest in groups.items()), *others]) + ")"
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """The alternatives at the top of a pattern."""
+    start = depth = place = 0
+    while place < len(pattern):
+        char = pattern[place]
+        if char == "\\":
+            place += 1
+        elif char == "[":
+            place = pattern.index("]", place + 2)
+        elif char in "()":
+            depth += 1 if char == "(" else -1
+        elif char == "|" and depth == 0:
+            yield pattern[start:place]
+            start = place + 1
+        place += 1
+    yield pattern[start:]
 
 
 def _words(tables: Sequence[Mapping[str, Any]], name: str) -> frozenset[str]:

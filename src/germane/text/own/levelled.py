@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from germane.text.normal import in_lower_case
+from germane.text.own.forms import forms
 from germane.text.stopwords import STOP
 
 __all__ = ["levelled"]
@@ -19,9 +20,11 @@ _EMOJI = re.compile(
     "(?:(?<=[.!?\n])|^)[ \t]*(?:[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001f643\U0001f645-\U0001faff][\ufe0f\u200d]*[ \t]*)+"
 )
 """Emoji at the beginning of a sentence, but for rolling eyes, which say that a statement isn't meant."""
+_ANY_EMOJI = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
 _FEW_SMALL = 0.1
 """Share of small letters up to which a line is in capitals."""
-_LETTERS = 12
+_LETTERS, _GLANCE = 12, 24
+_LINE = re.compile(r"[^\n]{12,}")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _FUNCTION = frozenset(word for words in STOP.values() for word in words)
 _DICTATED = re.compile(
@@ -29,29 +32,24 @@ _DICTATED = re.compile(
     r"|(?P<comma>comma(?= \w))|(?P<line>new line|new paragraph|neue zeile|neuer absatz|nouvelle ligne|nueva línea))\b",
     re.IGNORECASE,
 )
-_DICTATES = re.compile(r"\b(?:full stop|comma|new line|new paragraph|period|zeile|absatz|punto y|ligne|línea)\b", re.IGNORECASE)
+_DICTATES = ("full stop", " comma", "new line", "new paragraph", "period", "zeile", "absatz", "punto y", "ligne", "línea")
 _BREATH = re.compile(
-    r" (?=(?:I(?:'m|'ve|'d|'ll)?|my (?:\w+ ){1,2}(?:is|are|was)|ich (?:bin|habe|hab|wohne|arbeite|heiße|mag|esse|trinke|komme|lebe)"
-    r"|j'(?:habite|ai|aime|adore)|je (?:suis|travaille|vis|m'appelle|préfère|mange|bois)|ik (?:ben|heb|woon|werk|hou|eet|drink))"
-    r"(?: |$))"
+    r" (?=(?:I(?:'m|'ve|'d|'ll)?|my (?:\w{1,30} ){1,2}(?:is|are|was)"
+    r"|ich (?:bin|habe|hab|wohne|arbeite|heiße|mag|esse|trinke|komme|lebe)"
+    r"|j'(?:habite|ai|aime|adore)|je (?:suis|travaille|vis|m'appelle|préfère|mange|bois)"
+    r"|ik (?:ben|heb|woon|werk|hou|eet|drink))(?: |$))"
 )
 _BEFORE = re.compile(r"([\w'’-]+) ?\Z")
 _MAIN = re.compile(
-    r"(?:[^.!?\n,;:]*\b(?:and|but|so|und|aber|et|mais|en|maar) )?(?:i|my|we|our|ich|mein\w*|wir|je|j|mon|ma|nous|ik|mijn|wij)\b",
+    r"(?:[^.!?\n,;:]*\b(?:and|but|so|und|aber|et|mais|en|maar) )?"
+    r"(?:i|my|we|our|ich|mein\w*|wir|je|j|mon|ma|nous|ik|mijn|wij)\b",
     re.IGNORECASE,
 )
-_RELATIVE = re.compile(r"\b(?:the|a|an|all|every|any|some|no|only|that|those|these|this|what|everything|anything|thing|things)\b", re.IGNORECASE)
-_JOINTS = frozenset(
-    (
-        "and but so because cause since if when whenever that what where who whom which how why as than or while until till before"
-        " after whether though although unless like think thought hope guess say said says know feel mean wish suppose believe"
-        " do did does can could should would will am was were is are have had may might must shall the a an my i you we they he she"
-        " it to of in on at with from by for about not now once every all everything anything something thing things only place"
-        " time way day reason und aber weil dass wenn als ob wo wie was wer die der das den denn oder sondern da bis seit et mais"
-        " que qu où si quand comme car donc dont ce qui parce puisque lorsque ou en maar omdat dat als wat wie waar toen of want"
-    ).split()
+"""How a statement begins that another may follow."""
+_RELATIVE = re.compile(
+    r"\b(?:the|an?|all|every|any|some|no|only|that|those|these|this|what|everything|anything|things?)\b", re.IGNORECASE
 )
-"""Words behind which a statement goes on."""
+"""What stands before a noun that a clause may describe: "the food I cook"."""
 _MAX_SEGMENT = 160
 
 
@@ -59,12 +57,13 @@ def levelled(text: str) -> str:
     """Returns `text`, of the same length, in the form that rules are written for. Linear."""
     if not text.isascii() and _ODD.search(text):
         text = _APOSTROPHE.sub(lambda found: found[0].translate(_LEVEL), text)
-    if not text.isascii():
+    if not text.isascii() and _ANY_EMOJI.search(text):
         text = _EMOJI.sub(_blanks, text)
     text = _BULLET.sub(_blanks, text)
-    if _DICTATES.search(text):
+    low = text.lower()
+    if any(word in low for word in _DICTATES):
         text = _DICTATED.sub(_mark, text)
-    text = "\n".join(_in_small_letters(line) if _shouts(line) else line for line in text.split("\n"))
+    text = _LINE.sub(_calmed, text)
     return _in_breaths(text)
 
 
@@ -77,17 +76,27 @@ def _mark(found: re.Match[str]) -> str:
     return mark + " " * (len(found[0]) - 1)
 
 
+def _calmed(found: re.Match[str]) -> str:
+    return _in_small_letters(found[0]) if _shouts(found[0]) else found[0]
+
+
 def _shouts(line: str) -> bool:
-    if len(line) < _LETTERS or line.islower():
+    if sum(map(str.islower, line[:_GLANCE])) > _GLANCE / 4:
         return False
     letters = sum(map(str.isalpha, line))
-    return letters >= _LETTERS and sum(map(str.islower, line)) <= _FEW_SMALL * letters and sum(map(str.isupper, line)) > letters / 2
+    return (
+        letters >= _LETTERS
+        and sum(map(str.islower, line)) <= _FEW_SMALL * letters
+        and sum(map(str.isupper, line)) > letters / 2
+    )
 
 
 def _in_small_letters(line: str) -> str:
     """The line in small letters, words that may be names with a capital, as is the pronoun."""
     small = in_lower_case(line)
-    return _WORD.sub(lambda word: word[0] if word[0] in _FUNCTION and word[0] != "i" else word[0][0].upper() + word[0][1:], small)
+    return _WORD.sub(
+        lambda word: word[0] if word[0] in _FUNCTION and word[0] != "i" else word[0][0].upper() + word[0][1:], small
+    )
 
 
 def _in_breaths(text: str) -> str:
@@ -97,7 +106,7 @@ def _in_breaths(text: str) -> str:
         place = found.start()
         start = max(start, place - _MAX_SEGMENT, *(text.rfind(mark, start, place) + 1 for mark in ".!?\n;,:"))
         before = _BEFORE.search(text, max(start, place - 40), place)
-        if before is None or before[1].lower() in _JOINTS or before[1].lower() in _FUNCTION:
+        if before is None or before[1].lower() in forms().joints or before[1].lower() in _FUNCTION:
             continue
         segment = text[start:place].lstrip()
         if not _MAIN.match(segment) or len(segment.split()) < 3:

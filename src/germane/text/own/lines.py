@@ -14,14 +14,16 @@ Kind = Literal[
     "plain", "blank", "hidden", "marked", "quoted", "letter", "header", "small header", "greeting", "bare greeting", "closing",
     "stamp", "title", "heading", "own heading", "section", "label", "item", "clause", "amount", "rule", "small label",
 ]  # fmt: skip
-"""A `small header` is a header's name that notes of one's own have too, as a `small label`'s word in small letters; a `heading` is one of markdown."""
+"""A `small header` is a header's name that notes of one's own have too, a `small label` a name in small letters, a `heading`
+one of markdown."""
 _MAX_SHORT = 80
 """Characters of a heading, a greeting or an end."""
 _MARKED = re.compile(
-    r"\s*(?:\||</?\w|[{}\[\]] ?(?:$|[\"'{\[\w\0])(?!\d{1,2}[:.]\d\d)|\t|#!|\$ |%|at [\w.$<>]{1,200}\(|Traceback |File [\"\0]|goroutine \d"
-    r"|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b|[\w.]{1,80}(?:Error|Exception): "
-    r"|\w{1,20}=\S{1,80} \w{1,20}=|[A-Z_]{2,40}=|[+-]{3} [ab]/|@@ |(?:import|from) [\w.]{1,60}(?: import |;|$)|(?:def|class|func|function) \w{1,60}"
-    r"[({:]|(?:const|let|var) \w{1,60} =|return [\w.]{1,60};|//|/\*|#include|SELECT .{1,200} FROM )|    \S|\t"
+    r"\s*(?:\||</?\w|[{}\[\]] ?(?:$|[\"'{\[\w\0])(?!\d{1,2}[:.]\d\d)|\t|#!|\$ |%|at [\w.$<>]{1,200}\(|Traceback |File [\"\0]"
+    r"|goroutine \d|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b"
+    r"|[\w.]{1,80}(?:Error|Exception): |\w{1,20}=\S{1,80} \w{1,20}=|[A-Z_]{2,40}=|[+-]{3} [ab]/|@@ |//|/\*|#include"
+    r"|(?:import|from) [\w.]{1,60}(?: import |;|$)|(?:def|class|func|function) \w{1,60}[({:]|(?:const|let|var) \w{1,60} ="
+    r"|return [\w.]{1,60};|SELECT .{1,200} FROM )|    \S|\t"
 )
 """Code, logs, tables, patches."""
 _QUOTED = re.compile(r"\s*>")
@@ -29,13 +31,13 @@ _ITEM = re.compile(r"\s*(?:[-*•+–·▪◦●]|\d{1,3}[.)]|[a-z]\))\s+(?:\[[ 
 _NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s")
 _MIN_CLAUSE = 80
 _CLAUSE = re.compile(
-    r"\s*(?:§+ ?\d|\d{1,2}\.\d{1,2}[.)]?\s+\S|\(?(?:[ivx]{1,5}|[a-z])\) |(?:art(?:icle|ikel|ículo|icolo|igo|\.)|section|clause|klausel"
-    r"|abschnitt|clausula|cláusula|статья|пункт|madde|paragraf) \d|第.{1,4}[条條章])"
+    r"\s*(?:§+ ?\d|\d{1,2}\.\d{1,2}[.)]?\s+\S|\(?(?:[ivx]{1,5}|[a-z])\) |(?:art(?:icle|ikel|ículo|icolo|igo|\.)|section|clause"
+    r"|klausel|abschnitt|clausula|cláusula|статья|пункт|madde|paragraf) \d|第.{1,4}[条條章])"
 )
 _AMOUNT = re.compile(
-    r"\s*(?:[-*•]\s*)?(?:\d{1,4}(?:[.,/]\d{1,3})?|[½¼¾])\s?(?:x |×|g|gr|kg|ml|cl|dl|l|oz|lb|lbs|cups?|tbsp|tsp|el|tl|prisen?|zehen?|cs|cc"
-    r"|cucharad\w+|cucchiai\w*|colher\w*|eetlepels?|łyżk\w+|msk|tsk|ss|ts|rkl|yemek|çay|г|кг|мл|ст|ч|克|毫升|勺|大さじ|小さじ|グラム"
-    r"|그램|큰술|eggs?|eier|œufs|huevos|uova|ovos|cloves?|pinch|slices?|cans?)\b"
+    r"\s*(?:[-*•]\s*)?(?:\d{1,4}(?:[.,/]\d{1,3})?|[½¼¾])\s?(?:x |×|g|gr|kg|ml|cl|dl|l|oz|lb|lbs|cups?|tbsp|tsp|el|tl|prisen?"
+    r"|zehen?|cs|cc|cucharad\w+|cucchiai\w*|colher\w*|eetlepels?|łyżk\w+|msk|tsk|ss|ts|rkl|yemek|çay|г|кг|мл|ст|ч|克|毫升|勺|大さじ|小さじ"
+    r"|グラム|그램|큰술|eggs?|eier|œufs|huevos|uova|ovos|cloves?|pinch|slices?|cans?)\b"
 )
 _STAMP = re.compile(
     r"\s*[\[(]?(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? {1,2})?\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\s?[ap]\.?m\.?)?[\])]?"
@@ -43,8 +45,8 @@ _STAMP = re.compile(
 )
 """A time and a name before what was said in a chat."""
 _SPEAKS = re.compile(
-    r"\s*(?:[A-ZÀ-ÞА-Я@][\w.'’-]{1,24}(?: [A-ZÀ-ÞА-Я][\w.'’-]{0,24}){1,2}[ \t]{1,4}|[A-ZÀ-ÞА-Я@][\w.'’-]{1,24}[ \t]{2,4}|[\u3040-\u9fff\uac00-\ud7a3]{1,8} +)"
-    r"[\[(]?(?:\w{2,12},? )?(?:at )?\d{1,2}:\d\d(?:\s?[APap]\.?[Mm]\.?)?[\])]?\s*$"
+    r"\s*(?:[A-ZÀ-ÞА-Я@][\w.'’-]{1,24}(?: [A-ZÀ-ÞА-Я][\w.'’-]{0,24}){1,2}[ \t]{1,4}|[A-ZÀ-ÞА-Я@][\w.'’-]{1,24}[ \t]{2,4}"
+    r"|[\u3040-\u9fff\uac00-\ud7a3]{1,8} +)[\[(]?(?:\w{2,12},? )?(?:at )?\d{1,2}:\d\d(?:\s?[APap]\.?[Mm]\.?)?[\])]?\s*$"
     r"|[^\n]{1,40} [—–|•·] [^\n]{0,24}\d{1,2}:\d\d(?:\s?[APap]\.?[Mm]\.?)?\s*$"
     r"|\s*\[(?!image\b)[^\W\d][^\]\n]{1,40}\]\s*$"
     r"|\s*\[[^\]\n]{0,24}\d{1,2}:\d\d[^\]\n]{0,10}\]\s*[A-ZÀ-ÞА-Я][^\n:.!?]{0,40}$"
@@ -61,15 +63,9 @@ _NAME = re.compile(
 )
 """A speaker's name: words with capitals, a handle, or a short word of a script without capitals."""
 _HANDLE = re.compile(r"[a-zà-ÿа-я][\w.-]{1,15}")
-_ASSISTANTS = frozenset(
-    "claude chatgpt gpt gemini copilot assistant assistent asistente bot ai ki there all again everyone siri alexa team du dir"
-    " together zusammen à tous".split()
-)
 _GREETED = re.compile(r"[\s,.!:;，、：！]*(?P<name>[^,.!?:;，、：！？]{0,60})[\s,.!:;，、：！-]*\Z")
-_SMALL_HEADERS = frozenset("to a à an date data datum de da do dw til till tarih fecha dato дата кого 日期 日時 날짜 de: per".split())
 _TITLE = re.compile(r"\s*[A-ZÀ-ÞА-ЯΑ-Ω0-9][^.!?:\n]{3,70}[^.!?:,;…\s]\s*")
 """A line that a text may have for its title: capitals in front and nothing behind."""
-_OPENERS = frozenset("ok okay so well right yes no hey hi hello good morning thanks thank great nice cool sure can could how what why".split())
 _WORD = re.compile(r"\w[\w'’-]*")
 
 
@@ -88,12 +84,12 @@ def kind_of(line: str, low: str) -> Kind:
         return "marked"
     if _RULE.match(line):
         return "rule"
-    if forms().letters.match(bare.lstrip("#-–— ") if bare[0] in "#" else bare):
+    if (":" in bare or "：" in bare or bare[0] in "-—★☆⭐") and forms().letters.match(bare):
         return "letter"
-    if len(line) <= _MAX_SHORT * 2 and (kind := _short(line, bare)):
-        return kind
     if _AMOUNT.match(low):
         return "amount"
+    if len(line) <= _MAX_SHORT * 2 and (kind := _short(line, bare)):
+        return kind
     if _CLAUSE.match(low) or (len(line) >= _MIN_CLAUSE and _NUMBERED.match(line) and not forms().persons.search(low)):
         return "clause"
     if _ITEM.match(line):
@@ -138,13 +134,17 @@ def _short(line: str, bare: str) -> Kind | None:
     if name is None or len(name["name"].split()) > 6:
         return None
     words = _WORD.findall(name["name"])
-    return "bare greeting" if all(word in _ASSISTANTS for word in words) and not bare.startswith(("dear", "to whom")) else "greeting"
+    return (
+        "bare greeting"
+        if all(word in forms().assistants for word in words) and not bare.startswith(("dear", "to whom"))
+        else "greeting"
+    )
 
 
 def _is_title(title: str) -> bool:
     words = _WORD.findall(title)
     own = any(word in forms().labels for word in words) or forms().persons.search(title) is not None
-    return 2 <= len(words) <= 8 and not own and words[0] not in _OPENERS
+    return 2 <= len(words) <= 8 and not own and words[0] not in forms().openers
 
 
 def _labelled(line: str) -> Kind:
@@ -154,7 +154,7 @@ def _labelled(line: str) -> Kind:
     said = found[1].strip(" *_")
     name = said.lower()
     if name in forms().headers:
-        return "small header" if name in _SMALL_HEADERS else "header"
+        return "small header" if name in forms().small_headers else "header"
     words = _WORD.findall(name)
     if not words:
         return "plain"

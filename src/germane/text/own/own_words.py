@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 
 from germane.text.own.elements import regions, without_elements
+from germane.text.own.handing import marked_lines_hidden
 from germane.text.own.levelled import levelled
-from germane.text.own.pastes import marked_lines_hidden, pastes_hidden
+from germane.text.own.pastes import pastes_hidden
 from germane.text.own.quotations import BLOCK, quotes_hidden, without_fences
 from germane.text.sentences import sentences
 

@@ -7,15 +7,15 @@ doubt whose words a line has, they are somebody else's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from germane.text.normal import in_lower_case
 from germane.text.own.forms import forms
+from germane.text.own.handing import ENDS, FOREIGN, MAX_INTRO, MIN_SHOWN, begins_prompt, handed_at, shown_hidden
 from germane.text.own.lines import Kind, is_table, kind_of, persons_in
 from germane.text.own.quotations import BLOCK
 
-__all__ = ["marked_lines_hidden", "pastes_hidden"]
+__all__ = ["pastes_hidden"]
 
 _MAX_OWN = 1_500
 """Characters from which on prose must speak of its writer or to its reader."""
@@ -23,99 +23,32 @@ _MAX_PROSE, _PERSON_EVERY = 600, 400
 """Characters of a line that must too, and how often."""
 _MIN_SENTENCE = 16
 """Characters of a sentence of prose, on average."""
-_MAX_INTRO = 300
-"""Characters of what hands a text over without a colon, and of what asks about one."""
 _MIN_HANDED = 400
 """Characters of a text that a mere "summarise" hands over where a task is set."""
 _MAX_ASKED = 60
 """Characters of a last paragraph that says nothing but its question about what stands above."""
-_MIN_SHOWN = 40
-"""Characters of a text that is asked about below it."""
-_CHECKED = 240
-"""Characters before a colon, and at the beginning of a line, that are looked at."""
-_COLON = re.compile(r":(?=\s|\Z|\0)|：")
-_ENDS = re.compile(r"[.!?。！？]\s")
 _STOPPED = (".", "!", "?", ":", ";", "。", "！", "？", "：", "…")
-_LEAD = " \t*_#\"'“”„«»-–—•"
-_PRAISE = re.compile(
-    r".{0,24}\b(?:star|legend|life ?saver|genius|gem|angel|hero|champ|champion|godsend|wizard|treasure|schatz|engel|held|amour|ange|sol"
-    r"|crack|tesoro|amor|anjo|topper|skarb|anioł|ängel|right|great|brilliant|amazing)\b"
-)
-_THANKS = re.compile(r"(?:\w+ ){0,2}(?:thank|cheers|dank|merci|gracias|grazie|obrigad|bedankt|dzięk|спасибо|tack|tak|teşekkür|kiitos)")
-"""Ends with which people end their own messages too."""
-_BOT = re.compile(r"assist[ea]nt|asistent|asystent|avustaja|ассистент|помощник|βοηθ|\b(?:chat)?bots?\b|助手|アシスタント|어시스턴트|비서|सहायक|مساعد|asistan")
-"""What a prompt makes of a machine that isn't a role for a task."""
 _VERSES, _MAX_VERSE = 8, 64
 """Lines of the shortest verse, and characters of its lines on average."""
-_FOOT = re.compile(
-    r"\bunsubscribe\b|\bsent from my\b|\bget outlook for\b|(?:you're|you are) receiving this|\bview (?:this )?(?:e-?mail )?in (?:your )?browser\b"
-    r"|\ball rights reserved\b|\balle rechte vorbehalten\b|\btous droits réservés\b|©|\bfound this helpful\b|\babmelden\b.{0,40}newsletter"
-    r"|newsletter.{0,40}\babmelden\b|\bse désinscrire\b|\bdarse de baja\b|\bvon meinem \w+ gesendet|\benvoyé de(?:puis)? mon\b|\benviado desde mi\b"
-    r"|\binviato da\b|\bwysłane z\b|\bverzonden vanaf\b|\bskickat från\b|отписаться|退订|配信停止|수신거부"
-)
-"""What stands below mails, pages and reviews alone."""
+_MARKS = " \t>|<{}[]$%#-*+@0123456789"
+"""What a line that isn't plain may begin with."""
 _SENTENCES_ASKED = 2
 _LETTER = frozenset({"letter", "header", "greeting", "bare greeting"})
 _DOCUMENT = frozenset({"title", "heading", "section", "clause", "amount"})
-_FOREIGN = frozenset({"marked", "quoted", "stamp"})
 
 
 def pastes_hidden(text: str, *, for_task: bool) -> str:
     """Returns `text`, of the same length, with pasted lines as line ends. With `for_task` the reader asks what binds a task:
     then a role and headings are part of what the user asks for. Linear."""
-    if "\n" not in text and len(text) <= _MAX_PROSE and ":" not in text and "：" not in text and not _may_be_marked(text):
-        return _line_hidden(text, for_task=for_task)
+    if (
+        "\n" not in text
+        and len(text) <= _MAX_PROSE
+        and ":" not in text
+        and "：" not in text
+        and (text[:1] not in _MARKS and kind_of(text, in_lower_case(text)) == "plain")
+    ):
+        return shown_hidden(text, for_task=for_task)
     return _Message(text, for_task=for_task).read()
-
-
-def marked_lines_hidden(text: str) -> str:
-    """Returns `text` with lines of code, logs, tables and quotations as line ends, and what a colon hands over: what is left of
-    an assistant's text, or of a file of rules. Linear."""
-    lines = text.split("\n")
-    for number, line in enumerate(lines):
-        if line and kind_of(line, in_lower_case(line)) in _FOREIGN:
-            lines[number] = "\n" * len(line)
-        elif ":" in line and (kept := _handed_at(in_lower_case(line))) is not None:
-            lines[number] = line[:kept] + "\n" * (len(line) - kept)
-            lines[number + 1 :] = ["\n" * len(later) for later in lines[number + 1 :]]
-            break
-    return "\n".join(lines)
-
-
-def _may_be_marked(text: str) -> bool:
-    return text[:1] in " \t>|<{}[]$%#-*+@0123456789" or kind_of(text, in_lower_case(text)) != "plain"
-
-
-def _line_hidden(text: str, *, for_task: bool) -> str:
-    """A single line without a prompt, and without what its last sentence asks about: "… What is wrong with this prompt?"."""
-    plays, stripped = _plays(in_lower_case(text)), text.rstrip()
-    if not stripped.endswith(("?", "？")):
-        return "\n" * len(text) if plays and not (for_task and _BOT.search(in_lower_case(text[:_CHECKED])) is None) else text
-    start = max((found.end() for found in _ENDS.finditer(stripped, max(0, len(stripped) - _MAX_INTRO))), default=0)
-    low = in_lower_case(text[start:])
-    if plays or (start >= _MIN_SHOWN and forms().asks.search(low) and forms().given.search(low)):
-        return "\n" * start + text[start:]
-    return text
-
-
-def _plays(low: str) -> bool:
-    """Whether a line begins a prompt."""
-    bare = low[:_CHECKED].lstrip(_LEAD)
-    found = forms().roles.match(bare)
-    return found is not None and _PRAISE.match(bare, found.start()) is None
-
-
-def _handed_at(low: str) -> int | None:
-    """Where the words begin that hand over what stands behind their colon, in one clause with it; None where none do."""
-    start = 0
-    for colon in _COLON.finditer(low):
-        end = colon.start()
-        clause = max(start, end - _CHECKED, *(low.rfind(mark, start, end) + 1 for mark in ".!?:。"))
-        found = forms().handed.search(low, clause, end + 2)
-        if found is not None:
-            return found.start()
-        start = end + 1
-    return None
 
 
 class _Message:
@@ -132,24 +65,26 @@ class _Message:
 
     def read(self) -> str:
         self._walk()
-        if all(kept == len(line) for kept, line in zip(self._kept, self._lines, strict=True)) and BLOCK not in "".join(self._lines):
+        if all(kept == len(line) for kept, line in zip(self._kept, self._lines, strict=True)) and BLOCK not in "".join(
+            self._lines
+        ):
             self._hide_shown()
         kept = (line[:size] + "\n" * (len(line) - size) for line, size in zip(self._lines, self._kept, strict=True))
         return "\n".join(kept)
 
     def _walk(self) -> None:
         start, signed = self._document(), self._signed()
-        if signed >= 0 and (_THANKS.match(self._low[signed].strip()) or not _LETTER.isdisjoint(self._kinds[:signed])):
+        if signed >= 0 and (forms().thanks.match(self._low[signed].strip()) or not _LETTER.isdisjoint(self._kinds[:signed])):
             signed = -1
-        foot = next((number for number, low in enumerate(self._low) if len(low) <= _MAX_INTRO and _FOOT.search(low)), -1)
-        if start < 0 and max(signed, foot) > 0:
-            start = self._first_said(max(signed, foot))
+        end = max(signed, self._foot())
+        if start < 0 and end > 0:
+            start = self._first_said(end)
         size, at, count = 0, 0, len(self._lines)
         while at < count:
             kind = self._kinds[at]
             if kind in ("blank", "hidden"):
                 at += 1
-            elif kind in _FOREIGN:
+            elif kind in FOREIGN:
                 at = self._hide_marked(at)
             elif 0 <= start <= at or self._begins(at):
                 self._hide_paste(at)
@@ -165,6 +100,11 @@ class _Message:
             else:
                 size += len(self._lines[at])
                 at += 1
+
+    def _foot(self) -> int:
+        """The first line that stands below mails and pages alone; -1 where there is none."""
+        short = (number for number, low in enumerate(self._low) if 0 < len(low) <= MAX_INTRO)
+        return next((number for number in short if any(foot in self._low[number] for foot in forms().feet)), -1)
 
     def _first_said(self, end: int) -> int:
         """The first line of a letter without a greeting that ends with the line `end`: behind the paragraph that introduces it,
@@ -194,7 +134,8 @@ class _Message:
     def _document(self) -> int:
         """The first line of a document, a chat or a verse that shows only by several of its lines; -1 where there is none."""
         kinds = self._kinds
-        needed = {"clause": 2, "amount": 3, "label": 2, "small label": 2, "section": 1 if "heading" in kinds else 2}
+        needed: dict[Kind, int] = {"clause": 2, "amount": 3, "label": 2, "small label": 2}
+        needed["section"] = 1 if "heading" in kinds else 2
         if not self._for_task:
             needed["heading"] = 1
             if kinds[0] == "title" and kinds[1:2] == ["blank"] and self._is_prose(self._next(0)):
@@ -244,14 +185,14 @@ class _Message:
             return not first and self._follows(at) and (dashes >= 5 if self._for_task else True)
         if kind == "label":
             return self._quotes_somebody(at)
-        if _plays(self._low[at]) and not (self._for_task and first and self._sets_a_task(at)):
+        if begins_prompt(self._low[at]) and not (self._for_task and first and self._sets_a_task(at)):
             return True
         return at + 1 < len(self._lines) and is_table(self._lines[at], self._lines[at + 1])
 
     def _sets_a_task(self, at: int) -> bool:
         """Whether a prompt that begins here is what the user asks for: no bot's, and the message doesn't ask about it."""
         asked = self._last_paragraph(at) < len(self._lines) or self._lines[-1].rstrip().endswith(("?", "？"))
-        return not asked and _BOT.search(self._low[at], 0, _CHECKED) is None
+        return not asked and forms().bots.search(self._low[at], 0, MAX_INTRO) is None
 
     def _follows(self, at: int) -> bool:
         return any(kind not in ("blank", "hidden") for kind in self._kinds[at + 1 : at + 8])
@@ -260,20 +201,20 @@ class _Message:
         """The last line that ends a letter, with a name below it; -1 where there is none."""
         for number in range(len(self._lines) - 2, -1, -1):
             below = self._lines[number + 1].strip()
-            if self._kinds[number] == "closing" and below and len(below) <= _MIN_SHOWN and not below.endswith(_STOPPED):
+            if self._kinds[number] == "closing" and below and len(below) <= MIN_SHOWN and not below.endswith(_STOPPED):
                 return number
         return -1
 
     def _quotes_somebody(self, at: int) -> bool:
         """Whether a line with a name before its colon says what that person said: in the first person, or to somebody."""
-        return len(self._lines[at].partition(":")[0].split()) == 1 and persons_in(self._low[at].partition(":")[2][:_CHECKED]) > 0
+        return len(self._lines[at].partition(":")[0].split()) == 1 and persons_in(self._low[at].partition(":")[2][:240]) > 0
 
     def _handed(self, at: int) -> int | None:
         """Where the line hands the rest of itself over; None where it doesn't."""
         low = self._low[at]
         if ":" not in low and "：" not in low:
             return None
-        found = _handed_at(low)
+        found = handed_at(low)
         if found is None and not self._for_task and low.rstrip().endswith((":", "：")) and self._is_prose(self._next(at)):
             words = [word.strip(":,.!：*_#") for word in low.split()]
             if not forms().persons.fullmatch(words[0]) and not any(word in forms().labels for word in words):
@@ -304,7 +245,7 @@ class _Message:
         following = self._next(at)
         if following >= len(self._lines):
             return False
-        low = self._low[at][-_MAX_INTRO:]
+        low = self._low[at][-MAX_INTRO:]
         if forms().given.search(low):
             return True
         if self._for_task:
@@ -315,7 +256,7 @@ class _Message:
     def _is_told(self, at: int, size: int) -> bool:
         """Whether a long line is prose that speaks neither of its writer nor to its reader."""
         line = self._lines[at]
-        if self._for_task or len(line) < (_MAX_PROSE if size <= _MAX_OWN else _MIN_SHOWN * 2):
+        if self._for_task or len(line) < (_MAX_PROSE if size <= _MAX_OWN else MIN_SHOWN * 2):
             return False
         stops = 1 + line.count(". ") + line.count("。")
         if len(line) < stops * _MIN_SENTENCE:
@@ -344,19 +285,19 @@ class _Message:
         if first == end or first <= start + 1 or self._kinds[first] not in ("plain", "item"):
             return count
         low = " ".join(self._low[first:end]).strip()
-        if len(low) > _MAX_INTRO or len(_ENDS.findall(low)) >= _SENTENCES_ASKED:
+        if len(low) > MAX_INTRO or len(ENDS.findall(low)) >= _SENTENCES_ASKED:
             return count
         about = forms().works.search(low) or forms().given.search(low) or forms().asks.search(low)
-        return first if about and not _plays(low) else count
+        return first if about and not begins_prompt(low) else count
 
     def _hide_shown(self) -> None:
         """Hides what stands above a last paragraph that asks about it, where nothing else was found to be pasted."""
         first = self._last_paragraph(0)
         if first >= len(self._lines):
             if len(self._lines) == 1:
-                self._lines[0] = _line_hidden(self._lines[0], for_task=self._for_task)
+                self._lines[0] = shown_hidden(self._lines[0], for_task=self._for_task)
             return
         low = " ".join(self._low[first:]).strip()
         alone = len(low) <= _MAX_ASKED or forms().given.search(low) or (not self._for_task and forms().works.search(low))
-        if alone and sum(map(len, self._lines[:first])) >= _MIN_SHOWN:
+        if alone and sum(map(len, self._lines[:first])) >= MIN_SHOWN:
             self._hide(range(first))
