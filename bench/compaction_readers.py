@@ -14,7 +14,7 @@ from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
 from germane.compaction.reading.constraints import constraints_in
 from germane.compaction.reading.outline_line import asked_in, line_of, one_line, telling
 from germane.compaction.reading.output_facts import read_facts
-from germane.compaction.reading.phrase_rules import demand_rules
+from germane.text.demands.phrase_rules import demand_rules
 from germane.compaction.reading.read_exchange import read_exchange
 from germane.compaction.reading.read_line import read_answer, read_line, read_talk
 from germane.compaction.reading.references import ids_in, json_ids, paths_in, plain_path, urls_in
@@ -77,9 +77,9 @@ COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "compaction.reading.outline_line.asked_in": lambda text: asked_in(text, []),
         "compaction.reading.outline_line.one_line": lambda text: one_line(text, 100),
         "compaction.reading.outline_line.telling": telling,
-        "compaction.reading.phrase_rules.PhraseRules.find": lambda text: list(demand_rules().find(text)),
+        "text.demands.phrase_rules.PhraseRules.find": lambda text: list(demand_rules().find(text)),
         "compaction.reading.output_facts.read_facts": read_facts,
-        "compaction.reading.phrase_rules.PhraseRules.named": demand_rules().named,
+        "text.demands.phrase_rules.PhraseRules.named": demand_rules().named,
         "compaction.reading.read_exchange.read_exchange": lambda text: read_exchange(_exchange(text)),
         "compaction.reading.read_line.read_answer": read_answer,
         "compaction.reading.read_line.read_line": lambda text: read_line(_exchange(text)),

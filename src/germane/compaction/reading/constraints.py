@@ -7,7 +7,7 @@ What takes a constraint back ("you may touch the tests now") is one too: who rea
 from __future__ import annotations
 
 from germane.compaction.notes import Constraint
-from germane.compaction.reading.phrase_rules import FoundPhrase, demand_rules
+from germane.text.demands.phrase_rules import FoundPhrase, demand_rules
 from germane.text.own.own_words import MAX_READ, OwnSentence, own_sentences
 
 __all__ = ["MAX_CONSTRAINT", "constraints_in", "constraints_of"]

@@ -17,7 +17,7 @@ _APOSTROPHE = re.compile(r"(?<=\w)[’ʼ＇‛´](?=\w)|[\xa0\u202f\u2009](?=[:;
 """An apostrophe inside a word, and a space that is printed before some marks."""
 _BULLET = re.compile(r"^[ \t]*(?:[-*•+–—·▪◦‣●○➤→✓✔]|\d{1,3}[.)]|[a-z]\))(?=[ \t])[ \t]+(?:\[[ xX]\][ \t]+)?", re.MULTILINE)
 _EMOJI = re.compile(
-    "(?:(?<=[.!?\n])|^)[ \t]*(?:[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001f643\U0001f645-\U0001faff][\ufe0f\u200d]*[ \t]*)+"
+    "(?:(?<=[.!?\n])|^)[ \t]*+(?:[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001f643\U0001f645-\U0001faff][\ufe0f\u200d \t]*+)++"
 )
 """Emoji at the beginning of a sentence, but for rolling eyes, which say that a statement isn't meant."""
 _ANY_EMOJI = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]")
@@ -25,7 +25,7 @@ _FEW_SMALL = 0.1
 """Share of small letters up to which a line is in capitals."""
 _LETTERS, _GLANCE = 12, 24
 _LINE = re.compile(r"[^\n]{12,}")
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_WORD = re.compile(r"[^\W\d_]++(?:'[^\W\d_]++)*+")
 _FUNCTION = frozenset(word for words in STOP.values() for word in words)
 _DICTATED = re.compile(
     r"(?<=\w) ?\b(?:(?P<stop>full stop|period(?=\s+[A-Z])|punkt und neue zeile|punto y seguido|punto y aparte|point à la ligne)"
@@ -39,7 +39,7 @@ _BREATH = re.compile(
     r"|j'(?:habite|ai|aime|adore)|je (?:suis|travaille|vis|m'appelle|préfère|mange|bois)"
     r"|ik (?:ben|heb|woon|werk|hou|eet|drink))(?: |$))"
 )
-_BEFORE = re.compile(r"([\w'’-]+) ?\Z")
+_BEFORE = re.compile(r"(?<![\w'’-])([\w'’-]++) ?\Z")
 _MAIN = re.compile(
     r"(?:[^.!?\n,;:]*\b(?:and|but|so|und|aber|et|mais|en|maar) )?"
     r"(?:i|my|we|our|ich|mein\w*|wir|je|j|mon|ma|nous|ik|mijn|wij)\b",

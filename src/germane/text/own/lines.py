@@ -26,11 +26,11 @@ _MARKED = re.compile(
     r"|return [\w.]{1,60};|SELECT .{1,200} FROM )|    \S|\t"
 )
 """Code, logs, tables, patches."""
-_QUOTED = re.compile(r"\s*>")
+_REPLIED = re.compile(r"\s*>")
 _ITEM = re.compile(r"\s*(?:[-*•+–·▪◦●]|\d{1,3}[.)]|[a-z]\))\s+(?:\[[ xX]\]\s+)?")
-_NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s")
+_LIST_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s")
 _MIN_CLAUSE = 80
-_CLAUSE = re.compile(
+_PARAGRAPH = re.compile(
     r"\s*(?:§+ ?\d|\d{1,2}\.\d{1,2}[.)]?\s+\S|\(?(?:[ivx]{1,5}|[a-z])\) |(?:art(?:icle|ikel|ículo|icolo|igo|\.)|section|clause"
     r"|klausel|abschnitt|clausula|cláusula|статья|пункт|madde|paragraf) \d|第.{1,4}[条條章])"
 )
@@ -56,14 +56,14 @@ _TIMING = re.compile(r"\s*(?:\d{1,2}:)?\d{1,2}:\d\d[.,]\d{1,3} ?-->|\s*\[?\d{1,2
 """What stands above a subtitle, or before a line of a transcript or song."""
 _RULE = re.compile(r"\s*([-=_*~#—])(?:\s?\1){2,80}\s*$")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(\S.{0,120})$|\s{0,3}\*\*([^*\n]{2,80})\*\*:?\s*$")
-_LABEL = re.compile(r"\s*\**([^\s:：*][^:：\n]{0,40}?)\**\s?(?:[(（][^)）\n]{1,30}[)）])?\s?(?:: +|:\t|：\s?)(?=\S)")
+_BEFORE_COLON = re.compile(r"\s*\**([^\s:：*][^:：\n]{0,40}?)\**\s?(?:[(（][^)）\n]{1,30}[)）])?\s?(?:: +|:\t|：\s?)(?=\S)")
 _NAME = re.compile(
     r"(?:@\S{2,30}|[A-ZÀ-ÞА-ЯΑ-Ω][\w.'’-]{0,24}(?: (?:van|von|de|da|di|der|al|bin|el)| [A-ZÀ-ÞА-ЯΑ-Ω][\w.'’-]{0,24}){0,3}"
     r"|[\u0590-\u0dff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{1,8}|\w{1,20}[\d_]\w{0,10})"
 )
 """A speaker's name: words with capitals, a handle, or a short word of a script without capitals."""
 _HANDLE = re.compile(r"[a-zà-ÿа-я][\w.-]{1,15}")
-_GREETED = re.compile(r"[\s,.!:;，、：！]*(?P<name>[^,.!?:;，、：！？]{0,60})[\s,.!:;，、：！-]*\Z")
+_GREETED = re.compile(r"[\s,.!:;，、：！]*+(?P<name>[^,.!?:;，、：！？]{0,60}+)[,.!:;，、：！-]?[\s,.!:;，、：！-]*+\Z")
 _TITLE = re.compile(r"\s*[A-ZÀ-ÞА-ЯΑ-Ω0-9][^.!?:\n]{3,70}[^.!?:,;…\s]\s*")
 """A line that a text may have for its title: capitals in front and nothing behind."""
 _WORD = re.compile(r"\w[\w'’-]*")
@@ -76,7 +76,7 @@ def kind_of(line: str, low: str) -> Kind:
         return "blank"
     if bare[0] in "\0" + BLOCK and not bare.strip("\0 .,!?" + BLOCK):
         return "hidden"
-    if _QUOTED.match(line):
+    if _REPLIED.match(line):
         return "quoted"
     if _TIMING.match(line) or _STAMP.match(low) or (len(line) <= _MAX_SHORT and _SPEAKS.match(line)):
         return "stamp"
@@ -90,7 +90,7 @@ def kind_of(line: str, low: str) -> Kind:
         return "amount"
     if len(line) <= _MAX_SHORT * 2 and (kind := _short(line, bare)):
         return kind
-    if _CLAUSE.match(low) or (len(line) >= _MIN_CLAUSE and _NUMBERED.match(line) and not forms().persons.search(low)):
+    if _PARAGRAPH.match(low) or (len(line) >= _MIN_CLAUSE and _LIST_NUMBER.match(line) and not forms().persons.search(low)):
         return "clause"
     if _ITEM.match(line):
         return "item"
@@ -148,7 +148,7 @@ def _is_title(title: str) -> bool:
 
 
 def _labelled(line: str) -> Kind:
-    found = _LABEL.match(line)
+    found = _BEFORE_COLON.match(line)
     if found is None:
         return "plain"
     said = found[1].strip(" *_")

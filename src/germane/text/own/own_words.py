@@ -23,7 +23,7 @@ MAX_READ = 20_000
 """Characters of a message that are read."""
 _IN_TICKS = re.compile(r"`([^`\s]{1,100})`")
 """One word in backticks, which is a name and no quotation."""
-_BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_SENTENCE_MARK = re.compile(r"\s*(?:[-*•+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 
 OwnSentence = tuple[str, str]
 """A sentence as it was said, and the same as rules read it: levelled, with quotations hidden by NULs."""
@@ -67,7 +67,7 @@ def _without_ticks(text: str) -> str:
 def _sentences(text: str, hidden: str) -> Iterator[OwnSentence]:
     said = levelled(hidden)
     for start, end in sentences(said):
-        bullet = _BULLET.match(text, start, end) if hidden[start] not in "\0\n" else None
+        bullet = _SENTENCE_MARK.match(text, start, end) if hidden[start] not in "\0\n" else None
         start = bullet.end() if bullet else start
         own = said[start:end].strip()
         if own.strip("\0 "):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from germane.text.normal import in_lower_case
 from germane.text.traits import letter_words
 
-__all__ = ["LANGUAGES", "FoundPhrase", "PhraseRule", "PhraseRules", "demand_rules", "statement_rules"]
+__all__ = ["LANGUAGES", "FoundPhrase", "PhraseRule", "PhraseRules", "demand_rules", "phrase_rules"]
 
 LANGUAGES = ("english", "german", "french", "spanish", "italian", "portuguese", "russian")
 """Languages whose demands are recognised."""
@@ -59,8 +59,6 @@ class PhraseRules(NamedTuple):
     """What the rules' words are up to their first joint."""
     told: re.Pattern[str] | None
     """What stands before somebody else's words."""
-    handed: re.Pattern[str] | None
-    """What hands a text over, up to its colon."""
     narrates: re.Pattern[str] | None
     """What stands before a word where speakers tell of themselves."""
 
@@ -126,18 +124,12 @@ def _words(sentence: str, beginnings: Iterable[str]) -> list[re.Match[str]]:
 @cache
 def demand_rules() -> PhraseRules:
     """Returns the rules for what demands, forbids or limits, of all languages."""
-    return _rules([f"{name}.toml" for name in LANGUAGES])
+    folder = files("germane.text.demands").joinpath("languages")
+    return phrase_rules([tomllib.loads(folder.joinpath(f"{name}.toml").read_text("utf-8")) for name in LANGUAGES])
 
 
-@cache
-def statement_rules() -> PhraseRules:
-    """Returns the rules for decisions, open and done tasks, fixes, and changes of files that a text reports."""
-    return _rules(["statements.toml"])
-
-
-def _rules(names: Sequence[str]) -> PhraseRules:
-    folder = files("germane.compaction.reading").joinpath("languages")
-    tables = [tomllib.loads(folder.joinpath(name).read_text("utf-8")) for name in names]
+def phrase_rules(tables: Sequence[Mapping[str, Any]]) -> PhraseRules:
+    """Returns the rules of these tables, which are read together."""
     by_word: dict[str, tuple[PhraseRule, ...]] = {}
     for table in tables:
         parts = {f"{{{part}}}": text for part, text in table.get("parts", {}).items()}
@@ -145,9 +137,9 @@ def _rules(names: Sequence[str]) -> PhraseRules:
             rule = _rule(given, parts)
             for word in given["words"].split():
                 by_word[word] = (*by_word.get(word, ()), rule)
-    told, handed, narrates = (_either(tables, part) for part in ("told", "handed", "narrates"))
+    told, narrates = (_either(tables, part) for part in ("told", "narrates"))
     first = frozenset(_FIRST.findall(word)[0] for word in by_word)
-    return PhraseRules(MappingProxyType(by_word), first, told, handed, narrates)
+    return PhraseRules(MappingProxyType(by_word), first, told, narrates)
 
 
 def _rule(given: Mapping[str, Any], parts: Mapping[str, str]) -> PhraseRule:
