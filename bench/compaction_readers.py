@@ -14,7 +14,6 @@ from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
 from germane.compaction.reading.constraints import constraints_in
 from germane.compaction.reading.outline_line import asked_in, line_of, one_line, telling
 from germane.compaction.reading.output_facts import read_facts
-from germane.text.demands.phrase_rules import demand_rules
 from germane.compaction.reading.read_exchange import read_exchange
 from germane.compaction.reading.read_line import read_answer, read_line, read_talk
 from germane.compaction.reading.references import ids_in, json_ids, paths_in, plain_path, urls_in
@@ -25,6 +24,7 @@ from germane.compaction.reading.tool_actions import boxes_in, file_changes, list
 from germane.compaction.rebuild import rebuild
 from germane.compaction.wording import held_summary, masked_facts, masked_handle, summary_block
 from germane.history.archives import MemoryArchive
+from germane.text.demands.phrase_rules import demand_rules
 from germane.text.own.own_words import unquoted_sentences
 from germane.types.message import Message, ToolCall, ToolResult
 

@@ -20,6 +20,7 @@ from bench.document_readers import DOCUMENT_READERS
 from bench.event_readers import EVENT_READERS
 from bench.graph_readers import GRAPH_READERS
 from bench.message_readers import MESSAGE_READERS
+from bench.own_readers import OWN_READERS
 from bench.request_readers import REQUEST_READERS, taken
 from bench.summary_readers import SUMMARY_READERS
 from germane.access.pseudonym import pseudonym
@@ -99,14 +100,6 @@ from germane.text.blocks import blocks
 from germane.text.invisible import is_plain, visible
 from germane.text.language import detect, of_script
 from germane.text.normal import bare, content_hash, fold, in_lower_case, is_normalised, normalised, unpiled, wide
-from germane.text.own.elements import regions, without_elements
-from germane.text.own.handing import begins_prompt, handed_at, marked_lines_hidden, shown_hidden
-from germane.text.own.levelled import levelled
-from germane.text.own.lines import is_table, kind_of, persons_in
-from germane.text.own.own_words import own_sentences, unquoted_sentences
-from germane.text.own.own_words import own_words as own_part
-from germane.text.own.pastes import pastes_hidden
-from germane.text.own.quotations import quotes_hidden, without_fences
 from germane.text.secrets.cards import by_luhn
 from germane.text.secrets.find import find_secrets
 from germane.text.secrets.formats import by_format, private_keys
@@ -364,33 +357,6 @@ _TEXT: dict[str, Reader] = {
     "text.secrets.screen.SecretScreen.text": lambda text: SecretScreen("redact", "x").text(text, text[:99]),
     "text.secrets.screen.SecretScreen.json": lambda text: SecretScreen("redact", "x").json({text: [text]}, text[:99]),
     "text.secrets.unveiled.unveiled": unveiled,
-    "text.own.elements.regions": lambda text: (
-        regions(text, for_task=True),
-        regions(f"<a>{text}</a> <task>{text}", for_task=False),
-    ),
-    "text.own.elements.without_elements": lambda text: without_elements(f"<a>{text}<a>"),
-    "text.own.levelled.levelled": lambda text: (levelled(text), levelled(f"I live in {text} I work {text} full stop")),
-    "text.own.lines.kind_of": lambda text: [
-        kind_of(one, one.lower()) for one in (text, f"On {text}", f"Dear {text}", f"1. {text}")
-    ],
-    "text.own.lines.is_table": lambda text: is_table(text, f"a,{text}"),
-    "text.own.lines.persons_in": persons_in,
-    "text.own.own_words.own_words": lambda text: [
-        own_part(one) for one in (text, f"Translate {text}: a", f"{text}\n\nIs this ok?")
-    ],
-    "text.own.own_words.own_sentences": lambda text: (own_sentences(text), own_sentences(f"I {text}.\n{text}", for_task=True)),
-    "text.own.own_words.unquoted_sentences": unquoted_sentences,
-    "text.own.handing.begins_prompt": lambda text: begins_prompt(f"you are a {text}"),
-    "text.own.handing.handed_at": lambda text: handed_at(f"translate {text}: {text}"),
-    "text.own.handing.shown_hidden": lambda text: shown_hidden(f"{text}. what is wrong with this {text}?", for_task=False),
-    "text.own.handing.marked_lines_hidden": lambda text: marked_lines_hidden(f"a\n{text}: a"),
-    "text.own.pastes.pastes_hidden": lambda text: [
-        pastes_hidden(one, for_task=strict)
-        for one in (text, f"Hi Ann,\n{text}\n\nBest,\n{text}", f"I {text}: {text}\n\n{text}?")
-        for strict in (False, True)
-    ],
-    "text.own.quotations.quotes_hidden": quotes_hidden,
-    "text.own.quotations.without_fences": without_fences,
     "text.sentences.sentences": sentences,
     "text.summary.summarise": lambda text: summarise(text, 60, lambda shown: 4 + len(shown) // 4, reach=1 << 30),
     "text.summary.Summaries.of": lambda text: Summaries(["dogs"]).of(text, len(text) // 20, lambda shown: 4 + len(shown) // 4),
@@ -516,6 +482,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         **_OTHERS,
         **_dialects(),
         **_tokenizers(),
+        **OWN_READERS,
         **REQUEST_READERS,
         **EVENT_READERS,
         **MESSAGE_READERS,

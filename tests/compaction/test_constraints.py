@@ -47,6 +47,25 @@ def test_another_sentence_is_no_constraint(language: str, sentence: str) -> None
     assert texts(sentence) == []
 
 
+@pytest.mark.requirement("PERSON-6")
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "five lines tops",
+        "pnpm not npm",
+        "Stop using lodash.",
+        "I forbid you to push to main.",
+        "We can't break the public API.",
+        "Nothing in vendor/ may change.",
+        "If you touch the schema, add a migration.",
+        "pls dont change the config",
+    ],
+)
+def test_a_demand_in_few_words_is_found(sentence: str) -> None:
+    """As people type them to an agent."""
+    assert texts(sentence) == [sentence]
+
+
 def test_only_the_sentence_with_the_demand_is_kept() -> None:
     """In passing, between others."""
     said = "Hello! Please look at src/parse.py, it fails. Fix the parser, but don't touch the tests. Thanks a lot."

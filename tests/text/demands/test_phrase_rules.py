@@ -15,6 +15,7 @@ from germane.text.demands.phrase_rules import (
     PhraseRule,
     PhraseRules,
     demand_rules,
+    lasting_words,
     in_lower_case,
 )
 
@@ -121,7 +122,7 @@ def test_the_lower_case_keeps_each_character_in_its_place() -> None:
         ("Don't touch the tests.", "prohibition", "Don't"),
         ("Fass die Tests nicht an.", "prohibition", "nicht"),
         ("Ne touche pas aux tests.", "prohibition", "Ne"),
-        ("Nunca toques las pruebas.", "prohibition", "Nunca"),
+        ("Nunca toques las pruebas.", "never", "Nunca"),
         ("Non toccare i test.", "prohibition", "Non"),
         ("Não toque nos testes.", "prohibition", "Não"),
         ("Не трогай тесты.", "prohibition", "Не"),
@@ -129,7 +130,8 @@ def test_the_lower_case_keeps_each_character_in_its_place() -> None:
 )
 def test_a_prohibition_is_found_in_each_language(sentence: str, name: str, word: str) -> None:
     """With the place of its word, around which a long sentence is cut."""
-    assert next(demand_rules().find(sentence)) == FoundPhrase(name, sentence.index(word), sentence.index(word) + len(word))
+    found = next(demand_rules().find(sentence))
+    assert found[:3] == (name, sentence.index(word), sentence.index(word) + len(word))
 
 
 @pytest.mark.parametrize(
@@ -157,3 +159,41 @@ def test_every_language_has_rules_and_readings() -> None:
     assert None not in (read.told, read.narrates)
     assert read.named("The sea is calm.") == frozenset()
     assert "never" in read.named("We NEVER go.")
+
+
+@pytest.mark.requirement("PERSON-6")
+@pytest.mark.parametrize(
+    ("sentence", "lasts"),
+    [
+        ("Never touch internal/edi.", True),
+        ("Never touch the tests in this fix.", False),
+        ("Don't touch the tests.", False),
+        ("five lines tops", True),
+        ("pnpm, not npm", True),
+        ("It's blue, not green.", False),
+        ("When I paste a log, only tell me the cause.", True),
+        ("no well-dones", True),
+        ("no emojis please", True),
+        ("no idea", False),
+        ("Stop using lodash.", True),
+        ("Stop it.", False),
+        ("From now on, two sentences.", True),
+        ("Never got an answer.", False),
+        ("Is it pnpm, not npm?", False),
+        ("Keine Emojis, bitte.", True),
+        ("Nunca uses emojis.", True),
+        ("Nunca uses emojis en este correo.", False),
+        ("D'ora in poi rispondi in due frasi.", True),
+        ("Никогда не используй смайлики.", True),
+        ("Désormais, réponds en une phrase.", True),
+    ],
+)
+def test_a_demand_says_whether_it_lasts(sentence: str, lasts: bool) -> None:
+    """By its own words, and not where the sentence names the task at hand."""
+    assert (demand_rules().lasting(sentence) is not None) == lasts
+
+
+def test_words_of_lasting_demands_are_known() -> None:
+    """A text without one of them is passed over."""
+    assert {"never", "tops", "stop", "niemals", "jamais", "впредь"} <= lasting_words()
+    assert "must" not in lasting_words()

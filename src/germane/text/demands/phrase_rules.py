@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from germane.text.normal import in_lower_case
 from germane.text.traits import letter_words
 
-__all__ = ["LANGUAGES", "FoundPhrase", "PhraseRule", "PhraseRules", "demand_rules", "phrase_rules"]
+__all__ = ["LANGUAGES", "FoundPhrase", "PhraseRule", "PhraseRules", "demand_rules", "lasting_words", "phrase_rules"]
 
 LANGUAGES = ("english", "german", "french", "spanish", "italian", "portuguese", "russian")
 """Languages whose demands are recognised."""
@@ -43,6 +43,8 @@ class PhraseRule(NamedTuple):
     """Whether it holds in a question too."""
     narrated: bool
     """Whether it holds where speakers tell what they do or plan themselves."""
+    lasts: bool = False
+    """Whether its words say that it holds beyond the task at hand."""
 
 
 class FoundPhrase(NamedTuple):
@@ -51,6 +53,7 @@ class FoundPhrase(NamedTuple):
     name: str
     start: int
     end: int
+    lasts: bool = False
 
 
 class PhraseRules(NamedTuple):
@@ -61,10 +64,20 @@ class PhraseRules(NamedTuple):
     """What stands before somebody else's words."""
     narrates: re.Pattern[str] | None
     """What stands before a word where speakers tell of themselves."""
+    passing: re.Pattern[str] | None = None
+    """What names the task at hand: with it no demand lasts beyond that."""
 
     def named(self, text: str) -> frozenset[str]:
         """Returns the words of the text with which words of rules begin. Where there are none, no sentence holds a phrase."""
         return self.first_words & letter_words(text)
+
+    def lasting(self, sentence: str) -> FoundPhrase | None:
+        """Returns the first phrase that says it holds beyond the task at hand; None where the sentence names that, asks, or has
+        none. Linear in the sentence."""
+        if self.passing is not None and self.passing.search(in_lower_case(sentence)) is not None:
+            return None
+        asked = sentence.rstrip(" \t\n\0\"'”’»)").endswith("?")
+        return None if asked else next((one for one in self.find(sentence) if one.lasts), None)
 
     def find(self, sentence: str, named: frozenset[str] | None = None) -> Iterator[FoundPhrase]:
         """Yields the phrases of one sentence, in their order, each word once. `named` are those of the sentence or of the text
@@ -83,7 +96,7 @@ class PhraseRules(NamedTuple):
                 continue
             for rule in rules:
                 if (rule.asks or not asked) and self._fits(rule, sentence, word.start(), end):
-                    yield FoundPhrase(rule.name, word.start(), end)
+                    yield FoundPhrase(rule.name, word.start(), end, rule.lasts)
                     break
             looked += 1
             if looked >= _MAX_WORDS:
@@ -122,6 +135,13 @@ def _words(sentence: str, beginnings: Iterable[str]) -> list[re.Match[str]]:
 
 
 @cache
+def lasting_words() -> frozenset[str]:
+    """Returns the words with which words of demands that last begin: a text without one has no such demand."""
+    by_word = demand_rules().by_word.items()
+    return frozenset(_FIRST.findall(word)[0] for word, rules in by_word if any(rule.lasts for rule in rules))
+
+
+@cache
 def demand_rules() -> PhraseRules:
     """Returns the rules for what demands, forbids or limits, of all languages."""
     folder = files("germane.text.demands").joinpath("languages")
@@ -137,9 +157,9 @@ def phrase_rules(tables: Sequence[Mapping[str, Any]]) -> PhraseRules:
             rule = _rule(given, parts)
             for word in given["words"].split():
                 by_word[word] = (*by_word.get(word, ()), rule)
-    told, narrates = (_either(tables, part) for part in ("told", "narrates"))
+    told, narrates, passing = (_either(tables, part) for part in ("told", "narrates", "passing"))
     first = frozenset(_FIRST.findall(word)[0] for word in by_word)
-    return PhraseRules(MappingProxyType(by_word), first, told, narrates)
+    return PhraseRules(MappingProxyType(by_word), first, told, narrates, passing)
 
 
 def _rule(given: Mapping[str, Any], parts: Mapping[str, str]) -> PhraseRule:
@@ -147,7 +167,8 @@ def _rule(given: Mapping[str, Any], parts: Mapping[str, str]) -> PhraseRule:
         _compiled(f"(?:{given[part]})\\Z", parts) if given.get(part) else None for part in ("before", "not_before")
     )
     after = _compiled(given["after"], parts)
-    return PhraseRule(given["name"], before, not_before, after, given.get("asks", False), given.get("narrated", True))
+    asks, narrated, lasts = given.get("asks", False), given.get("narrated", True), given.get("lasts", False)
+    return PhraseRule(given["name"], before, not_before, after, asks, narrated, lasts)
 
 
 def _either(tables: Sequence[Mapping[str, Any]], part: str) -> re.Pattern[str] | None:
