@@ -44,8 +44,8 @@ def _framed(body: str, table: Mapping[str, Any], chance: Random) -> str:
     if frame < 0.3:
         return body
     if frame < 0.8:
-        return chance.choice(table["intros"]) + chance.choice(["\n\n", "\n\n", "\n"]) + body
-    return body + "\n\n" + chance.choice(table["outros"])
+        return str(chance.choice(table["intros"])) + chance.choice(["\n\n", "\n\n", "\n"]) + body
+    return f"{body}\n\n{chance.choice(table['outros'])}"
 
 
 class _Words:

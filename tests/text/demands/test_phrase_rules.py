@@ -11,13 +11,12 @@ import pytest
 from germane.compaction.reading.statements import statement_rules
 from germane.text.demands.phrase_rules import (
     LANGUAGES,
-    FoundPhrase,
     PhraseRule,
     PhraseRules,
     demand_rules,
     lasting_words,
-    in_lower_case,
 )
+from germane.text.normal import in_lower_case
 
 pytestmark = pytest.mark.requirement("HIST-5")
 
