@@ -14,7 +14,6 @@ from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
 from germane.compaction.reading.constraints import constraints_in
 from germane.compaction.reading.outline_line import asked_in, line_of, one_line, telling
 from germane.compaction.reading.output_facts import read_facts
-from germane.compaction.reading.phrase_rules import demand_rules, in_lower_case, statement_rules
 from germane.compaction.reading.read_exchange import read_exchange
 from germane.compaction.reading.read_line import read_answer, read_line, read_talk
 from germane.compaction.reading.references import ids_in, json_ids, paths_in, plain_path, urls_in
@@ -22,11 +21,11 @@ from germane.compaction.reading.results import error_of_result, may_report_error
 from germane.compaction.reading.shell_files import shell_changes
 from germane.compaction.reading.statements import changes_in, may_tell_changes, statements_in
 from germane.compaction.reading.tool_actions import boxes_in, file_changes, listed_tasks, tool_arguments
-from germane.compaction.reading.user_words import own_sentences
 from germane.compaction.rebuild import rebuild
 from germane.compaction.wording import held_summary, masked_facts, masked_handle, summary_block
 from germane.history.archives import MemoryArchive
-from germane.memories.extraction.own_words import quotes_hidden, without_elements, without_fences
+from germane.text.demands.phrase_rules import demand_rules
+from germane.text.own.own_words import unquoted_sentences
 from germane.types.message import Message, ToolCall, ToolResult
 
 __all__ = ["COMPACTION_READERS", "COMPACTION_UNREAD"]
@@ -78,10 +77,9 @@ COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "compaction.reading.outline_line.asked_in": lambda text: asked_in(text, []),
         "compaction.reading.outline_line.one_line": lambda text: one_line(text, 100),
         "compaction.reading.outline_line.telling": telling,
-        "compaction.reading.phrase_rules.PhraseRules.find": lambda text: list(demand_rules().find(text)),
+        "text.demands.phrase_rules.PhraseRules.find": lambda text: list(demand_rules().find(text)),
         "compaction.reading.output_facts.read_facts": read_facts,
-        "compaction.reading.phrase_rules.PhraseRules.named": demand_rules().named,
-        "compaction.reading.phrase_rules.in_lower_case": in_lower_case,
+        "text.demands.phrase_rules.PhraseRules.named": demand_rules().named,
         "compaction.reading.read_exchange.read_exchange": lambda text: read_exchange(_exchange(text)),
         "compaction.reading.read_line.read_answer": read_answer,
         "compaction.reading.read_line.read_line": lambda text: read_line(_exchange(text)),
@@ -95,20 +93,16 @@ COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "compaction.reading.results.may_report_error": lambda text: may_report_error(ToolResult(call_id="", text=text)),
         "compaction.reading.results.reported_error": reported_error,
         "compaction.reading.shell_files.shell_changes": shell_changes,
-        "compaction.reading.statements.changes_in": lambda text: list(changes_in(own_sentences(text, statement_rules()))),
+        "compaction.reading.statements.changes_in": lambda text: list(changes_in(unquoted_sentences(text))),
         "compaction.reading.statements.may_tell_changes": may_tell_changes,
-        "compaction.reading.statements.statements_in": lambda text: list(statements_in(own_sentences(text, statement_rules()))),
+        "compaction.reading.statements.statements_in": lambda text: list(statements_in(unquoted_sentences(text))),
         "compaction.reading.tool_actions.boxes_in": lambda text: list(boxes_in(text)),
         "compaction.reading.tool_actions.file_changes": lambda text: file_changes(_call(text), tool_arguments(_call(text))),
         "compaction.reading.tool_actions.listed_tasks": lambda text: list(listed_tasks(_call(text), {"todos": [text]})),
-        "compaction.reading.user_words.own_sentences": lambda text: own_sentences(text, demand_rules()),
         "compaction.rebuild.rebuild": lambda text: rebuild([_summary(text), *_exchange(text)], MemoryArchive()),
         "compaction.wording.masked_facts": lambda text: masked_facts(f"[Tool output left out: 9 tokens{text}]"),
         "compaction.wording.masked_handle": lambda text: masked_handle(f"[Tool output left out: 9 tokens{text}]"),
         "compaction.wording.summary_block": lambda text: held_summary(_summary(text)),
-        "memories.extraction.own_words.quotes_hidden": quotes_hidden,
-        "memories.extraction.own_words.without_elements": without_elements,
-        "memories.extraction.own_words.without_fences": without_fences,
     }
 )
 

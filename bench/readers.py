@@ -20,6 +20,7 @@ from bench.document_readers import DOCUMENT_READERS
 from bench.event_readers import EVENT_READERS
 from bench.graph_readers import GRAPH_READERS
 from bench.message_readers import MESSAGE_READERS
+from bench.own_readers import OWN_READERS
 from bench.request_readers import REQUEST_READERS, taken
 from bench.summary_readers import SUMMARY_READERS
 from germane.access.pseudonym import pseudonym
@@ -53,8 +54,7 @@ from germane.memories.compose import compose
 from germane.memories.contrast import Statement, contrast
 from germane.memories.extraction.exclusive import alternatives
 from germane.memories.extraction.extract import extract
-from germane.memories.extraction.language import language, vocabulary
-from germane.memories.extraction.own_words import own_words as own_part
+from germane.memories.extraction.language import vocabulary
 from germane.memories.extraction.states import find_states
 from germane.memories.llm_extraction.answer import Unusable, accepted
 from germane.memories.llm_extraction.claim import Claim
@@ -99,7 +99,7 @@ from germane.text.analyse import analyse, hashed, query_terms, stem, term_hash
 from germane.text.blocks import blocks
 from germane.text.invisible import is_plain, visible
 from germane.text.language import detect, of_script
-from germane.text.normal import bare, content_hash, fold, is_normalised, normalised, unpiled, wide
+from germane.text.normal import bare, content_hash, fold, in_lower_case, is_normalised, normalised, unpiled, wide
 from germane.text.secrets.cards import by_luhn
 from germane.text.secrets.find import find_secrets
 from germane.text.secrets.formats import by_format, private_keys
@@ -327,6 +327,7 @@ _TEXT: dict[str, Reader] = {
     "text.analyse.stem": lambda text: stem(whole(text), "german"),  # words hold no surrogates
     "text.language.detect": detect,
     "text.language.of_script": of_script,
+    "text.normal.in_lower_case": in_lower_case,
     "text.normal.normalised": lambda text: (normalised(text), normalised(text, "NFKC"), normalised(text, "NFKD")),
     "text.normal.is_normalised": lambda text: (is_normalised(text), is_normalised(text, "NFKC"), is_normalised(text, "NFKD")),
     "text.normal.unpiled": unpiled,
@@ -389,7 +390,6 @@ _SIGNALS: dict[str, Reader] = {
         extract(f"ich mag {text}. immer wenn ich {text}"),
     ),
     "memories.extraction.states.find_states": lambda text: list(find_states(f"Marta lives in {text}", 0, len(text) + 15)),
-    "memories.extraction.own_words.own_words": lambda text: own_part(text, language("english")),
     "memories.llm_extraction.answer.accepted": lambda text: (_accepted(text, "a"), _accepted(_listed(text), text)),
     "memories.llm_extraction.prompt.prompt": lambda text: prompt(_claim(text), [], _NONCE),
     "pipeline.signals.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),
@@ -482,6 +482,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         **_OTHERS,
         **_dialects(),
         **_tokenizers(),
+        **OWN_READERS,
         **REQUEST_READERS,
         **EVENT_READERS,
         **MESSAGE_READERS,

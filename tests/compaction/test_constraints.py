@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.compaction.reading.constraints import MAX_CONSTRAINT, constraints_in
-from germane.compaction.reading.phrase_rules import LANGUAGES, demand_rules, in_lower_case, statement_rules
-from germane.compaction.reading.user_words import own_sentences
+from germane.compaction.reading.statements import statement_rules
+from germane.text.demands.phrase_rules import LANGUAGES, demand_rules
+from germane.text.normal import in_lower_case
+from germane.text.own.own_words import own_sentences
 from support.expressions import faults
 
 pytestmark = pytest.mark.requirement("HIST-5")
@@ -43,6 +45,25 @@ def test_a_demand_is_found_verbatim(language: str, sentence: str) -> None:
 def test_another_sentence_is_no_constraint(language: str, sentence: str) -> None:
     """What is told, asked, thanked or complained about."""
     assert texts(sentence) == []
+
+
+@pytest.mark.requirement("PERSON-6")
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "five lines tops",
+        "pnpm not npm",
+        "Stop using lodash.",
+        "I forbid you to push to main.",
+        "We can't break the public API.",
+        "Nothing in vendor/ may change.",
+        "If you touch the schema, add a migration.",
+        "pls dont change the config",
+    ],
+)
+def test_a_demand_in_few_words_is_found(sentence: str) -> None:
+    """As people type them to an agent."""
+    assert texts(sentence) == [sentence]
 
 
 def test_only_the_sentence_with_the_demand_is_kept() -> None:
@@ -146,7 +167,7 @@ def test_each_character_keeps_its_place_in_lower_case(text: str) -> None:
 def test_own_sentences_are_parts_of_the_text(text: str) -> None:
     """Nothing is made up."""
     plain = " ".join(text.replace("\0", " ").split())
-    assert all(sentence in plain for sentence, _ in own_sentences(text, demand_rules()))
+    assert all(sentence in plain for sentence, _ in own_sentences(text, for_task=True))
 
 
 @pytest.mark.parametrize("said", ["DON'T TOUCH THE TESTS", "NIEMALS IN MAIN PUSHEN", "НИКОГДА НЕ ТРОГАЙ ТЕСТЫ"])
@@ -159,7 +180,7 @@ def test_the_rules_are_written_in_lower_case() -> None:
     """As the sentence is read: a capital letter in a rule would match nothing."""
     rules = [rule for table in (demand_rules(), statement_rules()) for found in table.by_word.values() for rule in found]
     patterns = [each for rule in rules for each in (rule.before, rule.not_before, rule.after)]
-    patterns += [each for table in (demand_rules(), statement_rules()) for each in (table.told, table.handed, table.narrates)]
+    patterns += [each for table in (demand_rules(), statement_rules()) for each in (table.told, table.narrates)]
     written = {re.sub(r"\\.", "", each.pattern) for each in patterns if each is not None}
     assert len(written) > 300
     assert [pattern for pattern in written if pattern != pattern.lower()] == []

@@ -10,7 +10,8 @@ from support.expressions import expressions, faults
 from support.source_tree import modules
 
 MADE_WHEN_IT_RUNS = {
-    "compaction.reading.phrase_rules:re.compile": "of the rules' files; each looks at no more than 120 characters from a word",
+    "text.demands.phrase_rules:re.compile": "of the rules' files; each looks at no more than 120 characters from a word",
+    "text.own.forms:re.compile": "of forms.toml: tests/text/own/test_forms.py checks each",
     "memories.extraction.exclusive:re.compile": "alternatives and optional words, no repeat in it; at most 80 characters",
     "memories.extraction.states:re.compile": "of states.toml; each looks at no more than 120 characters from a word",
     "memories.extraction.language:re.compile": "of the rules' files: tests/memories/extraction/test_extract.py checks each",

@@ -15,7 +15,8 @@ from germane.memories.extraction.extracted import Extracted
 from germane.profile.telling import TellingClause
 from germane.search.unit import Analysis
 from germane.text.normal import content_hash
-from germane.types.message import Message, Opaque, Text
+from germane.text.own.own_words import own_words
+from germane.types.message import Message, Opaque, Text, ToolCall, ToolResult
 
 __all__ = ["PreparedMessage", "clean", "slim"]
 
@@ -46,7 +47,8 @@ class PreparedMessage:
     tool_call_id: str | None
     raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
     own_words: bool = False
-    """Whether `text` is what a user wrote: one text of a user's turn, with no tool's result beside it."""
+    """Whether `text` is what a user wrote: one text of a user's turn, with no tool's result beside it, and no other text but
+    elements of the client's."""
     analysis: tuple[Analysis, ...] | None = field(default=None, compare=False, repr=False)
     """The analysis of each part of `text`, where it was made before the transaction."""
     index: int | None = None
@@ -83,7 +85,7 @@ class PreparedMessage:
             name=clean(message.name or "")[:_MAX_NAME],
             created_at=None if message.created_at is None else aware(message.created_at, zone),
             tool_call_id=clean(results[0].call_id) if len(results) == 1 else None,
-            own_words=message.role == "user" and len(message.parts) == 1 and isinstance(message.parts[0], Text),
+            own_words=_is_own(message),
             raw={} if raw is None or _plain(raw) else slim(raw),
             index=index,
         )
@@ -92,6 +94,15 @@ class PreparedMessage:
 def _is_unsaid(part: Opaque) -> bool:
     """Whether the part is an item of its own that says nothing: a reasoning item, or a reference to a stored one."""
     return part.kind.endswith((":reasoning", ":item_reference", ":compaction"))
+
+
+def _is_own(message: Message) -> bool:
+    if message.role != "user" or any(isinstance(part, ToolCall | ToolResult) for part in message.parts):
+        return False
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    if len(texts) > 1:
+        texts = [text for text in texts if not (text.lstrip().startswith("<") and not own_words(text).strip())]
+    return len(texts) == 1
 
 
 def _plain(raw: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from germane.text.blocks import blocks
 
-__all__ = ["Form", "bare", "content_hash", "fold", "is_normalised", "normalised", "unpiled", "wide"]
+__all__ = ["Form", "bare", "content_hash", "fold", "in_lower_case", "is_normalised", "normalised", "unpiled", "wide"]
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
@@ -60,6 +60,14 @@ def unpiled(text: str) -> str:
     if text.isascii() or len(text.encode("utf-8", "surrogatepass")) - len(text) < _MIN_PILE:
         return text
     return (_HALF_WIDTH_PILE if "\uff9e" in text or "\uff9f" in text else _PILE).sub(_cut, text)
+
+
+def in_lower_case(text: str) -> str:
+    """Returns the text in lower case, each character in its place."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(low if len(low := each.lower()) == 1 else each for each in text)
 
 
 def wide(text: str) -> str:

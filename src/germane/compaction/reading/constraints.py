@@ -7,8 +7,8 @@ What takes a constraint back ("you may touch the tests now") is one too: who rea
 from __future__ import annotations
 
 from germane.compaction.notes import Constraint
-from germane.compaction.reading.phrase_rules import FoundPhrase, demand_rules
-from germane.compaction.reading.user_words import MAX_READ, OwnSentence, own_sentences
+from germane.text.demands.phrase_rules import FoundPhrase, demand_rules
+from germane.text.own.own_words import MAX_READ, OwnSentence, own_sentences
 
 __all__ = ["MAX_CONSTRAINT", "constraints_in", "constraints_of"]
 
@@ -24,7 +24,7 @@ def constraints_in(text: str) -> tuple[Constraint, ...]:
     """Returns the constraints of one message of a user, in order, each once, at most 40. Linear; reads 20,000 characters."""
     rules = demand_rules()
     named = rules.named(text[:MAX_READ])
-    return constraints_of(own_sentences(text, rules), named) if named else ()
+    return constraints_of(own_sentences(text, for_task=True), named) if named else ()
 
 
 def constraints_of(sentences: list[OwnSentence], named: frozenset[str] | None = None) -> tuple[Constraint, ...]:

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from germane.compaction.reading.phrase_rules import in_lower_case
-from germane.compaction.reading.user_words import OwnSentence
-from germane.memories.extraction.own_words import without_fences
+from germane.text.normal import in_lower_case
+from germane.text.own.own_words import OwnSentence
+from germane.text.own.quotations import without_fences
 from germane.text.sentences import sentences
 
 __all__ = ["MAX_LINE", "asked_in", "line_of", "one_line", "telling"]

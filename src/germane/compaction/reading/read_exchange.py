@@ -11,14 +11,13 @@ from germane.compaction.notes import Artifact, Constraint, ErrorResolution, Exch
 from germane.compaction.reading.constraints import constraints_of
 from germane.compaction.reading.outcome import error_of_outcome
 from germane.compaction.reading.outline_line import asked_in, line_of, one_line
-from germane.compaction.reading.phrase_rules import demand_rules
 from germane.compaction.reading.read_line import MAX_MENTIONED, read_answer
 from germane.compaction.reading.references import ids_in, json_ids, paths_in, urls_in
 from germane.compaction.reading.results import reported_error
 from germane.compaction.reading.statements import statements_in
 from germane.compaction.reading.tool_actions import boxes_in, command_in, file_changes, listed_tasks, tool_arguments
-from germane.compaction.reading.user_words import MAX_READ, OwnSentence, own_sentences
 from germane.compaction.wording import masked_facts
+from germane.text.own.own_words import MAX_READ, OwnSentence, own_sentences, unquoted_sentences
 from germane.types.message import Message, Text, ToolCall, ToolResult
 
 __all__ = ["read_exchange"]
@@ -83,7 +82,7 @@ class _Reader:
         )
 
     def _user(self, text: str) -> None:
-        said = own_sentences(text, demand_rules())
+        said = own_sentences(text, for_task=True)
         for constraint in constraints_of(said):
             self._constraints.pop(constraint.text, None)
             self._constraints[constraint.text] = constraint
@@ -97,7 +96,7 @@ class _Reader:
         self._ended = text
         text = read_answer(text)
         self._mention(text)
-        self._state(own_sentences(text, demand_rules()))
+        self._state(unquoted_sentences(text))
         self._note(boxes_in(text))
 
     def _state(self, said: Sequence[OwnSentence]) -> None:

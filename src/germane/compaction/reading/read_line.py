@@ -13,12 +13,11 @@ from germane.compaction.ledger import canonical_name
 from germane.compaction.notes import Artifact
 from germane.compaction.reading.outcome import error_of_outcome
 from germane.compaction.reading.outline_line import asked_in, line_of
-from germane.compaction.reading.phrase_rules import demand_rules
 from germane.compaction.reading.references import paths_in
 from germane.compaction.reading.statements import changes_in, may_tell_changes
 from germane.compaction.reading.tool_actions import command_in, file_changes, tool_arguments
-from germane.compaction.reading.user_words import MAX_READ, OwnSentence, own_sentences
 from germane.compaction.wording import masked_facts
+from germane.text.own.own_words import MAX_READ, OwnSentence, own_sentences, unquoted_sentences
 from germane.types.message import Message, Role, Text, ToolCall, ToolResult
 
 __all__ = ["MAX_ANSWER", "MAX_MENTIONED", "read_answer", "read_line", "read_talk"]
@@ -46,7 +45,7 @@ def read_talk(said: Iterable[tuple[Role, str]]) -> str:
     asked, ended = list[str](), ""
     for role, text in said:
         if role == "user" and text.strip():
-            asked += asked_in(text, own_sentences(text, demand_rules()))
+            asked += asked_in(text, own_sentences(text, for_task=True))
         elif role == "assistant" and text.strip():
             ended = text
     return line_of(asked, (), (), ended)
@@ -72,7 +71,7 @@ class _LineReader:
     def read(self, role: Role, part: object) -> None:
         match part:
             case Text(text) if role == "user" and text.strip():
-                said = own_sentences(text, demand_rules())
+                said = own_sentences(text, for_task=True)
                 self._asked += asked_in(text, said)
                 self._state(text[:MAX_READ], said)
             case Text(text) if role == "assistant" and text.strip():
@@ -97,7 +96,7 @@ class _LineReader:
         """Notes the files that a text names and what it says of them. `said` are its sentences, where they are known."""
         self._noted.append(text)
         if may_tell_changes(text) and next(paths_in(text), None) is not None:
-            self._noted += changes_in(own_sentences(text, demand_rules()) if said is None else said)
+            self._noted += changes_in(unquoted_sentences(text) if said is None else said)
 
     def _changed(self) -> list[str]:
         """The files that changed, the one that was named last standing last, as in a `Ledger`. Where there is but one, no text

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib.resources import files
 
 from germane.compaction.notes import Artifact
-from germane.compaction.reading.phrase_rules import FoundPhrase, statement_rules
 from germane.compaction.reading.references import FoundPath, paths_in
-from germane.compaction.reading.user_words import OwnSentence
+from germane.text.demands.phrase_rules import FoundPhrase, PhraseRules, phrase_rules
+from germane.text.own.own_words import OwnSentence
 from germane.text.traits import letter_words
 
-__all__ = ["changes_in", "may_tell_changes", "statements_in"]
+__all__ = ["changes_in", "may_tell_changes", "statement_rules", "statements_in"]
 
 _MAX_NAME = 200
 _NEAR = 80
@@ -26,6 +28,12 @@ _DENIED = re.compile(
 )
 _JOINT = re.compile(r"[\W\d_]")
 _TYPE = re.compile(r"\b[\w.]{1,80}(?:Error|Exception|Warning)\b")
+
+
+@cache
+def statement_rules() -> PhraseRules:
+    """Returns the rules for decisions, open and done tasks, fixes, and changes of files that a text reports."""
+    return phrase_rules([tomllib.loads(files("germane.compaction.reading").joinpath("statements.toml").read_text("utf-8"))])
 
 
 def statements_in(sentences: Sequence[OwnSentence]) -> Iterator[Artifact]:

@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 from germane.memories.extraction.extracted import Extracted
 from germane.memories.extraction.language import LANGUAGES, ReadingRules, Rule, language, vocabulary
-from germane.memories.extraction.own_words import own_words
 from germane.memories.extraction.states import find_states, may_state
+from germane.text.demands.phrase_rules import demand_rules, lasting_words
 from germane.text.language import detect
 from germane.text.normal import fold
+from germane.text.own.levelled import levelled
+from germane.text.own.own_words import MAX_READ, own_words
 
 __all__ = ["extract"]
 
-_MAX_READ = 20_000
-"""Characters of a message that are read."""
 _MAX_TEXT, _MIN_TEXT = 300, 8
 """Characters of a statement."""
 _MAX_FOUND = 12
@@ -42,6 +42,7 @@ class _StateRule(NamedTuple):
 
 
 _STATE = _StateRule()
+_DEMAND = _StateRule(name="demand", kind="behavior", confidence=0.65)
 
 
 class _Sentence(NamedTuple):
@@ -53,19 +54,23 @@ class _Sentence(NamedTuple):
 def extract(text: str, *, speaker: str = "", day: str = "") -> tuple[Extracted, ...]:
     """Returns what the message `text` states, at most 12 things. `speaker` is the name under which it was said: it then stands
     in each text and key, in place of `user`. `day` is the day on which it was said, `2023-05-08`. Pure and linear."""
-    text = text[:_MAX_READ]
+    text = text[:MAX_READ]
     name = detect(text) or LANGUAGES[0]
     rules = language(name if name in LANGUAGES else LANGUAGES[0])
     known = name in LANGUAGES
     said = vocabulary(text)
-    if not (may_state(said) or (known and rules.possible(said))):
+    demands = not lasting_words().isdisjoint(said)
+    if not (demands or may_state(said) or (known and rules.possible(said))):
         return ()
-    words = own_words(text, rules)
+    words = levelled(own_words(text))
     reader = _Reader(text, words, rules, speaker, day)
     found: dict[tuple[str, str, str], Extracted] = {}
     for sentence in _sentences(words):
         said = vocabulary(words[sentence.start : sentence.end])
-        for one in reader.read(sentence, rules.possible(said)) if known else ():
+        stated = list(reader.read(sentence, rules.possible(said))) if known else []
+        if demands and all(one.kind != "behavior" for one in stated):
+            stated += reader.demands(sentence)
+        for one in stated:
             found.setdefault((one.kind, one.key, one.text.casefold()), one)
         keys = {one.key for one in found.values()}
         for one in reader.states(sentence) if may_state(said) else ():
@@ -125,6 +130,16 @@ class _Reader(NamedTuple):
                         yield one
                         done = end
                 break
+
+    def demands(self, sentence: _Sentence) -> Iterator[Extracted]:
+        """Yields the sentence where it demands something lastingly, whatever its language."""
+        said = self.words[sentence.start : sentence.end]
+        whole = self.text[sentence.start : sentence.end].strip(_TRIM)
+        if sentence.asks or not _MIN_TEXT <= len(whole) <= _MAX_TEXT or demand_rules().lasting(said) is None:
+            return
+        rules = self.rules
+        if not any(given.search(said) for given in (rules.told, rules.override, rules.joking)):
+            yield self._made(_DEMAND, self._by_speaker(whole), sentence.start, sentence.end, condition=self._has_a_case(whole))
 
     def states(self, sentence: _Sentence) -> Iterator[Extracted]:
         """Yields what the sentence says to hold of somebody or something, whatever its language."""
@@ -192,9 +207,14 @@ class _Reader(NamedTuple):
                 return None
         elif self.rules.vague.match(self.words, match.end(), end) or self.rules.elsewhere.search(self.words, match.end(), end):
             return None
-        condition = rule.kind == "behavior" and self.rules.condition.search(whole) is not None
-        text = f"{self.speaker}: {whole}" if self.speaker else whole
-        return self._made(rule, text, start, end, condition=condition)
+        condition = rule.kind == "behavior" and self._has_a_case(whole)
+        return self._made(rule, self._by_speaker(whole), start, end, condition=condition)
+
+    def _by_speaker(self, whole: str) -> str:
+        return f"{self.speaker}: {whole}" if self.speaker else whole
+
+    def _has_a_case(self, whole: str) -> bool:
+        return self.rules.condition.search(whole) is not None
 
     def _fact(self, rule: Rule, match: re.Match[str], start: int, end: int) -> Extracted | None:
         groups = match.groupdict()

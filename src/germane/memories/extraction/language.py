@@ -57,8 +57,6 @@ class ReadingRules:
     joking: re.Pattern[str]
     playing: re.Pattern[str]
     override: re.Pattern[str]
-    handed: re.Pattern[str]
-    pasted: re.Pattern[str]
     unfinished: re.Pattern[str]
     vague: re.Pattern[str]
     elsewhere: re.Pattern[str]

@@ -11,14 +11,13 @@ from typing import Any
 
 from germane.errors import InvalidInput
 from germane.events.event import Event
-from germane.memories.extraction.language import LANGUAGES, language
-from germane.memories.extraction.own_words import own_words
 from germane.memories.extraction.remember_found import extracted_memory
 from germane.memories.llm_extraction.claim import Claim
 from germane.memories.llm_extraction.prompt import MAX_MEMORIES, MAX_TEXT, turn_names
 from germane.memories.memory import KINDS, Memory
 from germane.text.analyse import analyse
 from germane.text.language import detect
+from germane.text.own.own_words import own_words
 from germane.text.secrets.find import find_secrets
 from germane.text.secrets.redact import MARKER
 from germane.types.candidate import Provenance
@@ -146,17 +145,12 @@ def _may_say(kind: str, sources: Sequence[Event]) -> bool:
 def _grounded(kind: str, text: str, sources: Sequence[Event]) -> bool:
     """Whether the messages hold the memory's words, so that the answer is about them and in their language. An instruction's
     words must be the user's own, neither quoted nor pasted."""
-    said = "\n".join(_own(event.text) if kind in _INSTRUCTIONS else event.text for event in sources)
+    said = "\n".join(own_words(event.text) if kind in _INSTRUCTIONS else event.text for event in sources)
     told = detect(said)
     words, known = set(analyse(text, told)), set(analyse(said, told))
     if not words:  # a value such as "A"
         return text.casefold() in said.casefold()
     return len(words & known) >= max(1, _GROUNDED.get(kind, 0.0) * len(words))
-
-
-def _own(text: str) -> str:
-    name = detect(text)
-    return own_words(text, language(name if name in LANGUAGES else LANGUAGES[0]))
 
 
 def _when(event: Event) -> tuple[datetime, int]:

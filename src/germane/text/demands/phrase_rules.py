@@ -15,9 +15,10 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from germane.text.normal import in_lower_case
 from germane.text.traits import letter_words
 
-__all__ = ["LANGUAGES", "FoundPhrase", "PhraseRule", "PhraseRules", "demand_rules", "in_lower_case", "statement_rules"]
+__all__ = ["LANGUAGES", "FoundPhrase", "PhraseRule", "PhraseRules", "demand_rules", "lasting_words", "phrase_rules"]
 
 LANGUAGES = ("english", "german", "french", "spanish", "italian", "portuguese", "russian")
 """Languages whose demands are recognised."""
@@ -42,6 +43,8 @@ class PhraseRule(NamedTuple):
     """Whether it holds in a question too."""
     narrated: bool
     """Whether it holds where speakers tell what they do or plan themselves."""
+    lasts: bool = False
+    """Whether its words say that it holds beyond the task at hand."""
 
 
 class FoundPhrase(NamedTuple):
@@ -50,6 +53,7 @@ class FoundPhrase(NamedTuple):
     name: str
     start: int
     end: int
+    lasts: bool = False
 
 
 class PhraseRules(NamedTuple):
@@ -58,14 +62,22 @@ class PhraseRules(NamedTuple):
     """What the rules' words are up to their first joint."""
     told: re.Pattern[str] | None
     """What stands before somebody else's words."""
-    handed: re.Pattern[str] | None
-    """What hands a text over, up to its colon."""
     narrates: re.Pattern[str] | None
     """What stands before a word where speakers tell of themselves."""
+    passing: re.Pattern[str] | None = None
+    """What names the task at hand: with it no demand lasts beyond that."""
 
     def named(self, text: str) -> frozenset[str]:
         """Returns the words of the text with which words of rules begin. Where there are none, no sentence holds a phrase."""
         return self.first_words & letter_words(text)
+
+    def lasting(self, sentence: str) -> FoundPhrase | None:
+        """Returns the first phrase that says it holds beyond the task at hand; None where the sentence names that, asks, or has
+        none. Linear in the sentence."""
+        if self.passing is not None and self.passing.search(in_lower_case(sentence)) is not None:
+            return None
+        asked = sentence.rstrip(" \t\n\0\"'”’»)").endswith("?")
+        return None if asked else next((one for one in self.find(sentence) if one.lasts), None)
 
     def find(self, sentence: str, named: frozenset[str] | None = None) -> Iterator[FoundPhrase]:
         """Yields the phrases of one sentence, in their order, each word once. `named` are those of the sentence or of the text
@@ -84,7 +96,7 @@ class PhraseRules(NamedTuple):
                 continue
             for rule in rules:
                 if (rule.asks or not asked) and self._fits(rule, sentence, word.start(), end):
-                    yield FoundPhrase(rule.name, word.start(), end)
+                    yield FoundPhrase(rule.name, word.start(), end, rule.lasts)
                     break
             looked += 1
             if looked >= _MAX_WORDS:
@@ -122,29 +134,22 @@ def _words(sentence: str, beginnings: Iterable[str]) -> list[re.Match[str]]:
     return [found[start] for start in sorted(found)]
 
 
-def in_lower_case(text: str) -> str:
-    """Returns the text in lower case, each character in its place."""
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered
-    return "".join(low if len(low := each.lower()) == 1 else each for each in text)
+@cache
+def lasting_words() -> frozenset[str]:
+    """Returns the words with which words of demands that last begin: a text without one has no such demand."""
+    by_word = demand_rules().by_word.items()
+    return frozenset(_FIRST.findall(word)[0] for word, rules in by_word if any(rule.lasts for rule in rules))
 
 
 @cache
 def demand_rules() -> PhraseRules:
     """Returns the rules for what demands, forbids or limits, of all languages."""
-    return _rules([f"{name}.toml" for name in LANGUAGES])
+    folder = files("germane.text.demands").joinpath("languages")
+    return phrase_rules([tomllib.loads(folder.joinpath(f"{name}.toml").read_text("utf-8")) for name in LANGUAGES])
 
 
-@cache
-def statement_rules() -> PhraseRules:
-    """Returns the rules for decisions, open and done tasks, fixes, and changes of files that a text reports."""
-    return _rules(["statements.toml"])
-
-
-def _rules(names: Sequence[str]) -> PhraseRules:
-    folder = files("germane.compaction.reading").joinpath("languages")
-    tables = [tomllib.loads(folder.joinpath(name).read_text("utf-8")) for name in names]
+def phrase_rules(tables: Sequence[Mapping[str, Any]]) -> PhraseRules:
+    """Returns the rules of these tables, which are read together."""
     by_word: dict[str, tuple[PhraseRule, ...]] = {}
     for table in tables:
         parts = {f"{{{part}}}": text for part, text in table.get("parts", {}).items()}
@@ -152,9 +157,9 @@ def _rules(names: Sequence[str]) -> PhraseRules:
             rule = _rule(given, parts)
             for word in given["words"].split():
                 by_word[word] = (*by_word.get(word, ()), rule)
-    told, handed, narrates = (_either(tables, part) for part in ("told", "handed", "narrates"))
+    told, narrates, passing = (_either(tables, part) for part in ("told", "narrates", "passing"))
     first = frozenset(_FIRST.findall(word)[0] for word in by_word)
-    return PhraseRules(MappingProxyType(by_word), first, told, handed, narrates)
+    return PhraseRules(MappingProxyType(by_word), first, told, narrates, passing)
 
 
 def _rule(given: Mapping[str, Any], parts: Mapping[str, str]) -> PhraseRule:
@@ -162,7 +167,8 @@ def _rule(given: Mapping[str, Any], parts: Mapping[str, str]) -> PhraseRule:
         _compiled(f"(?:{given[part]})\\Z", parts) if given.get(part) else None for part in ("before", "not_before")
     )
     after = _compiled(given["after"], parts)
-    return PhraseRule(given["name"], before, not_before, after, given.get("asks", False), given.get("narrated", True))
+    asks, narrated, lasts = given.get("asks", False), given.get("narrated", True), given.get("lasts", False)
+    return PhraseRule(given["name"], before, not_before, after, asks, narrated, lasts)
 
 
 def _either(tables: Sequence[Mapping[str, Any]], part: str) -> re.Pattern[str] | None:

@@ -6,20 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.compaction.reading.phrase_rules import demand_rules, statement_rules
-from germane.compaction.reading.user_words import MAX_READ, own_sentences
+from germane.text.own.own_words import MAX_READ, own_sentences
 
 pytestmark = pytest.mark.requirement("HIST-5")
 
 
 def own(text: str) -> list[str]:
-    return [sentence for sentence, _ in own_sentences(text, demand_rules())]
+    return [sentence for sentence, _ in own_sentences(text, for_task=True)]
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        "> as you said",
         "| a | b |",
         "</div>",
         "{",
@@ -48,6 +46,11 @@ def own(text: str) -> list[str]:
 def test_a_line_that_isnt_the_users_own_is_passed_over(line: str) -> None:
     """Code, logs, quotations, tables and patches; the lines around it stay."""
     assert own(f"Lift it.\n{line}\nThanks, Ann.") == ["Lift it.", "Thanks, Ann."]
+
+
+def test_a_quotation_goes_on_to_a_blank_line() -> None:
+    """As mail programs and markdown read it."""
+    assert own("Lift it.\n> as you said\nlast week.\n\nThanks, Ann.") == ["Lift it.", "Thanks, Ann."]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +135,7 @@ def test_a_letter_reaches_to_the_end(beginning: str) -> None:
 )
 def test_quotations_are_hidden_in_their_place(text: str, hidden: str) -> None:
     """The sentence itself is as it was said; one word in backticks is a name, an apostrophe inside a word opens nothing."""
-    assert own_sentences(text, demand_rules()) == [(text, hidden)]
+    assert own_sentences(text, for_task=True) == [(text, hidden)]
 
 
 @pytest.mark.parametrize(
@@ -152,14 +155,9 @@ def test_fences_and_elements_are_hidden(text: str, kept: list[str]) -> None:
     assert own(text) == kept
 
 
-def test_rules_without_handing_over_hide_no_clause() -> None:
-    """Statements of the assistant are read whole."""
-    assert [one for one, _ in own_sentences("Translate the text: go.", statement_rules())] == ["Translate the text: go."]
-
-
 def test_white_space_is_one_space_and_nul_is_white_space() -> None:
     """A message can't pass for one with hidden quotations."""
-    assert own_sentences("a\0b  c\td.", demand_rules()) == [("a b c d.", "a b  c\td.")]
+    assert own_sentences("a\0b  c\td.", for_task=True) == [("a b c d.", "a b  c\td.")]
     assert own("\0\0 ... \0") == ["..."]
     assert own('"all quoted"') == []
 
@@ -174,7 +172,7 @@ def test_a_long_message_is_read_in_part() -> None:
 def test_what_is_hidden_keeps_its_place(text: str) -> None:
     """Each sentence stands in the text, and the hidden one is no longer than it was there."""
     plain = " ".join(text.split())
-    for sentence, said in own_sentences(text, demand_rules()):
+    for sentence, said in own_sentences(text, for_task=True):
         assert sentence in plain
         assert said.strip("\0 ")
         assert len(said) >= len(sentence)

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from germane.compaction.reading.phrase_rules import (
+from germane.compaction.reading.statements import statement_rules
+from germane.text.demands.phrase_rules import (
     LANGUAGES,
-    FoundPhrase,
     PhraseRule,
     PhraseRules,
     demand_rules,
-    in_lower_case,
-    statement_rules,
+    lasting_words,
 )
+from germane.text.normal import in_lower_case
 
 pytestmark = pytest.mark.requirement("HIST-5")
 
@@ -30,7 +30,7 @@ def rule(name: str = "lift", **given: Any) -> PhraseRule:
 
 def rules(*given: PhraseRule, word: str = "lift", **reading: str) -> PhraseRules:
     first = re.split(r"['’-]", word)[0]
-    parts = [re.compile(reading[part]) if part in reading else None for part in ("told", "handed", "narrates")]
+    parts = [re.compile(reading[part]) if part in reading else None for part in ("told", "narrates")]
     return PhraseRules(MappingProxyType({word: given}), frozenset({first}), *parts)
 
 
@@ -121,7 +121,7 @@ def test_the_lower_case_keeps_each_character_in_its_place() -> None:
         ("Don't touch the tests.", "prohibition", "Don't"),
         ("Fass die Tests nicht an.", "prohibition", "nicht"),
         ("Ne touche pas aux tests.", "prohibition", "Ne"),
-        ("Nunca toques las pruebas.", "prohibition", "Nunca"),
+        ("Nunca toques las pruebas.", "never", "Nunca"),
         ("Non toccare i test.", "prohibition", "Non"),
         ("Não toque nos testes.", "prohibition", "Não"),
         ("Не трогай тесты.", "prohibition", "Не"),
@@ -129,7 +129,8 @@ def test_the_lower_case_keeps_each_character_in_its_place() -> None:
 )
 def test_a_prohibition_is_found_in_each_language(sentence: str, name: str, word: str) -> None:
     """With the place of its word, around which a long sentence is cut."""
-    assert next(demand_rules().find(sentence)) == FoundPhrase(name, sentence.index(word), sentence.index(word) + len(word))
+    found = next(demand_rules().find(sentence))
+    assert found[:3] == (name, sentence.index(word), sentence.index(word) + len(word))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,44 @@ def test_every_language_has_rules_and_readings() -> None:
     read = demand_rules()
     assert len(LANGUAGES) == 7
     assert all(word == word.lower() for word in (*read.by_word, *statement_rules().by_word))
-    assert None not in (read.told, read.handed, read.narrates)
-    assert statement_rules().handed is None
+    assert None not in (read.told, read.narrates)
     assert read.named("The sea is calm.") == frozenset()
     assert "never" in read.named("We NEVER go.")
+
+
+@pytest.mark.requirement("PERSON-6")
+@pytest.mark.parametrize(
+    ("sentence", "lasts"),
+    [
+        ("Never touch internal/edi.", True),
+        ("Never touch the tests in this fix.", False),
+        ("Don't touch the tests.", False),
+        ("five lines tops", True),
+        ("pnpm, not npm", True),
+        ("It's blue, not green.", False),
+        ("When I paste a log, only tell me the cause.", True),
+        ("no well-dones", True),
+        ("no emojis please", True),
+        ("no idea", False),
+        ("Stop using lodash.", True),
+        ("Stop it.", False),
+        ("From now on, two sentences.", True),
+        ("Never got an answer.", False),
+        ("Is it pnpm, not npm?", False),
+        ("Keine Emojis, bitte.", True),
+        ("Nunca uses emojis.", True),
+        ("Nunca uses emojis en este correo.", False),
+        ("D'ora in poi rispondi in due frasi.", True),
+        ("Никогда не используй смайлики.", True),
+        ("Désormais, réponds en une phrase.", True),
+    ],
+)
+def test_a_demand_says_whether_it_lasts(sentence: str, lasts: bool) -> None:
+    """By its own words, and not where the sentence names the task at hand."""
+    assert (demand_rules().lasting(sentence) is not None) == lasts
+
+
+def test_words_of_lasting_demands_are_known() -> None:
+    """A text without one of them is passed over."""
+    assert {"never", "tops", "stop", "niemals", "jamais", "впредь"} <= lasting_words()
+    assert "must" not in lasting_words()

@@ -1,0 +1,49 @@
+"""Own readers: the functions that tell whose words a message has, for `bench/readers.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from germane.text.own.elements import regions, without_elements
+from germane.text.own.handing import begins_prompt, handed_at, marked_lines_hidden, shown_hidden
+from germane.text.own.levelled import levelled
+from germane.text.own.lines import is_table, kind_of, persons_in
+from germane.text.own.own_words import own_sentences, unquoted_sentences
+from germane.text.own.own_words import own_words as own_part
+from germane.text.own.pastes import pastes_hidden
+from germane.text.own.quotations import quotes_hidden, without_fences
+
+__all__ = ["OWN_READERS"]
+
+OWN_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
+    {
+        "text.own.elements.regions": lambda text: (
+            regions(text, for_task=True),
+            regions(f"<a>{text}</a> <task>{text}", for_task=False),
+        ),
+        "text.own.elements.without_elements": lambda text: without_elements(f"<a>{text}<a>"),
+        "text.own.levelled.levelled": lambda text: (levelled(text), levelled(f"I live in {text} I work {text} full stop")),
+        "text.own.lines.kind_of": lambda text: [
+            kind_of(one, one.lower()) for one in (text, f"On {text}", f"Dear {text}", f"1. {text}")
+        ],
+        "text.own.lines.is_table": lambda text: is_table(text, f"a,{text}"),
+        "text.own.lines.persons_in": persons_in,
+        "text.own.own_words.own_words": lambda text: [
+            own_part(one) for one in (text, f"Translate {text}: a", f"{text}\n\nIs this ok?")
+        ],
+        "text.own.own_words.own_sentences": lambda text: [own_sentences(one) for one in (text, f"I {text}.\n{text}")],
+        "text.own.own_words.unquoted_sentences": unquoted_sentences,
+        "text.own.handing.begins_prompt": lambda text: begins_prompt(f"you are a {text}"),
+        "text.own.handing.handed_at": lambda text: handed_at(f"translate {text}: {text}"),
+        "text.own.handing.shown_hidden": lambda text: shown_hidden(f"{text}. what is wrong with this {text}?", for_task=False),
+        "text.own.handing.marked_lines_hidden": lambda text: marked_lines_hidden(f"a\n{text}: a"),
+        "text.own.pastes.pastes_hidden": lambda text: [
+            pastes_hidden(one, for_task=strict)
+            for one in (text, f"Hi Ann,\n{text}\n\nBest,\n{text}", f"I {text}: {text}\n\n{text}?")
+            for strict in (False, True)
+        ],
+        "text.own.quotations.quotes_hidden": quotes_hidden,
+        "text.own.quotations.without_fences": without_fences,
+    }
+)
