@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from germane.pipeline.gather.activity import ActivitySource
 from germane.pipeline.gather.blocks import ArchiveSource, BlockSource
 from germane.pipeline.gather.continuity import ContinuitySource
+from germane.pipeline.gather.days import DaySource
 from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
 from germane.pipeline.gather.graph import EntitySource, PatternSource, RelationSource
 from germane.pipeline.gather.memories import MemorySource, StructuredSource
@@ -27,7 +28,19 @@ from germane.types.unread import Unread
 __all__ = ["NOT_SEARCHING", "SOURCES", "sources"]
 
 SOURCES = (
-    *("archive", "blocks", "continuity", "directive", "entities", "events", "history", "memories", "messages", "outline"),
+    *(
+        "archive",
+        "blocks",
+        "continuity",
+        "days",
+        "directive",
+        "entities",
+        "events",
+        "history",
+        "memories",
+        "messages",
+        "outline",
+    ),
     *("patterns", "recent", "relations", "semantic", "structured", "tasks"),
 )
 """Names of the built-in sources."""
@@ -89,6 +102,8 @@ def sources(
                 made[plan.name] = StructuredSource(store, strategy.fact_keys, strategy.tags)
             case "messages":
                 made[plan.name] = MessageSource(store, said, wait=wait, depth=depth)
+            case "days":
+                made[plan.name] = DaySource(store, wait=wait)
             case "outline":
                 made[plan.name] = OutlineSource(store, relevance, wait=wait)
             case "recent":

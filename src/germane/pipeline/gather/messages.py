@@ -40,7 +40,7 @@ class MessageSource(EmbeddingSource):
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if not query.searchable:
             raise Skipped("no_query")
-        query = replace(query, filters=query.said_by_then)
+        query = replace(query, filters=query.of_its_days(query.said_by_then))
         limit = min(plan.limit, self._depth.max_items)
         found = await self._search(self._depth.of_messages(query), limit, plan)
         if any(isinstance(one, Unread) for one in found) and self._mostly_said(found, query):

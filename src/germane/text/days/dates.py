@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from datetime import date
 
-from germane.pipeline.signals import calendar
+from germane.text.days import calendar
 from germane.types.query import Days
 
 __all__ = ["DATES", "DIGIT", "EAST_ASIAN", "LAST", "NEXT", "WHICH", "YEAR", "Resolve", "Rule", "rule"]
