@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from germane.text.days import times
@@ -21,7 +21,11 @@ RULES = [*times._AS_WRITTEN, *times._WITHOUT_ACCENTS]
 @given(st.data())
 def test_whatever_names_days_holds_what_its_rule_needs(rule: Any, data: st.DataObject) -> None:
     pattern, _, needs = rule
-    words = times._words(data.draw(fitting(pattern)))
+    text = data.draw(fitting(pattern))
+    if rule in times._WITHOUT_ACCENTS:
+        text = bare(text)
+        assume(pattern.search(text))
+    words = times._words(text)
     assert not any(map(words.isdisjoint, needs))
 
 

@@ -47,22 +47,44 @@ _MONTHS = alternatives(MONTH_NAMES)
 _UNITS = alternatives(UNITS)
 _COUNT = rf"(?P<count>\d{{1,4}}|{alternatives(COUNTS)})"
 _BEFORE, _BEHIND = alternatives(LAST_BEFORE), alternatives(LAST_BEHIND)
-WEEKDAY_ELSEWHERE = rf"(?P<weekday>{_WEEKDAYS})(?: ?{PARTS_OF_DAY})?"
-_YEAR = r"(?P<year>(?:19|20)\d\d)(?!\w)"
-_IN = r"(?:im|in|en|em|nel|nell'|a|w|we|в|во|i|au mois de|seit|desde|depuis|od)"
-_TURKISH_MONTHS = "ocak|subat|mart|nisan|mayis|haziran|temmuz|agustos|eylul|ekim|kasim|aralik"
-_SUFFIXED = " ".join(
-    f"{day} {day}abend {day}morgen {day}nacht {day}mittag {day}nachmittag {day}vormittag {day}avond {day}middag {day}ochtend"
-    f" {day}kvall {day}natt"
-    for name in WEEKDAY_NAMES
-    for day in (name.replace("-", " "),)
+_JOINED = (
+    "abend",
+    "fruh",
+    "mittag",
+    "morgen",
+    "nachmittag",
+    "nacht",
+    "vormittag",
+    "avond",
+    "middag",
+    "ochtend",
+    "kvall",
+    "natt",
 )
+WEEKDAY_ELSEWHERE = rf"(?P<weekday>{_WEEKDAYS})(?:{alternatives(_JOINED)}| {PARTS_OF_DAY})?"
+_YEAR = r"(?P<year>(?:19|20)\d\d)(?!\w)"
+_IN = r"(?:im|in|en|em|nel|a|w|we|в|во|i|au mois de|seit|desde|depuis|od)"
+_TURKISH_MONTHS = "ocak|subat|mart|nisan|mayis|haziran|temmuz|agustos|eylul|ekim|kasim|aralik"
+_SUFFIXED = " ".join(f"{day}{part}" for name in WEEKDAY_NAMES for day in name.split("-") for part in ("", *_JOINED))
 _SWEDISH_LAST = re.compile(r"(?:man|tis|ons|tors|fre|lor|son)dags")
-_FRENCH = "ai avons avait avais avions que quoi qu je nous tu vous est etait dit parle soir matin discute demande fait ce"
+_WORD = re.compile(r"[^\W\d_]+")
+_FRENCH_WORDS = "ai avons avait avais avions que quoi qu je nous tu vous est etait dit parle soir matin discute demande fait ce"
+_FRENCH = frozenset(_FRENCH_WORDS.split())
+"""Words that tell the French "hier" from the German one, which means "here"."""
 
 
 def _day_away(match: re.Match[str], today: date) -> tuple[Days, ...]:
     return (calendar.day(today + timedelta(days=_DAYS_AWAY[match[0]])),)
+
+
+def _tomorrow(match: re.Match[str], today: date) -> tuple[Days, ...]:
+    return (calendar.day(today + timedelta(days=1)),)
+
+
+def _hier(match: re.Match[str], today: date) -> tuple[Days, ...]:
+    if _FRENCH.isdisjoint(_WORD.findall(match.string)):
+        raise ValueError(match[0])
+    return (calendar.day(today - timedelta(days=1)),)
 
 
 def _weekday(match: re.Match[str], today: date) -> tuple[Days, ...]:
@@ -117,7 +139,8 @@ def _named_month(match: re.Match[str], today: date) -> tuple[Days, ...]:
     return (calendar.month(year, month),)
 
 
-_MONTH_WORDS, _UNIT_WORDS, _LAST_WORDS = " ".join(MONTH_NAMES), " ".join(UNITS).replace("-", " "), " ".join(LAST_BEFORE)
+_MONTH_WORDS, _LAST_WORDS = " ".join(MONTH_NAMES), " ".join(LAST_BEFORE)
+_UNIT_WORDS = " ".join(UNITS).replace("-", " ")
 _WEEK_WORDS = "woche semaine semana settimana week tygodniu tygodnia неделе недели hafta veckan"
 
 ELSEWHERE: tuple[Rule, ...] = (
@@ -129,13 +152,14 @@ ELSEWHERE: tuple[Rule, ...] = (
         _WEEK_WORDS,
     ),
     rule(
-        rf"\b(?P<day>3[01]|[12]\d|0?[1-9])(?:\.|er|º|°|ª|e)? ?(?:de |del )?(?P<month>{_MONTHS})\b(?:,? (?:de |del )?{_YEAR})?",
+        rf"\b(?P<day>3[01]|[12]\d|0?[1-9])(?:\. ?|(?:er|e|º|°|ª)? )(?:de |del )?(?P<month>{_MONTHS})\b(?:,? (?:de |del )?{_YEAR})?",
         _named_day,
         _MONTH_WORDS,
         DIGIT,
     ),
     rule(
-        rf"\b(?:(?P<which>{_BEFORE}) |{_IN} ?)(?P<month>{_MONTHS})\b(?: (?P<behind>{_BEHIND}))?(?: (?:de |del )?{_YEAR})?",
+        rf"\b(?:(?P<which>{_BEFORE}) |{_IN} )(?P<month>{_MONTHS})\b(?: (?P<behind>{_BEHIND}))?"
+        rf"(?: (?:de |del )?{_YEAR})?",
         _named_month,
         _MONTH_WORDS,
     ),
@@ -182,7 +206,7 @@ ELSEWHERE: tuple[Rule, ...] = (
     ),
     rule(
         r"(?<!guten )(?<!heute )(?<!am )(?<!jeden )(?<!goede )(?<!dieser )(?<!gestern )\bmorgen\b(?! ist)",
-        lambda _, today: (calendar.day(today + timedelta(days=1)),),
+        _tomorrow,
         "morgen",
     ),
     rule(
@@ -190,10 +214,10 @@ ELSEWHERE: tuple[Rule, ...] = (
         _day_away,
         _FIRST_WORDS,
     ),
-    rule(r"\bhier\b", lambda _, today: (calendar.day(today - timedelta(days=1)),), "hier", _FRENCH),
+    rule(r"\bhier\b", _hier, "hier"),
     rule(
         r"(?<!la )(?<!una )(?<!esta )(?<!cada )\bmanana\b",
-        lambda _, today: (calendar.day(today + timedelta(days=1)),),
+        _tomorrow,
         "manana",
     ),
 )

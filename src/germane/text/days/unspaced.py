@@ -103,7 +103,7 @@ def _rule(pattern: str, resolve: Resolve, *needs: str) -> Rule:
 
 
 UNSPACED: tuple[Rule, ...] = (
-    _rule(r"(?<!\d)(?P<m>1[0-2]|0?[1-9])[月월] ?(?P<d>3[01]|[12]\d|0?[1-9])[日号號일]", _day_of_month, DIGIT),
+    _rule(r"(?<![\d年년])(?<![年년] )(?P<m>1[0-2]|0?[1-9])[月월] ?(?P<d>3[01]|[12]\d|0?[1-9])[日号號일]", _day_of_month, DIGIT),
     _rule(
         r"(?P<which>上上|上|这|這|本|下)?(?:个|個)?(?:周|週|星期|礼拜|禮拜)(?P<weekday>[一二三四五六日天])(?!间|間|年)",
         _weekday,
