@@ -123,15 +123,13 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayAsked:
-    """What a request asks of the past: what was said, done or known then."""
+    """What a request asks of the user's own past, or of the past in general: what was said, done or known then."""
 
     days: tuple[Days, ...]
     """Past days that it names, none after the day asked on."""
     anchors: tuple[Anchor, ...] = ()
     topic: tuple[Term, ...] = ()
     """The terms that say what is asked about besides the days; none for "what did I say yesterday"."""
-    own: bool = False
-    """It speaks of the user, or of the talk with the user: I, we, you."""
     answers: bool = False
     """It asks for what the assistant said."""
 

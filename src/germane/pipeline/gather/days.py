@@ -2,7 +2,7 @@
 
 How strongly each one is asked for depends on what the request says besides the days. "What did I say yesterday" wants all that
 was said then; "what did I say about the boiler yesterday" wants what is about the boiler, and the rest only in case the words
-differ; of "who won the match yesterday", nothing but what is about the match.
+differ.
 
 Days may be named by an event ("the night before Mum went in"). Its day is that of the message which a search for its words
 finds, or the day that this message names ("tomorrow").
@@ -204,7 +204,7 @@ def _strength(event: Event, asked: DayAsked) -> float:
     touched = _touched(asked.topic, stems)
     if touched:
         return max(speaker, _TOUCHED) * (_TOUCHED + (1 - _TOUCHED) * touched)
-    return speaker * _UNTOUCHED * (0.5 + telling / 2) if asked.own else 0.0
+    return speaker * _UNTOUCHED * (0.5 + telling / 2)
 
 
 def _touched(topic: Sequence[Term], stems: Set[str]) -> float:

@@ -32,9 +32,9 @@ def with_priors(odds: NDArray[np.float64], candidates: Sequence[Candidate]) -> N
 
 
 def less_on_other_days(odds: NDArray[np.float64], candidates: Sequence[Candidate], query: Query | None) -> NDArray[np.float64]:
-    """The log-odds, lower for what isn't of the days where the request asks about the user's own past days and messages of
+    """The log-odds, lower for what isn't of the days where the request asks about past days and messages of
     them are among the candidates (PERSON-5). The same array where that isn't so; shape (candidates,)."""
-    if query is None or query.asked_day is None or not query.asked_day.own:
+    if query is None or query.asked_day is None:
         return odds
     asked = np.fromiter((candidate.evidence.day_asked for candidate in candidates), np.float64, len(candidates))
     return np.where(asked > 0, odds, odds - _OTHER_DAY) if asked.max(initial=0.0) >= _EVIDENT else odds

@@ -1,8 +1,10 @@
 """Asks day: whether a request asks what was said, done or known on a past day or span that it names (PERSON-5).
 
 It asks so where a word that asks is followed, in the same clause, by a form of the past ("what did I", "was hatte ich") or by
-days that can only be past ("anything from last Tuesday"). A day that is named for the future, or to tell something, isn't
-asked about: "remind me on Friday", "dinner on Saturday?", "yesterday I burnt the pan, how do I clean it".
+days that can only be past ("anything from last Tuesday"). It speaks of the user or to the assistant, unless it names nothing
+but the days: who won the match yesterday isn't known from all that was said yesterday. A day that is named for the future, or
+to tell something, isn't asked about: "remind me on Friday", "dinner on Saturday?", "yesterday I burnt the pan, how do I clean
+it".
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
-from germane.pipeline.signals.past_forms import TONGUES, Tongue
+from germane.pipeline.signals.past_forms import TONGUES, UNSPACED, Tongue
 from germane.text.analyse import query_terms
 from germane.text.days.beside import Beside, besides
 from germane.text.days.times import NamedDays
@@ -84,16 +86,20 @@ def asked_day(text: str, named: Sequence[NamedDays], today: date, words: int) ->
     if not (past or beside):
         return None
     rest = _blanked(text, [*((one.start, one.end) for one in named), *((one.start, one.end) for one in beside)])
-    if not (_asks_past(text if _UNSPACED.search(text) else rest)):
-        past = [one for one in past if one.sure and one.days.last < today and _asks_before(text, one)]
-        beside = []
+    tongues = _asking_of_the_past(text if _UNSPACED.search(text) else rest)
+    if tongues is None:
+        before = [(one, asking) for one in past if one.sure and one.days.last < today and (asking := _asking_before(text, one))]
+        past, beside = [one for one, _ in before], []
+        tongues = [tongue for _, asking in before for tongue in asking]
     if not (past or beside):
+        return None
+    topic = _topic(rest)
+    if topic and not _own(rest, tongues):
         return None
     return DayAsked(
         days=tuple(dict.fromkeys(_until(today, days) for one in past for days in _meant(one, today)))[:_MAX_DAYS],
         anchors=tuple(_anchor(one) for one in beside),
-        topic=_topic(rest),
-        own=_own(rest),
+        topic=topic,
         answers=_ANSWERS.search(bare(text)) is not None,
     )
 
@@ -123,19 +129,15 @@ def _anchor(beside: Beside) -> Anchor:
     )
 
 
-def _asks_past(text: str) -> bool:
-    """Whether a clause has a word that asks and behind it a form of the past, in one language."""
+def _asking_of_the_past(text: str) -> list[Tongue] | None:
+    """The languages in which a clause has a word that asks and behind it a form of the past; None where there is none."""
     if _UNSPACED.search(text):
-        return _UNSPACED_ASK.search(text) is not None and _UNSPACED_PAST.search(text) is not None
-    return any(_clause_asks_past(clause[0]) for clause in _CLAUSE.finditer(text))
+        return [UNSPACED] if _UNSPACED_ASK.search(text) and _UNSPACED_PAST.search(text) else None
+    clauses = [[word.lower().replace("’", "'") for word in _WORD.findall(clause[0])] for clause in _CLAUSE.finditer(text)]
+    return [tongue for tongue in TONGUES if any(_asks_past(clause, tongue) for clause in clauses)] or None
 
 
-def _clause_asks_past(clause: str) -> bool:
-    words = [word.lower().replace("’", "'") for word in _WORD.findall(clause)]
-    return any(_tongue_asks_past(words, tongue) for tongue in TONGUES)
-
-
-def _tongue_asks_past(words: Sequence[str], tongue: Tongue) -> bool:
+def _asks_past(words: Sequence[str], tongue: Tongue) -> bool:
     asked = next((index for index, word in enumerate(words) if bare(word) in tongue.asks), None)
     if asked is None:
         return False
@@ -152,25 +154,23 @@ def _tongue_asks_past(words: Sequence[str], tongue: Tongue) -> bool:
     return have is not None and pattern is not None and any(pattern.fullmatch(word) for word in behind[have + 1 :])
 
 
-def _asks_before(text: str, named: NamedDays) -> bool:
-    """Whether the clause of the days, as far as they, asks something that isn't about what to do."""
+def _asking_before(text: str, named: NamedDays) -> list[Tongue]:
+    """The languages in which the clause of the days, as far as they, asks something that isn't about what to do."""
     if _UNSPACED.search(text):
-        return _UNSPACED_ASK.search(text) is not None
+        return [UNSPACED] if _UNSPACED_ASK.search(text) else []
     clause = next((one for one in _CLAUSE.finditer(text) if one.start() <= named.start < one.end()), None)
     if clause is None:
-        return False
-    words = [bare(word) for word in _WORD.findall(text[clause.start() : named.start])]
-    return any(
-        not (tongue.asks - tongue.past).isdisjoint(words[-_MAX_BETWEEN:]) and tongue.modal.isdisjoint(words)
-        for tongue in TONGUES
-    )
+        return []
+    words = [bare(word) for word in _WORD.findall(text[clause.start() : named.start])][-_MAX_BETWEEN:]
+    return [one for one in TONGUES if not (one.asks - one.past).isdisjoint(words) and one.modal.isdisjoint(words)]
 
 
-def _own(text: str) -> bool:
-    if _UNSPACED.search(text) and _UNSPACED_OWN.search(text):
+def _own(text: str, tongues: Sequence[Tongue]) -> bool:
+    """Whether the text speaks of the user or to the assistant, in one of these languages."""
+    if UNSPACED in tongues and _UNSPACED_OWN.search(text):
         return True
     words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
-    return any(tongue.is_own(word) for tongue in TONGUES for word in words)
+    return any(tongue.is_own(word) for tongue in tongues for word in words)
 
 
 def _topic(rest: str) -> tuple[Term, ...]:

@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 from germane.text.days.vocabulary import bare
 
-__all__ = ["TONGUES", "Tongue"]
+__all__ = ["TONGUES", "UNSPACED", "Tongue"]
 
 
 class Tongue(NamedTuple):
-    """`asks` are words that ask, `past` forms that are past by themselves, `endings` a pattern of such forms; of an
-    auxiliary in `have` a participle must follow, by `participles`. `own` are pronouns that speak of the user or to the
-    assistant; of languages that leave them out, `own_endings` is a pattern of verbs that do. `modal` are words for what isn't past."""
+    """`asks` are words that ask, `past` forms that are past by themselves, `endings` a pattern of such forms;
+    of an auxiliary in `have` a participle must follow, by `participles`. `own` are pronouns that speak of the user or to the
+    assistant; of languages that leave them out, `own_endings` is a pattern of verbs that do. `modal` are words for what isn't
+    past."""
 
     asks: frozenset[str]
     past: frozenset[str]
@@ -186,3 +187,6 @@ TONGUES: tuple[Tongue, ...] = (
     *(_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _ITALIAN, _PORTUGUESE, _DUTCH, _POLISH, _RUSSIAN, _TURKISH, _SWEDISH),
 )
 """The languages that put spaces between words."""
+
+UNSPACED = Tongue(asks=frozenset(), past=frozenset(), own=frozenset())
+"""Stands for Chinese, Japanese and Korean, whose forms are searched for by patterns and not word by word."""

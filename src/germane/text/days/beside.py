@@ -83,6 +83,7 @@ class Beside(NamedTuple):
     start: int
     end: int
     event: str
+    event_start: int
     first: int
     last: int
     weekday: int | None = None
@@ -147,18 +148,19 @@ _HINTS = (
 
 def _in_front(text: str, low: str) -> Iterator[Beside]:
     for match in _BEFORE_ITS_EVENT.finditer(low):
-        end, event = _event(text, low, match, "event")
+        start, end = _event(low, match, "event")
+        event = text[start:end].strip(), start
         if lone := match["lone"]:
-            yield Beside(match.start(), end, event, _LONE[lone], _LONE[lone])
+            yield Beside(match.start(), end, *event, _LONE[lone], _LONE[lone])
         elif weekday := match["weekday"]:
             before = _SIDES[match["side"]] < 0
-            yield Beside(match.start(), end, event, -7 if before else 1, -1 if before else 7, _WEEKDAYS[weekday])
+            yield Beside(match.start(), end, *event, -7 if before else 1, -1 if before else 7, _WEEKDAYS[weekday])
         else:
-            yield Beside(match.start(), end, event, *_away(match["unit"], match["count"], _SIDES[match["side"]]))
+            yield Beside(match.start(), end, *event, *_away(match["unit"], match["count"], _SIDES[match["side"]]))
     for match in _DAY_OF.finditer(low):
         group = next(name for name in ("event", "german", "romance") if match[name])
-        end, event = _event(text, low, match, group)
-        yield Beside(match.start(), end, event, 0, 0)
+        start, end = _event(low, match, group)
+        yield Beside(match.start(), end, text[start:end].strip(), start, 0, 0)
 
 
 def _away(unit: str, count: str | None, side: int) -> tuple[int, int]:
@@ -173,14 +175,14 @@ def _away(unit: str, count: str | None, side: int) -> tuple[int, int]:
     return side * 7 * number - 3, side * 7 * number + 3
 
 
-def _event(text: str, low: str, match: re.Match[str], group: str) -> tuple[int, str]:
-    """Where the event ends, and its words."""
+def _event(low: str, match: re.Match[str], group: str) -> tuple[int, int]:
+    """Where the words of the event begin and end."""
     start, end = match.span(group)
     while filler := _FILLERS.match(low, start, end):
         start = filler.end()
     if topic := _TOPIC.search(low, start, end):
         end = topic.start()
-    return end, text[start:end].strip()
+    return start, end
 
 
 def _behind(text: str, low: str) -> Iterator[Beside]:
@@ -190,7 +192,7 @@ def _behind(text: str, low: str) -> Iterator[Beside]:
         number = int(count) if count and count.isdecimal() else COUNTS.get(count or "", 1)
         first, last = (side * number,) * 2 if unit != "hafta" else (-7, -1) if side < 0 else (1, 7)
         if match["side2"] or match["event"].endswith(("dan", "den", "tan", "ten")):
-            yield Beside(*match.span(), text[slice(*match.span("event"))], first, last, None, True)
+            yield Beside(*match.span(), text[slice(*match.span("event"))], match.start("event"), first, last, None, True)
     if text.isascii():
         return
     for pattern in (_UNSPACED, _KOREAN):
@@ -201,4 +203,4 @@ def _behind(text: str, low: str) -> Iterator[Beside]:
                 count = groups["count"].replace("两", "二")
                 number = int(count) if count.isdecimal() else _CHINESE.index(count) + 1
                 away = -number if groups["far"] == "前" else number
-            yield Beside(*match.span(), match["event"], away, away, None, True)
+            yield Beside(*match.span(), match["event"], match.start("event"), away, away, None, True)

@@ -152,7 +152,8 @@ ELSEWHERE: tuple[Rule, ...] = (
         _WEEK_WORDS,
     ),
     rule(
-        rf"\b(?P<day>3[01]|[12]\d|0?[1-9])(?:\. ?|(?:er|e|º|°|ª)? )(?:de |del )?(?P<month>{_MONTHS})\b(?:,? (?:de |del )?{_YEAR})?",
+        rf"\b(?P<day>3[01]|[12]\d|0?[1-9])(?:\. ?|(?:er|e|º|°|ª)? )(?:de |del )?(?P<month>{_MONTHS})\b"
+        rf"(?:,? (?:de |del )?{_YEAR})?",
         _named_day,
         _MONTH_WORDS,
         DIGIT,

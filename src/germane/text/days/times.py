@@ -36,6 +36,10 @@ _APPOSITION = 8
 """Characters between a weekday and the date that it is a weekday of: `Friday, the 20th of July`."""
 
 
+_REACH = 48
+"""Characters in which a date may stand that something is named beside: `the week before the third of August, 2023`."""
+
+
 class NamedDays(NamedTuple):
     """Days that a text names between `start` and `end`. `sure`: no later days can be meant, as `Friday` may be next Friday."""
 
@@ -71,10 +75,14 @@ def named_days(text: str, today: date) -> tuple[NamedDays, ...]:
     """The same with their places in the text: the first eight different ones."""
     found = list[NamedDays]()
     for beside in besides(text):
-        near = _plainly(beside.event, today)
-        if near and (beside.behind or near[0].start <= _APPOSITION) and (days := beside.days(near[0].days)) is not None:
-            found.append(NamedDays(beside.start, beside.end, days, near[0].sure))
-            text = text[: beside.start] + " " * (beside.end - beside.start) + text[beside.end :]
+        stands = text[beside.event_start : beside.event_start + _REACH] if not beside.behind else beside.event
+        near = _plainly(stands, today)[:1]
+        if not near or (near[0].start > _APPOSITION and not beside.behind):
+            continue
+        if (days := beside.days(near[0].days)) is not None:
+            end = beside.end if beside.behind else beside.event_start + near[0].end
+            found.append(NamedDays(beside.start, end, days, near[0].sure))
+            text = text[: beside.start] + " " * (end - beside.start) + text[end:]
     return _distinct(sorted([*found, *_plainly(text, today)], key=_start))
 
 
