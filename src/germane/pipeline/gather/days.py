@@ -38,8 +38,9 @@ _BESIDE = 40
 """Messages read of the day before and of the two days after a day: some tell of it ("tomorrow", "yesterday")."""
 _FOUND, _MIN_OWN = 24, 0.2
 """Results of the search for an event, and the BM25 that one must reach to be about it."""
-_SAYS_WHEN = 3.0
-"""How much more a message counts that names the event's day than one that was merely said on some day."""
+_SAYS_WHEN, _CLEAR = 3.0, 0.5
+"""How much more a message counts that names the event's day than one that was merely said on some day, and the share of the
+votes with which a day is clear."""
 _FULL = 12
 """Different words from which a message counts as telling as any."""
 _ALL, _TOUCHED, _UNTOUCHED, _ANSWER = 0.75, 0.8, 0.7, 0.35
@@ -97,19 +98,20 @@ class DaySource:
 
     async def _beside(self, anchor: Anchor, query: Query, here: tzinfo) -> list[_Stretch]:
         """The days that the event names, where the store knows the event: of the days on which it may have been, the likeliest
-        beside which something was said; failing that, the likeliest day itself, as people speak of what is near."""
+        beside which something was said; failing that, the day itself where it is clear, as people speak of what is near."""
         if not anchor.terms:
             return []
         found = await self._store.events.search(_about(anchor, query), _FOUND, keywords=True, vectors=False, wait=self._wait)
         hits = [(hit.thing, hit.evidence.own) for hit in found.hits if hit.evidence.own >= _MIN_OWN]
         likely = await asyncio.to_thread(_days_of, hits, here)
         today = query.at.astimezone(here).date()
-        for on in likely:
+        for on, _ in likely:
             with suppress(OverflowError):
                 stretch = await self._read(anchor.days(on), query, here, share=_GUESSED)
                 if stretch.own_events and stretch.days.first <= today:
                     return [stretch]
-        return [await self._read(Days(first=on, last=on), query, here, share=_NEAR) for on in likely[:1]]
+        clear = [on for on, vote in likely[:1] if vote >= _CLEAR]
+        return [await self._read(Days(first=on, last=on), query, here, share=_NEAR) for on in clear]
 
     async def _read(self, days: Days, query: Query, here: tzinfo, *, share: float = 1.0) -> _Stretch:
         """The newest messages of each part of the days, and of those beside a single day."""
@@ -153,15 +155,16 @@ def _around(day: Days, here: tzinfo) -> tuple[tuple[datetime, datetime], ...]:
     return (since - _DAY, since), (until, until + _NIGHT), (until + _NIGHT, until + 2 * _DAY)
 
 
-def _days_of(hits: Sequence[tuple[Event, float]], here: tzinfo) -> list[date]:
-    """The days on which an event may have been, by the messages that may speak of it and how much they do: the days that they
-    name, and those on which they were said, the likeliest first."""
+def _days_of(hits: Sequence[tuple[Event, float]], here: tzinfo) -> list[tuple[date, float]]:
+    """The days on which an event may have been, the likeliest first, each with its share of the votes. A message votes as much
+    as it speaks of the event, for the day that it names or else for its own."""
     votes = defaultdict[date, float](float)
     for event, own in hits:
         on = event.created_at.astimezone(here).date()
         named = [one for one in named_days(event.text[:_MAX_CHARS], on) if one.sure and one.days.first == one.days.last]
         votes[named[0].days.first if named else on] += own**2 * (_SAYS_WHEN if named else 1.0)
-    return nsmallest(_MAX_DAYS, votes, key=lambda day: (-votes[day], day))
+    total = sum(votes.values())
+    return [(day, votes[day] / total) for day in nsmallest(_MAX_DAYS, votes, key=lambda day: (-votes[day], day))]
 
 
 def _offers(found: Sequence[_Stretch], asked: DayAsked, here: tzinfo) -> dict[str, tuple[Event, Evidence]]:

@@ -86,7 +86,7 @@ def asked_day(text: str, named: Sequence[NamedDays], today: date, words: int) ->
     if not (past or beside):
         return None
     rest = _blanked(text, [*((one.start, one.end) for one in named), *((one.start, one.end) for one in beside)])
-    tongues = _asking_of_the_past(text if _UNSPACED.search(text) else rest)
+    tongues = _asking_of_the_past(_without_events(text, beside) if _UNSPACED.search(text) else rest)
     if tongues is None:
         before = [(one, asking) for one in past if one.sure and one.days.last < today and (asking := _asking_before(text, one))]
         past, beside = [one for one, _ in before], []
@@ -102,6 +102,12 @@ def asked_day(text: str, named: Sequence[NamedDays], today: date, words: int) ->
         topic=topic,
         answers=_ANSWERS.search(bare(text)) is not None,
     )
+
+
+def _without_events(text: str, beside: Sequence[Beside]) -> str:
+    """The text without what names days by an event: in a script without forms of verbs, `那天` with a date says that it is
+    past, and with an event doesn't."""
+    return _blanked(text, [(one.start, one.end) for one in beside])
 
 
 def _overlap(one: Beside, other: NamedDays) -> bool:
