@@ -209,13 +209,16 @@ class Query:
             return self.filters
         return replace(self.filters, until=self.at)
 
+    @property
+    def only_days(self) -> bool:
+        """Whether the request asks for nothing but what was on days that it names: no word of it is worth a search."""
+        return self.asked_day is not None and not self.asked_day.topic and not self.asked_day.anchors
+
     def of_its_days(self, filters: Filters) -> Filters:
-        """The filters for what a search finds. A request that asks for nothing but what was on some days wants nothing else,
-        however like its words it is."""
-        asked = self.asked_day
-        if asked is None or asked.topic or asked.anchors:
+        """The filters for what a search finds: of a request that asks for nothing but some days, nothing of other days."""
+        if self.asked_day is None or not self.only_days:
             return filters
-        bounds = [days.bounds(zone(self.zone)) for days in asked.days]
+        bounds = [days.bounds(zone(self.zone)) for days in self.asked_day.days]
         since, until = min(first for first, _ in bounds), max(last for _, last in bounds) - _INSTANT
         return filters.within(since, until)
 

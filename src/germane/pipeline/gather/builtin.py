@@ -85,6 +85,7 @@ def sources(
     """
     made: dict[str, Source] = {}
     lookup = EntityLookup(store, strategy.entity_types)
+    planned = {plan.name for plan in strategy.sources if plan.limit > 0}
     for plan in strategy.sources:
         if plan.name in registered:
             made[plan.name] = _RegisteredSource(registered[plan.name], store)
@@ -101,7 +102,7 @@ def sources(
             case "structured":
                 made[plan.name] = StructuredSource(store, strategy.fact_keys, strategy.tags)
             case "messages":
-                made[plan.name] = MessageSource(store, said, wait=wait, depth=depth)
+                made[plan.name] = MessageSource(store, said, wait=wait, depth=depth, beside_days="days" in planned)
             case "days":
                 made[plan.name] = DaySource(store, wait=wait)
             case "outline":

@@ -14,7 +14,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from heapq import nlargest, nsmallest
 from typing import NamedTuple
 
@@ -49,13 +49,13 @@ of what is asked about; of one that has none; and of an assistant's message, as 
 _TOLD_BESIDE, _GUESSED, _NEAR = 0.7, 0.9, 0.44
 """The shares that remain where the message was said on another day, where an event's day was found by a search, and where
 nothing was said on the day that is asked for beside it."""
-_DAY, _NIGHT, _INSTANT = timedelta(days=1), timedelta(hours=5), timedelta(microseconds=1)
+_DAY, _HOURS, _INSTANT = timedelta(days=1), timedelta(hours=5), timedelta(microseconds=1)
 _MAX_DAYS, _MAX_CHARS = 4, 600
 """Days on which an event may have been, and the characters of a message in which the days that it names are looked for."""
 _COURTESIES = """
     ok okay okey yes yeah yep no nope thanks thank you very much cheers great good perfect nice cool fine sure got it right
     hi hello hey morning night bye please sorry wow lol haha
-    danke vielen dank ja nein gut super prima alles klar hallo morgen tschüss bitte passt genau
+    danke vielen dank guten tag ja nein gut super prima alles klar hallo morgen tschüss bitte passt genau
     merci beaucoup oui non d'accord parfait bonjour bonsoir salut au revoir
     gracias muchas sí vale perfecto genial hola buenos días buenas noches adiós claro
     grazie mille sì va bene ciao buongiorno buonasera certo obrigado obrigada sim não tudo bem beleza perfeito olá bom dia
@@ -150,9 +150,9 @@ def _parts(days: Days) -> Iterator[Days]:
 
 
 def _around(day: Days, here: tzinfo) -> tuple[tuple[datetime, datetime], ...]:
-    """The day before, the night after, and the two days after a day."""
+    """The day before, the hours after, and the two days after a day."""
     since, until = day.bounds(here)
-    return (since - _DAY, since), (until, until + _NIGHT), (until + _NIGHT, until + 2 * _DAY)
+    return (since - _DAY, since), (until, until + _HOURS), (until + _HOURS, until + 2 * _DAY)
 
 
 def _days_of(hits: Sequence[tuple[Event, float]], here: tzinfo) -> list[tuple[date, float]]:
@@ -181,10 +181,10 @@ def _offers(found: Sequence[_Stretch], asked: DayAsked, here: tzinfo) -> dict[st
 
 
 def _nearness(event: Event, stretch: _Stretch, here: tzinfo) -> float:
-    """The share of the evidence that remains of a message of another day: the user's may tell of the day; and where nothing was
-    said on the day itself, who spoke in the night after it may not have slept."""
-    until = stretch.days.bounds(here)[1]
-    if not stretch.own_events and until <= event.created_at < until + _NIGHT:
+    """The share of the evidence that remains of a message of another day. The user's may tell of the day. Where nothing was
+    said on the day itself and nobody told in which zone the user lives, the hours around it may belong to it."""
+    since, until = stretch.days.bounds(here)
+    if not stretch.own_events and here is UTC and since - _HOURS <= event.created_at < until + _HOURS:
         return _TOLD_BESIDE
     if event.role != "user":
         return 0.0

@@ -57,7 +57,7 @@ _DAY_OF = re.compile(
     r"(?P<romance>[^,.;:!?\n]{2,60})"
 )
 _TURKISH = re.compile(
-    r"\b(?P<event>\w{1,30}(?: \w{1,30}){0,3}) (?:(?P<count>bir|iki|uc|dort|bes|\d{1,3}) )?"
+    r"\b(?P<event>\w{1,30}(?: \w{1,30}){0,3}?) (?:(?P<count>bir|iki|uc|dort|bes|\d{1,3}) )?"
     r"(?:(?P<unit>gun|gece|aksam|hafta) (?P<side>once|sonra)|(?P<side2>onceki|sonraki) (?P<unit2>gun|gece|aksam|hafta))\b"
 )
 _UNSPACED = re.compile(

@@ -184,7 +184,7 @@ ELSEWHERE: tuple[Rule, ...] = (
         _UNIT_WORDS,
     ),
     rule(
-        rf"\b(?:{_COUNT} )?(?P<unit>{_UNITS}) (?:fa|geleden|temu|назад|once|atras|sedan|tillbaka)\b",
+        rf"(?<![dt][ae]n )\b(?:{_COUNT} )?(?P<unit>{_UNITS}) (?:fa|geleden|temu|назад|once|atras|sedan|tillbaka)\b",
         _ago,
         "fa geleden temu назад once atras sedan tillbaka",
         _UNIT_WORDS,

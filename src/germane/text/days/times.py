@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from germane.clock import zone
 from germane.text.days.beside import besides
-from germane.text.days.dates import DATES, DIGIT, EAST_ASIAN, YEAR, Resolve, Rule
+from germane.text.days.dates import DATES, DIGIT, EAST_ASIAN, YEAR, YEARS, Resolve, Rule
 from germane.text.days.elsewhere import ELSEWHERE
 from germane.text.days.feasts import FEASTS
 from germane.text.days.relative import RELATIVE
@@ -27,7 +27,7 @@ _EAST = re.compile(r"[\u1100-\u11ff\u3040-\u9fff\uac00-\ud7ff]")
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"\d{4}")
 _AS_WRITTEN: tuple[Rule, ...] = (*UNSPACED, *DATES, *RELATIVE)
-_WITHOUT_ACCENTS: tuple[Rule, ...] = (*ELSEWHERE, *FEASTS)
+_WITHOUT_ACCENTS: tuple[Rule, ...] = (*ELSEWHERE, *YEARS)
 _SAYING_WHICH = ("which", "year", "count", "behind", "week", "before_last", "native", "unit")
 """Groups of the rules that say which of several such days is meant."""
 _RECURRING = ("weekday", "month", "m", "season", "feast", "weekend", "day", "d")
@@ -89,8 +89,10 @@ def named_days(text: str, today: date) -> tuple[NamedDays, ...]:
 def _plainly(text: str, today: date) -> list[NamedDays]:
     """The days that the text names by themselves, in its order."""
     found = list[NamedDays]()
-    text = _blanked(text, _AS_WRITTEN, _words(text), today, found)
-    text = bare(text)
+    _blanked(bare(text), FEASTS, _words(bare(text)), today, found)
+    for start, end in [(one.start, one.end) for one in found]:  # no Friday of Good Friday is read again
+        text = text[:start] + " " * (end - start) + text[end:]
+    text = bare(_blanked(text, _AS_WRITTEN, _words(text), today, found))
     _blanked(text, _WITHOUT_ACCENTS, _words(text), today, found)
     found.sort(key=_start)
     return [one for one in found if not (one.weekday and any(_is_date_of(other, one) for other in found))]
