@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from germane.text.days import times
-from germane.text.days.vocabulary import bare
+from germane.text.days.vocabulary import unaccented
 from support.fitting import fitting
 
 RULES = [*times._AS_WRITTEN, *times._WITHOUT_ACCENTS, *times.FEASTS]
@@ -23,7 +23,7 @@ def test_whatever_names_days_holds_what_its_rule_needs(rule: Any, data: st.DataO
     pattern, _, needs = rule
     text = data.draw(fitting(pattern))
     if rule not in times._AS_WRITTEN:
-        text = bare(text)
+        text = unaccented(text)
         assume(pattern.search(text))
     words = times._words(text)
     assert not any(map(words.isdisjoint, needs))
@@ -33,7 +33,7 @@ def test_whatever_names_days_holds_what_its_rule_needs(rule: Any, data: st.DataO
 @settings(max_examples=200, deadline=None)
 def test_a_bare_text_is_as_long_as_the_text(text: str) -> None:
     """Places in the one are places in the other."""
-    assert len(bare(text)) == len(text)
+    assert len(unaccented(text)) == len(text)
 
 
 @pytest.mark.parametrize("run", ["before ", "a", " ", "1", "前", "the day before the day before ", "segunda-", "昨日の", "12."])

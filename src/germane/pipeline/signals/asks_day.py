@@ -17,7 +17,7 @@ from germane.pipeline.signals.past_forms import TONGUES, UNSPACED, Tongue
 from germane.text.analyse import query_terms
 from germane.text.days.beside import Beside, besides
 from germane.text.days.times import NamedDays
-from germane.text.days.vocabulary import bare
+from germane.text.days.vocabulary import unaccented
 from germane.types.query import Anchor, DayAsked, Days, Term
 
 __all__ = ["asked_day"]
@@ -72,7 +72,7 @@ _GENERAL_WORDS = """
     происходило dedim söyledim konuştuk yaptım sordum istedim oldu säga sa pratade berättade frågade gjorde hände saker gjort
     sagt pratat day days night evening morning afternoon tag jour día giorno dia dag dzień день gün
 """
-_GENERAL = frozenset(map(bare, _GENERAL_WORDS.split()))
+_GENERAL = frozenset(map(unaccented, _GENERAL_WORDS.split()))
 """Words that say nothing of what a talk was about."""
 
 
@@ -100,7 +100,7 @@ def asked_day(text: str, named: Sequence[NamedDays], today: date, words: int) ->
         days=tuple(dict.fromkeys(_until(today, days) for one in past for days in _meant(one, today)))[:_MAX_DAYS],
         anchors=tuple(_anchor(one) for one in beside),
         topic=topic,
-        answers=_ANSWERS.search(bare(text)) is not None,
+        answers=_ANSWERS.search(unaccented(text)) is not None,
     )
 
 
@@ -144,18 +144,18 @@ def _asking_of_the_past(text: str) -> list[Tongue] | None:
 
 
 def _asks_past(words: Sequence[str], tongue: Tongue) -> bool:
-    asked = next((index for index, word in enumerate(words) if bare(word) in tongue.asks), None)
+    asked = next((index for index, word in enumerate(words) if unaccented(word) in tongue.asks), None)
     if asked is None:
         return False
     behind = words[asked : asked + _MAX_BETWEEN]
-    if len(behind) > 1 and (bare(behind[1]) in tongue.own or behind[1] in _OTHERS):  # "did I", "hatte ich"
+    if len(behind) > 1 and (unaccented(behind[1]) in tongue.own or behind[1] in _OTHERS):  # "did I", "hatte ich"
         if tongue.is_past(behind[0]):
             return True
-    elif bare(behind[0]) in tongue.past:
+    elif unaccented(behind[0]) in tongue.past:
         behind = behind[1:]
     if any(tongue.is_past(word) for word in behind[1:]):
         return True
-    have = next((index for index, word in enumerate(behind) if bare(word) in tongue.have), None)
+    have = next((index for index, word in enumerate(behind) if unaccented(word) in tongue.have), None)
     pattern = tongue.participles
     return have is not None and pattern is not None and any(pattern.fullmatch(word) for word in behind[have + 1 :])
 
@@ -167,7 +167,7 @@ def _asking_before(text: str, named: NamedDays) -> list[Tongue]:
     clause = next((one for one in _CLAUSE.finditer(text) if one.start() <= named.start < one.end()), None)
     if clause is None:
         return []
-    words = [bare(word) for word in _WORD.findall(text[clause.start() : named.start])][-_MAX_BETWEEN:]
+    words = [unaccented(word) for word in _WORD.findall(text[clause.start() : named.start])][-_MAX_BETWEEN:]
     return [one for one in TONGUES if not (one.asks - one.past).isdisjoint(words) and one.modal.isdisjoint(words)]
 
 
@@ -187,7 +187,7 @@ def _topic(rest: str) -> tuple[Term, ...]:
 
 
 def _says_nothing(word: str) -> bool:
-    plain = bare(word)
+    plain = unaccented(word)
     return plain in _GENERAL or any(
         plain in part for tongue in TONGUES for part in (tongue.asks, tongue.past, tongue.own, tongue.have)
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from germane.text.days.vocabulary import bare
+from germane.text.days.vocabulary import unaccented
 
 __all__ = ["TONGUES", "UNSPACED", "Tongue"]
 
@@ -30,14 +30,14 @@ class Tongue(NamedTuple):
     modal: frozenset[str] = frozenset()
 
     def is_past(self, word: str) -> bool:
-        return bare(word) in self.past or bool(self.endings and self.endings.fullmatch(word))
+        return unaccented(word) in self.past or bool(self.endings and self.endings.fullmatch(word))
 
     def is_own(self, word: str) -> bool:
-        return bare(word) in self.own or bool(self.own_endings and self.own_endings.fullmatch(word))
+        return unaccented(word) in self.own or bool(self.own_endings and self.own_endings.fullmatch(word))
 
 
 def _set(words: str) -> frozenset[str]:
-    return frozenset(bare(word) for word in words.split())
+    return frozenset(unaccented(word) for word in words.split())
 
 
 def _pattern(pattern: str) -> re.Pattern[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from germane.text.days.calendar import WEEKDAYS
-from germane.text.days.vocabulary import COUNTS, WEEKDAY_NAMES, alternatives, bare
+from germane.text.days.vocabulary import COUNTS, WEEKDAY_NAMES, alternatives, unaccented
 from germane.types.query import Anchor, Days
 
 __all__ = ["Beside", "besides"]
@@ -100,7 +100,7 @@ class Beside(NamedTuple):
 
 def besides(text: str) -> tuple[Beside, ...]:
     """What names days by something beside them, in the order of the text."""
-    low = bare(text)
+    low = unaccented(text)
     if text.isascii() and not _may_name(low):
         return ()
     found = [*_in_front(text, low), *_behind(text, low)]

@@ -1,6 +1,6 @@
 """Days elsewhere: rules that find days in other languages than English: `letzten Dienstag`, `il y a deux jours`, `20 июля`.
 
-The patterns are written, and searched for, without accents and in lower case (`vocabulary.bare`).
+The patterns are written, and searched for, without accents and in lower case (`vocabulary.unaccented`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from germane.text.days.vocabulary import (
     UNITS,
     WEEKDAY_NAMES,
     alternatives,
-    bare,
+    unaccented,
 )
 from germane.types.query import Days
 
 __all__ = ["ELSEWHERE", "WEEKDAY_ELSEWHERE"]
 
 _DAYS_AWAY = {
-    bare(word).replace("_", " "): days
+    unaccented(word).replace("_", " "): days
     for words, days in (
         ("gestern hier_soir ayer anoche ieri ontem gisteren gisteravond wczoraj вчера dün igår i_går أمس", -1),
         ("vorgestern avant-hier anteayer antier altro_ieri altroieri anteontem eergisteren przedwczoraj позавчера", -2),
@@ -184,7 +184,8 @@ ELSEWHERE: tuple[Rule, ...] = (
         _UNIT_WORDS,
     ),
     rule(
-        rf"(?<![dt][ae]n )\b(?:{_COUNT} )?(?P<unit>{_UNITS}) (?:fa|geleden|temu|назад|once|atras|sedan|tillbaka)\b",
+        rf"(?<![dt][ae]n )(?<![dt][ae]n (?:bir|iki) )\b(?:{_COUNT} )?(?P<unit>{_UNITS}) "
+        r"(?:fa|geleden|temu|назад|once|atras|sedan|tillbaka)\b",
         _ago,
         "fa geleden temu назад once atras sedan tillbaka",
         _UNIT_WORDS,

@@ -16,7 +16,7 @@ from germane.text.days.elsewhere import ELSEWHERE
 from germane.text.days.feasts import FEASTS
 from germane.text.days.relative import RELATIVE
 from germane.text.days.unspaced import UNSPACED
-from germane.text.days.vocabulary import bare
+from germane.text.days.vocabulary import unaccented
 from germane.types.query import Days
 
 __all__ = ["NamedDays", "named_days", "times", "today"]
@@ -89,10 +89,10 @@ def named_days(text: str, today: date) -> tuple[NamedDays, ...]:
 def _plainly(text: str, today: date) -> list[NamedDays]:
     """The days that the text names by themselves, in its order."""
     found = list[NamedDays]()
-    _blanked(bare(text), FEASTS, _words(bare(text)), today, found)
+    _blanked(unaccented(text), FEASTS, _words(unaccented(text)), today, found)
     for start, end in [(one.start, one.end) for one in found]:  # no Friday of Good Friday is read again
         text = text[:start] + " " * (end - start) + text[end:]
-    text = bare(_blanked(text, _AS_WRITTEN, _words(text), today, found))
+    text = unaccented(_blanked(text, _AS_WRITTEN, _words(text), today, found))
     _blanked(text, _WITHOUT_ACCENTS, _words(text), today, found)
     found.sort(key=_start)
     return [one for one in found if not (one.weekday and any(_is_date_of(other, one) for other in found))]

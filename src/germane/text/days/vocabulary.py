@@ -21,7 +21,7 @@ __all__ = [
     "UNITS",
     "WEEKDAY_NAMES",
     "alternatives",
-    "bare",
+    "unaccented",
 ]
 
 
@@ -34,18 +34,18 @@ def _plain(code: int) -> str:
 _PLAIN = {code: _plain(code) for code in (*range(0x41, 0x5B), *range(0xC0, 0x250), *range(0x400, 0x460), 0x2019)}
 
 
-def bare(text: str) -> str:
+def unaccented(text: str) -> str:
     """The text in lower case without accents; every character remains one character."""
     return text.lower() if text.isascii() else text.translate(_PLAIN)
 
 
 def _numbered(*groups: str, first: int = 0) -> Mapping[str, int]:
-    """Each word of each group, bare, with the group's number."""
-    return MappingProxyType({bare(word): number for number, words in enumerate(groups, first) for word in words.split()})
+    """Each word of each group, unaccented, with the group's number."""
+    return MappingProxyType({unaccented(word): number for number, words in enumerate(groups, first) for word in words.split()})
 
 
 def _named(groups: Mapping[str, str]) -> Mapping[str, str]:
-    return MappingProxyType({bare(word): name for name, words in groups.items() for word in words.split()})
+    return MappingProxyType({unaccented(word): name for name, words in groups.items() for word in words.split()})
 
 
 def alternatives(words: Iterable[str]) -> str:
@@ -112,26 +112,26 @@ _LAST_BEFORE = """
     ostatnią ostatnim poprzedni poprzednią прошлый прошлую прошлое прошлой прошлом прошлого прошлая geçen geçtiğimiz förra
     scorso scorsa última último pasado ultimo
 """
-LAST_BEFORE = frozenset(map(bare, _LAST_BEFORE.split()))
+LAST_BEFORE = frozenset(map(unaccented, _LAST_BEFORE.split()))
 """Words for "last" that stand before their day."""
 _LAST_BEHIND = """
     dernier dernière passé passée pasado pasada scorso scorsa passato passata passado passada
 """
-LAST_BEHIND = frozenset(map(bare, _LAST_BEHIND.split()))
+LAST_BEHIND = frozenset(map(unaccented, _LAST_BEHIND.split()))
 _THIS = """
     diese dieser dieses diesen diesem ce cet cette este esta questo questa quest' neste nesta deze dit ten tym tego этой этот
     эту этом bu den här
 """
-THIS = frozenset(map(bare, _THIS.split()))
+THIS = frozenset(map(unaccented, _THIS.split()))
 LAST_WEEK = (
     r"(?:(?:in |aus )?(?:der )?(?:letzten?|letzter|vergangenen?|vergangener|vorigen?|voriger) woche|(?:de )?la semaine "
     r"(?:derniere|passee)|(?:de |en )?la semana pasada|(?:della |la )?settimana (?:scorsa|passata)|(?:della )?scorsa settimana"
     r"|(?:da |na )?semana passada|(?:van |in )?(?:de )?(?:vorige|afgelopen) week|(?:w |z )?(?:zeszlym|zeszlego|ubieglym"
     r"|ubieglego) tygodni[ua]|(?:на |с )?прошлой недел[еи]|gecen hafta|(?:i )?forra veckan)"
 )
-"""A pattern for "last week", bare."""
+"""A pattern for "last week", unaccented."""
 PARTS_OF_DAY = (
     r"(?:abend|fruh|mittag|morgen|nachmittag|nacht|vormittag|avond|middag|nacht|ochtend|kvall|morgon|natt|soir|matin|apres-midi"
     r"|noche|tarde|sera|mattina|noite|manha|wieczorem|rano|вечером|утром|ночью|aksam|gece|sabah)"
 )
-"""A pattern for a part of the day behind a weekday, bare; in German it is joined to the weekday."""
+"""A pattern for a part of the day behind a weekday, unaccented; in German it is joined to the weekday."""
