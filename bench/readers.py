@@ -90,13 +90,13 @@ from germane.pipeline.signals.mentions import mentions
 from germane.pipeline.signals.personal import is_personal
 from germane.pipeline.signals.read import excerpt, read
 from germane.pipeline.signals.task import with_goal
-from germane.pipeline.signals.times import times
 from germane.pipeline.signals.word_set import word_set
 from germane.search.parts import parts
 from germane.search.speakers import name_words, named_in, words_said
 from germane.search.unit import analysed, analysed_parts, describe
 from germane.text.analyse import analyse, hashed, query_terms, stem, term_hash
 from germane.text.blocks import blocks
+from germane.text.days.times import times
 from germane.text.invisible import is_plain, visible
 from germane.text.language import detect, of_script
 from germane.text.normal import bare, content_hash, fold, in_lower_case, is_normalised, normalised, unpiled, wide
@@ -392,7 +392,7 @@ _SIGNALS: dict[str, Reader] = {
     "memories.extraction.states.find_states": lambda text: list(find_states(f"Marta lives in {text}", 0, len(text) + 15)),
     "memories.llm_extraction.answer.accepted": lambda text: (_accepted(text, "a"), _accepted(_listed(text), text)),
     "memories.llm_extraction.prompt.prompt": lambda text: prompt(_claim(text), [], _NONCE),
-    "pipeline.signals.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),
+    "text.days.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),
 }
 
 _OTHERS: dict[str, Reader] = {

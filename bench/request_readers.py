@@ -1,10 +1,10 @@
-"""Request readers: the part of `bench/readers.py` about whole requests: blocks, activity, tools, tool rules."""
+"""Request readers: the part of `bench/readers.py` about whole requests: blocks, activity, tools, tool rules, days."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from types import MappingProxyType
 
 from germane.api.builder.activity import Activity, write_activity
@@ -14,12 +14,16 @@ from germane.dialects.tool_shapes import parse_tools
 from germane.dialects.written_tools import convert_tools, write_tools
 from germane.errors import GermaneError
 from germane.pipeline.format.blocks import block_tag, write_block
+from germane.pipeline.signals.asks_day import asked_day
 from germane.rules.arguments import digest_of_call, read_arguments
 from germane.rules.enforce import ToolRules
 from germane.rules.strict_json import strict_json
 from germane.rules.tool_rule import MaxCalls, parse_rule
 from germane.rules.turn_state import TurnState
 from germane.rules.wording import quoted, write_rules
+from germane.text.days.beside import besides
+from germane.text.days.times import named_days
+from germane.text.days.vocabulary import unaccented
 from germane.types.block_text import BlockText
 from germane.types.message import ToolCall, Wire
 from germane.types.tool import Tool
@@ -72,8 +76,19 @@ def taken(check: Callable[[str], object]) -> Callable[[str], object]:
     return reader
 
 
+def _asked_day(text: str) -> object:
+    asked, today = f"what did i say yesterday {text} the day before {text} 昨天", date(2026, 1, 1)
+    return asked_day(asked, named_days(asked, today), today, 12)
+
+
 REQUEST_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
+        "pipeline.signals.asks_day.asked_day": _asked_day,
+        "text.days.beside.besides": lambda text: besides(f"the day before {text} bir gün önce {text} 前一天"),
+        "text.days.times.named_days": lambda text: named_days(
+            f"gestern, the day after {text} letzten {text}", date(2026, 1, 1)
+        ),
+        "text.days.vocabulary.unaccented": unaccented,
         "pipeline.format.blocks.block_tag": lambda text: block_tag(text, _NONCE),
         "pipeline.format.blocks.block_tag nonce": lambda text: block_tag(_NONCE * (len(text) // 12), _NONCE),
         "pipeline.format.blocks.write_block": lambda text: write_block(_block(text), _NONCE, schema=True),

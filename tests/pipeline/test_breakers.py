@@ -80,6 +80,7 @@ async def test_a_store_that_hangs_costs_the_first_requests_their_time_and_the_ne
         "continuity": "skipped:no_session",
         "tasks": "skipped:no_session",
         "embedding": "skipped:breaker",
+        "days": "skipped:no_day",
         "outline": "skipped:no_overview",
     }
 

@@ -26,7 +26,11 @@ _STATED = (
     SourcePlan(name="archive", limit=20),
 )
 _SAID_LAST = (SourcePlan(name="history", limit=50), SourcePlan(name="recent", limit=10))
-_DEEP = (SourcePlan(name="messages", limit=250), SourcePlan(name="outline", limit=100))
+_DEEP = (
+    SourcePlan(name="messages", limit=250),
+    SourcePlan(name="days", limit=60),
+    SourcePlan(name="outline", limit=100),
+)
 
 VERBOSE = Strategy(
     name="verbose",

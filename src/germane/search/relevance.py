@@ -1,11 +1,11 @@
 """Relevance: the model that turns evidence into P(relevant | evidence), comparable across sources (SCORE-2).
 
-It is a logistic regression, P = σ(intercept + w · x), over features and products of two features
-(`products.py`), with four columns of coefficients: for conversations between people and for those with an assistant, each with
-vectors and without. The coefficients are data (`relevance.toml`) that say on which data they were fitted. An item may also be
-relevant for a reason other than its likeness to the query: it was asked for by key, said in this session or lately, or is a
-line of the outline that an overview asks for. Each reason has a probability of its own, and all are combined by noisy-or:
-1 − Π (1 − p).
+It is a logistic regression, P = σ(intercept + w · x), over features and products of two features (`products.py`), with four
+columns of coefficients: for conversations between people and for those with an assistant, each with vectors and without. The
+coefficients are data (`relevance.toml`) that say on which data they were fitted. An item may also be relevant for a reason
+other than its likeness to the query: it was asked for by key, said in this session, lately or on the day asked about, or is a
+line of the outline that an overview asks for. Each reason has a probability of its own, and all are combined by noisy-or: 1 −
+Π (1 − p).
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ class Relevance:
     """The model's coefficients.
 
     `weights`, shape (4, len(COEFFICIENTS)), has a row for each column of the model (people, people_lexical, assistant,
-    assistant_lexical); `intercepts` has shape (4,). `reasons`, shape (4,), holds the probability that each reason (structured,
-    history, recent, outline) gives at full strength. `need` tells whether anything of what was found is needed at all.
+    assistant_lexical); `intercepts` has shape (4,). `reasons`, shape (5,), holds the probability that each reason
+    (structured, history, recent, day_asked, outline) gives at full strength. `need` tells whether anything of what was
+    found is needed at all.
     """
 
     weights: NDArray[np.float64]

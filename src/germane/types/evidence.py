@@ -77,6 +77,8 @@ class Evidence(NamedTuple):
     """0.5 ** (turns back in the running session / 8) for a message of it that the request leaves out; else 0."""
     recent: float = 0.0
     """0.5 ** (turns back over all recent sessions / 8) for a unit gathered because it is recent; else 0."""
+    day_asked: float = 0.0
+    """How strongly the request asks for what was said on this message's day, [0, 1]; 0 where it names no past day."""
     outline: float = 0.0
     """1 for a line of a session's outline, where the question asks for a summary or an order of events; else 0."""
 
@@ -90,6 +92,6 @@ class Evidence(NamedTuple):
 
 
 FEATURES: tuple[str, ...] = Evidence._fields
-REASONS = ("structured", "history", "recent", "outline")
+REASONS = ("structured", "history", "recent", "day_asked", "outline")
 """Features that speak for an item whatever its likeness to the query."""
 _COS_WINDOW, _SOFT = FEATURES.index("cos_window"), FEATURES.index("soft")

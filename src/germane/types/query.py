@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta, tzinfo
 from types import MappingProxyType
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.clock import zone
 from germane.errors import InvalidInput
 from germane.types.candidate import Sensitivity
 from germane.types.limits import COUNT, ID, IDS, NAME, NAMES, TAG, Limit, entries, shown, text
 
-__all__ = ["Days", "Embed", "Filters", "Intent", "Query", "Term", "Vector"]
+__all__ = ["Anchor", "DayAsked", "Days", "Embed", "Filters", "Intent", "Query", "Term", "Vector"]
 
+_INSTANT = timedelta(microseconds=1)
 _LISTS: Mapping[str, tuple[Limit, Limit]] = MappingProxyType(
     dict.fromkeys(("kinds", "event_types", "entity_types", "sensitivities"), (NAMES, NAME))
     | {"tags": (NAMES, TAG), "exclude": (IDS, ID)}
@@ -48,6 +50,11 @@ class Filters:
     task: str | None = None
     with_history: bool = False
     """Includes memories that are superseded or no longer valid. Forgotten ones are gone."""
+
+    def within(self, since: datetime, until: datetime) -> Filters:
+        """The filters, narrowed to these moments, both included."""
+        latest = since if self.since is None else max(since, self.since)
+        return replace(self, since=latest, until=until if self.until is None else min(until, self.until))
 
     def __post_init__(self) -> None:
         """Lists become tuples. Raises `InvalidInput` naming the filter that can't be used."""
@@ -85,6 +92,47 @@ class Days:
     last: date
     grain: Literal["day", "week", "month", "year"] = "day"
 
+    def bounds(self, zone: tzinfo) -> tuple[datetime, datetime]:
+        """The moments at which the days begin and end, the end excluded: a day may have 23 or 25 hours."""
+        return datetime.combine(self.first, time(), zone), datetime.combine(self.last + timedelta(days=1), time(), zone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """Days named by an event ("the night before Mum went in"): those from `first` to `last` days away from its own day; with a
+    `weekday` (Monday is 0), the nearest such day among them."""
+
+    event: str
+    """The words that name the event."""
+    terms: tuple[Term, ...]
+    first: int
+    last: int
+    weekday: int | None = None
+
+    def days(self, on: date) -> Days:
+        """The days meant where the event was on this day. Raises `OverflowError` beyond the calendar."""
+        first, last = on + timedelta(days=self.first), on + timedelta(days=self.last)
+        if self.weekday is None:
+            return Days(first=first, last=last)
+        if self.last < 0:
+            day = last - timedelta(days=(last.weekday() - self.weekday) % 7)
+        else:
+            day = first + timedelta(days=(self.weekday - first.weekday()) % 7)
+        return Days(first=day, last=day)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayAsked:
+    """What a request asks of the user's own past, or of the past in general: what was said, done or known then."""
+
+    days: tuple[Days, ...]
+    """Past days that it names, none after the day asked on."""
+    anchors: tuple[Anchor, ...] = ()
+    topic: tuple[Term, ...] = ()
+    """The terms that say what is asked about besides the days; none for "what did I say yesterday"."""
+    answers: bool = False
+    """It asks for what the assistant said."""
+
 
 Embed = Callable[[Callable[[str], Sequence[str]]], tuple[Vector | None, str | None]]
 """Returns a query's vector, or None, and the embedder's identity. The argument returns the speakers' names that a text may
@@ -111,6 +159,8 @@ class Query:
     days: tuple[Days, ...] = ()
     zone: str = "UTC"
     """The time zone that `days` are days of."""
+    asked_day: DayAsked | None = None
+    """Set where the request asks about a past day or span that it names."""
     intent: Intent = "other"
     event_types: tuple[str, ...] = ()
     borrowed: int = 0
@@ -149,7 +199,7 @@ class Query:
     @property
     def asks(self) -> bool:
         """Whether the request wants something: it asks, or it gives an order."""
-        return self.question or self.intent != "other"
+        return self.question or self.intent != "other" or self.asked_day is not None
 
     @property
     def said_by_then(self) -> Filters:
@@ -158,6 +208,19 @@ class Query:
         if not self.dated or (until is not None and until <= self.at):
             return self.filters
         return replace(self.filters, until=self.at)
+
+    @property
+    def only_days(self) -> bool:
+        """Whether the request asks for nothing but what was on days that it names: no word of it is worth a search."""
+        return self.asked_day is not None and not self.asked_day.topic and not self.asked_day.anchors
+
+    def of_its_days(self, filters: Filters) -> Filters:
+        """The filters for what a search finds: of a request that asks for nothing but some days, nothing of other days."""
+        if self.asked_day is None or not self.only_days:
+            return filters
+        bounds = [days.bounds(zone(self.zone)) for days in self.asked_day.days]
+        since, until = min(first for first, _ in bounds), max(last for _, last in bounds) - _INSTANT
+        return filters.within(since, until)
 
     @property
     def blank(self) -> bool:

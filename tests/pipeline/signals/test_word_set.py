@@ -9,10 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from germane.pipeline.signals import asks, identifiers, intent, times
-from germane.pipeline.signals.dates import DATES
-from germane.pipeline.signals.relative import RELATIVE
+from germane.pipeline.signals import asks, identifiers, intent
 from germane.pipeline.signals.word_set import lacks_all, word_set
+from support.fitting import fitting
 
 GATED = [
     *((words, pattern) for words, pattern in (*asks._WHEN, *asks._NAME) if words),
@@ -20,13 +19,6 @@ GATED = [
     (intent._EXPLAINING, intent._EXPLAIN),
     (intent._ACTING, intent._ACTION),
 ]
-AROUND = st.sampled_from(["", " ", "x ", " y", "?", "1", ". "])
-
-
-def fitting(pattern: re.Pattern[str]) -> st.SearchStrategy[str]:
-    """Texts in which the pattern is found, with something around it."""
-    inside = st.from_regex(pattern)
-    return st.builds("{}{}{}".format, AROUND, inside, AROUND).filter(lambda text: pattern.search(text) is not None)
 
 
 @pytest.mark.parametrize(("words", "pattern"), GATED, ids=lambda one: min(one) if isinstance(one, frozenset) else "")
@@ -47,15 +39,6 @@ def test_no_word_that_fits_by_itself_is_forgotten(words: Any, pattern: re.Patter
 @given(fitting(identifiers._SHAPES))
 def test_every_shape_of_an_identifier_is_may_contain(text: str) -> None:
     assert identifiers._may_contain(text)
-
-
-@pytest.mark.parametrize("rule", [*DATES, *RELATIVE], ids=lambda rule: rule[0].pattern[:24])
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
-@given(st.data())
-def test_whatever_names_days_holds_what_its_rule_needs(rule: Any, data: st.DataObject) -> None:
-    pattern, _, needs = rule
-    words = times._words(data.draw(fitting(pattern)))
-    assert not any(map(words.isdisjoint, needs))
 
 
 def alternatives(pattern: str) -> list[str]:

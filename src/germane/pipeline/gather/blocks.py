@@ -51,7 +51,7 @@ class ArchiveSource(EmbeddingSource):
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if not query.searchable:
             raise Skipped("no_query")
-        filters = query.said_by_then
+        filters = query.of_its_days(query.said_by_then)
         if _names_what_entries_lack(filters):
             return []
         kinds = _ALL if self._depth.blocks else _ARCHIVED

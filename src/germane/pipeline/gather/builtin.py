@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from germane.pipeline.gather.activity import ActivitySource
 from germane.pipeline.gather.blocks import ArchiveSource, BlockSource
 from germane.pipeline.gather.continuity import ContinuitySource
+from germane.pipeline.gather.days import DaySource
 from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
 from germane.pipeline.gather.graph import EntitySource, PatternSource, RelationSource
 from germane.pipeline.gather.memories import MemorySource, StructuredSource
@@ -28,8 +29,8 @@ from germane.types.unread import Unread
 __all__ = ["NOT_SEARCHING", "SOURCES", "sources"]
 
 SOURCES = (
-    *("archive", "blocks", "continuity", "directive", "entities", "events", "history", "memories", "messages", "outline"),
-    *("patterns", "profile", "recent", "relations", "semantic", "structured", "tasks"),
+    *("archive", "blocks", "continuity", "days", "directive", "entities", "events", "history", "memories", "messages"),
+    *("outline", "patterns", "profile", "recent", "relations", "semantic", "structured", "tasks"),
 )
 """Names of the built-in sources."""
 
@@ -73,6 +74,7 @@ def sources(
     """
     made: dict[str, Source] = {}
     lookup = EntityLookup(store, strategy.entity_types)
+    planned = {plan.name for plan in strategy.sources if plan.limit > 0}
     for plan in strategy.sources:
         if plan.name in registered:
             made[plan.name] = _RegisteredSource(registered[plan.name], store)
@@ -91,7 +93,9 @@ def sources(
             case "structured":
                 made[plan.name] = StructuredSource(store, strategy.fact_keys, strategy.tags)
             case "messages":
-                made[plan.name] = MessageSource(store, said, wait=wait, depth=depth)
+                made[plan.name] = MessageSource(store, said, wait=wait, depth=depth, beside_days="days" in planned)
+            case "days":
+                made[plan.name] = DaySource(store, wait=wait)
             case "outline":
                 made[plan.name] = OutlineSource(store, relevance, wait=wait)
             case "recent":

@@ -37,7 +37,7 @@ __all__ = ["Gathered", "SourceAttempt", "StartAttempt", "gather"]
 
 _VECTORLESS = frozenset(
     (
-        *("blocks", "continuity", "directive", "entities", "events", "history", "patterns", "profile", "recent"),
+        *("blocks", "continuity", "days", "directive", "entities", "events", "history", "patterns", "profile", "recent"),
         *("relations", "structured", "tasks"),
     )
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from germane.pipeline.gather.candidates import from_memory, offered
 from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
@@ -29,7 +30,7 @@ class MemorySource(EmbeddingSource):
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if not query.searchable:
             raise Skipped("no_query")
-        asked = self._depth.of_stated(query)
+        asked = replace(self._depth.of_stated(query), filters=query.of_its_days(query.filters))
         found = await self._store.memories.search(
             asked, min(plan.limit, self._depth.max_stated), keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
         )

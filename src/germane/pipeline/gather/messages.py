@@ -29,18 +29,27 @@ class MessageSource(EmbeddingSource):
     """Messages found by the query, with evidence from their neighbours and their session.
 
     The search looks as far down as `depth` says; where the query has identifiers or quoted phrases, up to the number of items
-    alone, as an exact match of those shows only in a message's text.
+    alone, as an exact match of those shows only in a message's text. With `beside_days`, a request for nothing but what was on
+    some days is left to the source of those.
     """
 
     def __init__(
-        self, store: ScopedStore, said: RequestContents, *, wait: bool = False, depth: SearchDepth = EVERYTHING
+        self,
+        store: ScopedStore,
+        said: RequestContents,
+        *,
+        wait: bool = False,
+        depth: SearchDepth = EVERYTHING,
+        beside_days: bool = False,
     ) -> None:
-        self._store, self._said, self._wait, self._depth = store, said, wait, depth
+        self._store, self._said, self._wait, self._depth, self._beside_days = store, said, wait, depth, beside_days
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if not query.searchable:
             raise Skipped("no_query")
-        query = replace(query, filters=query.said_by_then)
+        if self._beside_days and query.only_days:
+            raise Skipped("only_days")
+        query = replace(query, filters=query.of_its_days(query.said_by_then))
         limit = min(plan.limit, self._depth.max_items)
         found = await self._search(self._depth.of_messages(query), limit, plan)
         if any(isinstance(one, Unread) for one in found) and self._mostly_said(found, query):

@@ -49,7 +49,7 @@ class OutlineSource(EmbeddingSource):
         if not query.broad:
             raise Skipped("no_overview")
         latest, likely = await asyncio.gather(
-            self._store.history.latest_lines(_READ, filters=query.said_by_then), self._search(query, plan)
+            self._store.history.latest_lines(_READ, filters=query.of_its_days(query.said_by_then)), self._search(query, plan)
         )
         lines = [line for line in latest if line.messages > 1 and line.text]
         if not lines:
@@ -67,7 +67,7 @@ class OutlineSource(EmbeddingSource):
         """How likely each message is what the question is about, by id."""
         if not query.searchable:
             return {}
-        asked = replace(query, filters=query.said_by_then, texts=False)
+        asked = replace(query, filters=query.of_its_days(query.said_by_then), texts=False)
         found = await self._store.events.search(asked, _FOUND, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait)
         likely = {one.id: one.probability for one in found.unread}
         if found.hits:  # of a store that reads texts all the same

@@ -9,7 +9,7 @@ import numpy as np
 
 from germane.pipeline.score.boosts import boosted
 from germane.pipeline.score.floor import HIGH_LOG_ODDS, LOW_LOG_ODDS
-from germane.pipeline.score.priors import with_priors
+from germane.pipeline.score.priors import less_on_other_days, with_priors
 from germane.pipeline.score.recency import recency
 from germane.search.relevance import Relevance, matrix
 from germane.search.sigmoid import sigmoid
@@ -35,6 +35,7 @@ def score(
     if not candidates:
         return ()
     odds = with_priors(relevance.log_odds(matrix([candidate.evidence for candidate in candidates])), candidates)
+    odds = less_on_other_days(odds, candidates, query)
     relevant = sigmoid(odds)
     if strategy.form == "linear":
         scaled = np.clip((odds - LOW_LOG_ODDS) / (HIGH_LOG_ODDS - LOW_LOG_ODDS), 0.0, 1.0)

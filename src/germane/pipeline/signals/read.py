@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from germane.pipeline.signals.asks import asks_name, asks_overview, asks_when
+from germane.pipeline.signals.asks_day import asked_day
 from germane.pipeline.signals.identifiers import identifiers, phrases
 from germane.pipeline.signals.intent import EVENT_TYPES, intent
 from germane.pipeline.signals.keywords import follow_up, keywords
 from germane.pipeline.signals.mentions import mentions
 from germane.pipeline.signals.personal import is_personal
-from germane.pipeline.signals.times import times, today
+from germane.text.days.times import named_days, today
 from germane.text.traits import is_question, word_count
 from germane.types.message import Message
 from germane.types.query import Intent, Query
@@ -39,6 +40,8 @@ def read(request: Request, *, event_types: Mapping[Intent, Sequence[str]] = EVEN
     meaning = intent(asked)
     words = word_count(text)
     own = keywords(text)
+    day = today(request.at, request.scope.zone)
+    named = named_days(text, day)
     terms = follow_up(text, own, [excerpt(turn) for turn in earlier])
     return Query(
         text=text,
@@ -53,8 +56,9 @@ def read(request: Request, *, event_types: Mapping[Intent, Sequence[str]] = EVEN
         phrases=phrases(text),
         identifiers=identifiers(text),
         names=names,
-        days=times(text, today(request.at, request.scope.zone)),
+        days=tuple(dict.fromkeys(one.days for one in named)),
         zone=request.scope.zone,
+        asked_day=asked_day(text, named, day, words),
         intent=meaning,
         event_types=tuple(event_types.get(meaning, ())),
         asks_when=asks_when(asked),

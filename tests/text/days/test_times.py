@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from germane.pipeline.signals.asks import asks_name, asks_when
-from germane.pipeline.signals.times import times, today
+from germane.text.days.times import times, today
 
 WEDNESDAY = date(2023, 5, 10)
 

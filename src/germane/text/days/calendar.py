@@ -20,6 +20,7 @@ __all__ = [
     "season",
     "span",
     "week",
+    "weekday",
     "weekend",
     "year",
 ]
@@ -45,6 +46,11 @@ def week(within: date) -> Days:
     """The week, Monday to Sunday, that contains the day."""
     monday = within - timedelta(days=within.weekday())
     return Days(first=monday, last=monday + timedelta(days=6), grain="week")
+
+
+def weekday(within: date, number: int) -> Days:
+    """The weekday (Monday is 0) of the week that contains the day."""
+    return day(within + timedelta(days=number - within.weekday()))
 
 
 def weekend(within: date) -> Days:

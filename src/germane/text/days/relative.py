@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from germane.pipeline.signals import calendar
-from germane.pipeline.signals.dates import EAST_ASIAN, LAST, NEXT, WHICH, Resolve, Rule, rule
+from germane.text.days import calendar
+from germane.text.days.dates import DIGIT, LAST, NEXT, WHICH, Resolve, Rule, rule
 from germane.types.query import Days
 
-__all__ = ["RELATIVE"]
+__all__ = ["RELATIVE", "shifted"]
 
 _COUNTS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
@@ -21,25 +21,8 @@ _UNITS = " ".join(f"{unit} {unit}s" for unit in ("day", "night", "week", "weeken
 _STEP = dict.fromkeys(LAST, -1) | {"this": 0, "current": 0} | dict.fromkeys(NEXT, 1)
 _LENGTH = {"week": 7, "fortnight": 14, "month": 30, "year": 365}
 
-_OTHER_LANGUAGES = {
-    word: meaning
-    for words, meaning in (
-        ("gestern ayer ieri ontem gisteren вчера أمس 昨天 昨日 어제", ("day", -1)),
-        ("vorgestern anteayer позавчера 前天", ("day", -2)),
-        ("heute hoy oggi hoje vandaag сегодня 今天 今日 오늘", ("day", 0)),
-        ("завтра domani amanhã 明天 明日 내일", ("day", 1)),
-        ("上周 上星期 先週 지난주", ("week", -1)),
-        ("上个月 先月 지난달", ("month", -1)),
-        ("去年 昨年 작년", ("year", -1)),
-        ("今年 올해", ("year", 0)),
-    )
-    for word in words.split()
-}
-_SPACED = "|".join(word for word in _OTHER_LANGUAGES if word[0] < "\u1100")
-_UNSPACED = "|".join(word for word in _OTHER_LANGUAGES if word[0] >= "\u1100")
 
-
-def _away(unit: str, away: int, today: date) -> Days:
+def shifted(unit: str, away: int, today: date) -> Days:
     """The day, week, month … that lies `away` units from today, before it when negative."""
     match unit:
         case "day" | "night":
@@ -57,7 +40,7 @@ def _away(unit: str, away: int, today: date) -> Days:
 
 
 def _fixed(unit: str, away: int) -> Resolve:
-    return lambda _, today: (_away(unit, away, today),)
+    return lambda _, today: (shifted(unit, away, today),)
 
 
 def _count(match: re.Match[str]) -> int:
@@ -66,33 +49,39 @@ def _count(match: re.Match[str]) -> int:
 
 
 def _ago(match: re.Match[str], today: date) -> tuple[Days, ...]:
-    return (_away(match["unit"].lower(), -_count(match), today),)
+    return (shifted(match["unit"].lower(), -_count(match), today),)
 
 
 def _ahead(match: re.Match[str], today: date) -> tuple[Days, ...]:
-    return (_away(match["unit"].lower(), _count(match), today),)
+    return (shifted(match["unit"].lower(), _count(match), today),)
 
 
 def _running(match: re.Match[str], today: date) -> tuple[Days, ...]:
     """`the last three weeks` ends today; `the next …` begins today."""
-    days = _away(match["unit"].lower(), _STEP[match["which"].lower()] * _count(match), today)
+    days = shifted(match["unit"].lower(), _STEP[match["which"].lower()] * _count(match), today)
     return (Days(first=min(days.first, today), last=max(days.last if days.first > today else today, today), grain=days.grain),)
 
 
 def _neighbour(match: re.Match[str], today: date) -> tuple[Days, ...]:
     """`last week` is a calendar week; `the past week` is the seven days up to today."""
     unit, which = match["unit"].lower(), match["which"].lower()
-    days = _away(unit, _STEP[which], today)
+    days = shifted(unit, _STEP[which], today)
     if which == "past" and unit in _LENGTH:
         return (Days(first=today - timedelta(days=_LENGTH[unit]), last=today, grain=days.grain),)
     return (days,)
+
+
+def _number_of(weekday: str) -> int:
+    """The number of the weekday that begins with these letters."""
+    start = weekday.lower()
+    return next(index for index, name in enumerate(calendar.WEEKDAYS) if name.startswith(start))
 
 
 def _weekday(match: re.Match[str], today: date) -> tuple[Days, ...]:
     """`last` means before today, `next` after today, `this` within today's week; without any of them, the most recent such day,
     today included."""
     start, which = match["weekday"].lower(), (match["which"] or "").lower()
-    number = next(index for index, name in enumerate(calendar.WEEKDAYS) if name.startswith(start))
+    number = _number_of(start)
     since = (today.weekday() - number) % 7
     if which in LAST:
         return (calendar.day(today - timedelta(days=since or 7)),)
@@ -103,18 +92,54 @@ def _weekday(match: re.Match[str], today: date) -> tuple[Days, ...]:
     return (calendar.day(today - timedelta(days=since)),)
 
 
+def _of_an_earlier_week(match: re.Match[str], today: date) -> tuple[Days, ...]:
+    """`Tuesday last week`; `the Tuesday before last`, which is the one before last Tuesday."""
+    number = _number_of(match["weekday"])
+    if match["before_last"]:
+        return (calendar.day(today - timedelta(days=((today.weekday() - number) % 7 or 7) + 7)),)
+    weeks = 2 if match["week"] and "before" in match["week"].lower() else 1
+    return (calendar.weekday(today - timedelta(days=7 * weeks), number),)
+
+
+def _numbered_day(match: re.Match[str], today: date) -> tuple[Days, ...]:
+    """`on the 20th`: the most recent day of a month that has this number."""
+    number = int(match["day"])
+    months = (today.year * 12 + today.month - 1 - back for back in range(3))
+    days = (calendar.month(month // 12, month % 12 + 1) for month in months)
+    wanted = (days.first.replace(day=number) for days in days if number <= days.last.day)
+    return (calendar.day(next(day for day in wanted if day <= today)),)
+
+
+def _week_before_last(match: re.Match[str], today: date) -> tuple[Days, ...]:
+    return (shifted(match["unit"].lower(), -2, today),)
+
+
+def _lately(match: re.Match[str], today: date) -> tuple[Days, ...]:
+    """`the other day`: one of the last seven before today."""
+    return (calendar.span(today - timedelta(days=7), today - timedelta(days=1)),)
+
+
 def _weekend(match: re.Match[str], today: date) -> tuple[Days, ...]:
     """The current weekend, on working days the previous one."""
     return (calendar.weekend(today if today.weekday() >= 5 else today - timedelta(days=7)),)
 
 
-def _other_language(match: re.Match[str], today: date) -> tuple[Days, ...]:
-    return (_away(*_OTHER_LANGUAGES[match[0].lower()], today),)
-
+_WEEKDAYS = " ".join(calendar.WEEKDAYS)
+_WEEKDAY = r"(?P<weekday>mon|tues|wednes|thurs|fri|satur|sun)day(?: (?:night|evening|morning|afternoon|lunchtime))?"
+_EARLIER = r"(?:the )?(?:last week|week before last)"
 
 RELATIVE: tuple[Rule, ...] = (
     rule(r"\b(?:the )?day before yesterday\b", _fixed("day", -2), "yesterday"),
     rule(r"\b(?:the )?day after tomorrow\b", _fixed("day", 2), "tomorrow"),
+    rule(
+        rf"\b{_WEEKDAY},? (?:(?:of|in|from) )?(?:(?P<before_last>before last)|(?P<week>{_EARLIER}))\b",
+        _of_an_earlier_week,
+        _WEEKDAYS,
+        "last",
+    ),
+    rule(rf"\b(?P<week>{_EARLIER}),? (?:on )?{_WEEKDAY}\b(?P<before_last>)", _of_an_earlier_week, _WEEKDAYS, "last"),
+    rule(rf"\b{_UNIT} before last\b", _week_before_last, "last", _UNITS),
+    rule(r"\bthe other (?:day|night|evening|week)\b", _lately, "other"),
     rule(r"\b(?:yesterday|last (?:night|evening))\b", _fixed("day", -1), "yesterday last"),
     rule(r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b", _fixed("day", 0), "today tonight this"),
     rule(r"\btomorrow\b", _fixed("day", 1), "tomorrow"),
@@ -122,10 +147,18 @@ RELATIVE: tuple[Rule, ...] = (
     rule(rf"\b{_COUNT} {_UNIT} from (?:now|today)\b", _ahead, "now today", _UNITS),
     rule(rf"\bin {_COUNT} {_UNIT}(?! of)", _ahead, "in", _UNITS),
     rule(rf"\b{WHICH} {_COUNT} {_UNIT}", _running, " ".join(_STEP), _UNITS),
-    rule(rf"\b(?:{WHICH} )?(?P<weekday>mon|tues|wednes|thurs|fri|satur|sun)day\b", _weekday, " ".join(calendar.WEEKDAYS)),
+    rule(rf"\b(?:{WHICH} )?{_WEEKDAY}\b", _weekday, _WEEKDAYS),
+    rule(
+        r"\b(?:(?P<which>last|past)|on) (?P<weekday>mon|tues?|wed|thurs?|thu|fri|sat)\b",
+        _weekday,
+        "mon tue tues wed thu thur thurs fri sat",
+    ),
+    rule(
+        r"\bon the (?P<day>3[01]|[12]\d|[1-9])(?:st|nd|rd|th)\b(?= *(?:[?.!,;)]|$|\b(?:i|we|you|did|was|were|at|in)\b))",
+        _numbered_day,
+        DIGIT,
+    ),
     rule(rf"\b{WHICH} (?P<unit>weekend|week|fortnight|month|year)\b", _neighbour, " ".join(_STEP), _UNITS),
-    rule(r"\b(?:over|on|during|at) the weekend\b", _weekend, "weekend"),
-    rule(rf"\b(?:{_SPACED})\b", _other_language, _SPACED.replace("|", " ")),
-    rule(_UNSPACED, _other_language, EAST_ASIAN),
+    rule(r"\b(?:over|on|during|at) (?P<weekend>the weekend)\b", _weekend, "weekend"),
 )
 """The rules in the order in which they are tried."""

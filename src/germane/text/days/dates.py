@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable
 from datetime import date
 
-from germane.pipeline.signals import calendar
+from germane.text.days import calendar
 from germane.types.query import Days
 
-__all__ = ["DATES", "DIGIT", "EAST_ASIAN", "LAST", "NEXT", "WHICH", "YEAR", "Resolve", "Rule", "rule"]
+__all__ = ["DATES", "DIGIT", "EAST_ASIAN", "LAST", "NEXT", "WHICH", "YEAR", "YEARS", "Resolve", "Rule", "rule"]
 
 Resolve = Callable[[re.Match[str], date], tuple[Days, ...]]
 """Turns a match and today's date into the days meant; raises `ValueError` or `OverflowError` for dates that don't exist."""
@@ -122,6 +122,7 @@ DATES: tuple[Rule, ...] = (
     # "march" and "may" are also verbs: without a day or year they need a capital letter, and a word such as "in" before.
     rule(rf"\b{_BEFORE_A_MONTH}(?P<month>{_NAMES}|(?-i:March|May))\b", _bare_month, " ".join(calendar.MONTHS)),
     rule(rf"\b(?P<which>)(?P<month>{_NAMES})\b", _bare_month, " ".join(calendar.MONTHS)),
-    rule(rf"(?<![\w.:/$€£#-]){_YEAR}(?![/-])", _year, YEAR),
 )
-"""The rules in the order in which they are tried; a year alone comes last."""
+"""The rules in the order in which they are tried."""
+YEARS: tuple[Rule, ...] = (rule(rf"(?<![\w.:/$€£#-]){_YEAR}(?![/-])", _year, YEAR),)
+"""The rule of a year alone, which comes after all other rules."""
