@@ -54,6 +54,6 @@ def rank_candidates(
     divided = divide(kept, query, reader, found) if strategy.clauses else None
     if divided is None:
         return Ranked(kept, dropped, need)
-    if divided.need is not None:
+    if divided.need is not None and query.asked_day is None:
         need = Need(divided.need, need.threshold)
     return Ranked(divided.items, dropped, need, True)

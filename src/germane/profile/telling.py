@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from germane.profile.worth import ClauseWorth, judge_clauses
 from germane.text.clauses import Span, clauses
+from germane.text.own.own_words import own_words
 from germane.text.sentences import sentences
 
 __all__ = ["MIN_TELLING", "VERSION", "TellingClause", "lines_of", "telling_clauses"]
@@ -41,8 +42,9 @@ class TellingClause(NamedTuple):
 
 
 def telling_clauses(text: str) -> tuple[TellingClause, ...]:
-    """Returns the telling clauses of a message that a person wrote, in order. Pure and linear."""
-    hidden = text[:_MAX_READ]
+    """Returns the telling clauses of a message that a person wrote, in order: of the person's own words, so that nothing which was
+    pasted, quoted or forwarded tells anything. Pure and linear."""
+    hidden = own_words(text[:_MAX_READ])
     spans = [span for span in clauses(hidden) if "\0" not in hidden[slice(*span)]]
     return lines_of(hidden, spans, judge_clauses(hidden, spans))
 

@@ -84,7 +84,7 @@ def divide(
     if not messages or query.broad:
         return None
     divided = list(clause_rows(messages, query, reader))
-    odds = clause_log_odds([row for _, _, row in divided])
+    odds = np.maximum(clause_log_odds([row for _, _, row in divided]), _of_asked_days(divided, reader))
     chances = sigmoid(odds)
     made = zip(divided, odds.tolist(), chances.tolist(), strict=True)
     gone = {item.id for item in messages}
@@ -93,6 +93,19 @@ def divide(
     items.sort(key=lambda item: (-item.log_odds, item.rank, item.id))
     need = None if found is None else clause_need(clause_need_row(found, chances, query))
     return Divided(tuple(item._replace(rank=rank) for rank, item in enumerate(items, start=1)), need)
+
+
+def _of_asked_days(
+    divided: Sequence[tuple[Scored, Span, tuple[float, ...]]], reader: ClauseReader
+) -> NDArray[np.float64]:
+    """The log-odds that a clause has at least because its message was said on a day that the request asks about, whatever its
+    words; −∞ for all others."""
+    return np.array(
+        [
+            item.log_odds - log(len(reader.of(item.candidate))) if item.candidate.evidence.day_asked > 0 else -np.inf
+            for item, _, _ in divided
+        ]
+    )
 
 
 def clause_rows(
