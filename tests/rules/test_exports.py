@@ -16,7 +16,8 @@ FACE = """
 FOR_TESTS = """
     archive_contract block_contract builders clocks compaction_rules conversation_script conversation_shapes conversations
     derivation_contract document_contract event_contract faults forget_contract graph_contract graph_stored hashed
-    history_contract injection_contract inventory_contract key_contract link_contract memory_contract pins profile_contract pytest_plugin
+    history_contract injection_contract inventory_contract key_contract link_contract memory_contract pins
+    profile_contract pytest_plugin
     queue_contract readable scope_contract snapshots store_contract stored task_contract time_warp transfer_contract validators
 """
 
