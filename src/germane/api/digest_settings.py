@@ -20,11 +20,13 @@ _CAPS = {
     "note": Cap(items=4, chars=1200),
     "procedure": Cap(items=3, chars=1200),
     "episode": Cap(items=2, chars=800),
+    "instruction": Cap(items=4, chars=800),
+    "about": Cap(items=2, chars=400),
 }
 _TOTAL = Cap(items=12, chars=2400)
 _SHARING = {"preference": "fact", "behavior": "fact"}
 """Kinds that count against another kind's budget, unless they have one of their own."""
-_STRUCTURED, _KEYWORD, _SEMANTIC = 20, 60, 20
+_STRUCTURED, _PROFILE, _KEYWORD, _SEMANTIC = 20, 40, 60, 20
 _SETTINGS = {
     "enabled": (),
     "allow_sensitivities": (),
@@ -40,6 +42,7 @@ DIGEST = replace(
     sources=(
         SourcePlan(name="directive"),
         SourcePlan(name="structured", limit=_STRUCTURED),
+        SourcePlan(name="profile", limit=_PROFILE),
         SourcePlan(name="memories", limit=_KEYWORD, vectors=False),
         SourcePlan(name="semantic", limit=0, keywords=False),
     ),
