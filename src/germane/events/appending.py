@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from germane.events.event import Event, EventHead
-from germane.events.extracting import memories_of
-from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.events.extracting import corrections_of, endings_of, found_in, memories_of
+from germane.events.operations import EventsByMessageId, LastSaid, PutEvent, SessionLength, SessionTail
 from germane.events.prepared_message import PreparedMessage
 from germane.memories.extraction.remember_found import remember_found
 from germane.memories.operations import PutMemory
@@ -92,8 +92,16 @@ def with_found(
     """Decides on the memories of new messages, which `changes` append. Yields the reads; returns the changes."""
     if not origin.extraction or origin.source_kind not in _OWN_KINDS:
         return ()
-    memories = memories_of(prepared, [change.event for change in changes], origin.scope)
-    return (yield from remember_found(memories)) if memories else ()
+    events, scope = [change.event for change in changes], origin.scope
+    before: str | None = None
+    if any(found_in(message).corrections for message in prepared):
+        before = yield from read(LastSaid(origin.session))
+    pending = yield from remember_found(
+        memories_of(prepared, events, scope),
+        list(endings_of(prepared, events, scope)),
+        list(corrections_of(prepared, events, scope, before)),
+    )
+    return pending.changes
 
 
 def with_noted(changes: Sequence[PutEvent], origin: Origin) -> Generator[Read[Any], Any, tuple[Change, ...]]:

@@ -13,6 +13,7 @@ __all__ = [
     "EventsById",
     "EventsByMessageId",
     "EventsNamed",
+    "LastSaid",
     "LatestTyped",
     "PositionsTaken",
     "PutEvent",
@@ -46,6 +47,13 @@ class SessionTail(Read[tuple[EventHead, ...]]):
     session: str
     limit: int
     before: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LastSaid(Read[str | None]):
+    """The id of the last message that a user said in the session, which is the scope's own user's; None where there is none."""
+
+    session: str
 
 
 @dataclass(frozen=True, slots=True)

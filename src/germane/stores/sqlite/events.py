@@ -10,7 +10,15 @@ from typing import Any
 import apsw
 
 from germane.events.event import Event, EventHead, Session
-from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionLength, SessionTail
+from germane.events.operations import (
+    EventsById,
+    EventsByMessageId,
+    LastSaid,
+    PutEvent,
+    ReservePositions,
+    SessionLength,
+    SessionTail,
+)
 from germane.search.parts import parts
 from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, analysed_parts, describe
 from germane.stores.sqlite.encoding import (
@@ -38,6 +46,7 @@ __all__ = [
     "by_id",
     "by_message_id",
     "event_of",
+    "last_said",
     "length",
     "put_events",
     "reserve_positions",
@@ -142,6 +151,13 @@ def tail(transaction: Transaction, partition: VisiblePartition, read: SessionTai
     before = _NOWHERE if read.before is None else read.before
     rows = transaction.connection.execute(sql, (session, before, read.limit)).fetchall()
     return tuple(map(_head, reversed(rows)))
+
+
+def last_said(transaction: Transaction, partition: VisiblePartition, read: LastSaid) -> str | None:
+    session = _written(transaction, partition, read.session)
+    sql = "SELECT id FROM events WHERE session = ? AND position >= 0 AND role = 'user' ORDER BY position DESC LIMIT 1"
+    row = None if session is None else first(transaction.connection, sql, (session,))
+    return None if row is None else str(row[0])
 
 
 def _written(transaction: Transaction, partition: VisiblePartition, session: str) -> int | None:

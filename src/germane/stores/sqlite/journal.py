@@ -16,6 +16,7 @@ from germane.events.operations import (
     EventsById,
     EventsByMessageId,
     EventsNamed,
+    LastSaid,
     LatestTyped,
     PositionsTaken,
     PutEvent,
@@ -41,6 +42,7 @@ from germane.memories.operations import (
     LeftOf,
     MemoriesByHash,
     MemoriesById,
+    MemoriesWith,
     OwnDirective,
     PutConflict,
     PutMemory,
@@ -73,6 +75,7 @@ from germane.stores.sqlite.history_work import HISTORY_CHANGES, HISTORY_READS, a
 from germane.stores.sqlite.injections import put_injection
 from germane.stores.sqlite.known_revision import KnownRevision
 from germane.stores.sqlite.memory_sizes import drop_vectors
+from germane.stores.sqlite.mentioning import memories_with
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.remains import left_of
 from germane.stores.sqlite.task_work import TASK_CHANGES, TASK_READS, answer_task, apply_task
@@ -92,6 +95,7 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     EventsById: (events.by_id, dict),
     EventsByMessageId: (events.by_message_id, dict),
     SessionTail: (events.tail, tuple),
+    LastSaid: (events.last_said, lambda: None),
     SessionLength: (events.length, int),
     TypedPosition: (typed_position, lambda: FIRST_TYPED),
     EventsNamed: (named, dict),
@@ -99,6 +103,7 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     PositionsTaken: (positions_taken, frozenset),
     MemoriesByHash: (memories.by_hash, tuple),
     FactsOnKey: (memories.facts_on_key, tuple),
+    MemoriesWith: (memories_with, tuple),
     DerivedFrom: (memories.derived_from, tuple),
     ClaimHeld: (claim_held, bool),
     OwnDirective: (own_directive, str),
