@@ -11,6 +11,7 @@ from support.source_tree import modules
 
 MADE_WHEN_IT_RUNS = {
     "compaction.reading.phrase_rules:re.compile": "of the rules' files; each looks at no more than 120 characters from a word",
+    "memories.extraction.corrections:re.compile": "of corrections.toml; each reads a sentence of at most 160 characters",
     "memories.extraction.exclusive:re.compile": "alternatives and optional words, no repeat in it; at most 80 characters",
     "memories.extraction.states:re.compile": "of states.toml; each looks at no more than 120 characters from a word",
     "memories.extraction.language:re.compile": "of the rules' files: tests/memories/extraction/test_extract.py checks each",

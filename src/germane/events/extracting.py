@@ -17,6 +17,7 @@ from germane.memories.extraction.end_found import SaidEnding
 from germane.memories.extraction.endings import find_endings
 from germane.memories.extraction.extract import extract
 from germane.memories.extraction.extracted import VERSION, Extracted, MessageReading, extracted_memory
+from germane.memories.extraction.restating import restating_terms
 from germane.memories.memory import Memory
 from germane.types.candidate import Provenance
 from germane.types.scope import Scope
@@ -34,10 +35,12 @@ def found_in(message: PreparedMessage) -> MessageReading:
     if not message.own_words:
         return _NOTHING
     day = "" if message.created_at is None else message.created_at.date().isoformat()
+    endings = find_endings(message.text)
     return MessageReading(
         stated=extract(message.text, speaker=message.name, day=day),
-        endings=find_endings(message.text),
+        endings=endings,
         corrections=find_corrections(message.text),
+        restating=restating_terms(message.text, endings),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from germane.events.event import Event, EventHead
+from germane.events.said_before import SaidBefore
 from germane.search.unit import Analysis
 from germane.types.plan import Change, Read
 
@@ -18,6 +19,7 @@ __all__ = [
     "PositionsTaken",
     "PutEvent",
     "ReservePositions",
+    "SaidLately",
     "SessionLength",
     "SessionTail",
     "TypedPosition",
@@ -54,6 +56,11 @@ class LastSaid(Read[str | None]):
     """The id of the last message that a user said in the session, which is the scope's own user's; None where there is none."""
 
     session: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaidLately(Read[SaidBefore]):
+    """The last 600 messages that users said, among those of the scope's own user, without long ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,18 @@ from importlib.resources import files
 from germane.memories.extraction.language import LANGUAGES, language
 from germane.memories.extraction.own_words import own_words
 from germane.text.language import detect
+from germane.text.sentences import sentences
 
 __all__ = ["Correction", "find_corrections"]
 
 _MAX_READ, _MAX_SENTENCE = 2_000, 160
 """Characters of a message that are read, and of a sentence that may be a correction."""
 _MAX_FOUND, _MAX_WORDS = 3, 5
-_NO_VALUE = frozenset(["i", "i'm", "we", "my", "ich", "wir", "mein", "je", "nous", "j'ai", "mon", "yo", "mi", "io", "eu", "ik", "that", "what", "das", "was", "ça", "eso"])
+_NO_VALUE = frozenset(
+    ("i", "i'm", "we", "my", "ich", "wir", "mein", "je", "nous", "j'ai", "mon", "yo", "mi", "io", "eu", "ik", "that", "what")
+)
 """Words with which a statement of its own begins: "I like tea, not coffee"."""
-_SENTENCE = re.compile(r"[^.!?\n。！？]+(?:\.(?=\w)[^.!?\n。！？]+)*")
+_ASKS, _BLANK = ("?", "？"), " \t\n\0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +45,16 @@ def find_corrections(text: str) -> tuple[Correction, ...]:
     name = detect(text) or LANGUAGES[0]
     words = own_words(text, language(name if name in LANGUAGES else LANGUAGES[0]))
     found: list[Correction] = []
-    for sentence in _SENTENCE.finditer(words):
-        said = sentence[0].strip(" \t\0")
-        if not said or len(said) > _MAX_SENTENCE or words[sentence.end() : sentence.end() + 1] in ("?", "？"):
+    for start, end in sentences(words):
+        said = words[start:end].strip(_BLANK)
+        if not said or len(said) > _MAX_SENTENCE or said.endswith(_ASKS):
             continue
         match = next((match for form in _forms() if (match := form.fullmatch(said)) is not None), None)
         if match is not None:
             groups = match.groupdict()
             new, old = (groups[name].strip() if groups.get(name) else "" for name in ("new", "old"))
             if len(new.split()) <= _MAX_WORDS and new.split()[0].lower() not in _NO_VALUE:
-                found.append(Correction(new=new, old=old, start=sentence.start()))
+                found.append(Correction(new=new, old=old, start=start))
     return tuple(found[:_MAX_FOUND])
 
 

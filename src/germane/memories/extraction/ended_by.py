@@ -98,7 +98,7 @@ def _words_meant(terms: Sequence[Term], wanted: Sequence[Term], *, few: bool) ->
     of_statement = _shared(terms, wanted)
     if shared >= _MOST * len(wanted) and of_statement >= _HALF * len(terms):
         return "sure"
-    if of_statement == len(terms) and (few or of_statement > 1):
+    if of_statement == len(terms) and (few or of_statement > 1 or shared >= _HALF * len(wanted)):
         return "likely"
     return "likely" if few and shared >= _MOST * len(wanted) else None
 

@@ -1,4 +1,4 @@
-"""Ending forms: how each language says that something has ended or changed, read from `languages/endings.toml`, and their match.
+"""Ending forms: how each language says that something has ended or changed (`languages/endings.toml`), and their match.
 
 A form is a row of steps over the words of a clause, so that a language without rules of its own needs no more than a list of
 its phrases. Matching is linear in the clause: a gap spans at most eight words, or twelve characters of a script without blanks.
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from germane.text.words import UNSPACED
 
-__all__ = ["FORM_KINDS", "EndingForm", "EndingLanguage", "Stance", "ending_forms", "said_words", "stances"]
+__all__ = ["FORM_KINDS", "EndingForm", "EndingLanguage", "WordList", "denying", "ending_forms", "said_words", "stances"]
 
 FORM_KINDS = ("dropped", "lifted", "resumed", "acts", "states", "changed")
 _GAP, _GAP_UNSPACED = 8, 12
@@ -92,14 +92,14 @@ class EndingForm:
         return _matched(self.steps, words, place)
 
 
-class Stance(NamedTuple):
-    """Words that say whether something is liked, folded: whole ones, and beginnings."""
+class WordList(NamedTuple):
+    """Words of all languages, folded: whole ones, and beginnings."""
 
     whole: frozenset[str]
     beginnings: tuple[str, ...]
 
     @classmethod
-    def of(cls, words: Sequence[str]) -> Stance:
+    def of(cls, words: Sequence[str]) -> WordList:
         beginnings = tuple(word[:-1] for word in words if word[-1] == "*")
         return cls(frozenset(word for word in words if word[-1] != "*"), beginnings)
 
@@ -110,13 +110,17 @@ class Stance(NamedTuple):
 class _Forms(NamedTuple):
     by_word: Mapping[str, tuple[EndingForm, ...]]
     """The forms by the word that they begin with."""
-    loose: tuple[EndingForm, ...]
-    """Those that begin with a part of a word."""
+    loose: Mapping[str, tuple[EndingForm, ...]]
+    """Those that begin with a part of a word, by their language."""
     languages: tuple[EndingLanguage, ...]
 
-    def beginning(self, word: str) -> Iterator[EndingForm]:
+    def beginning(self, word: str, language: str) -> Iterator[EndingForm]:
+        """The forms that may begin with this word of a text in this language; of those that begin with a part of a word only
+        the language's own."""
         yield from self.by_word.get(word, ())
-        yield from (form for form in self.loose if any(_is(phrase[0], word) for phrase in form.steps[0].phrases))
+        for form in self.loose.get(language, ()):
+            if any(_is(phrase[0], word) for phrase in form.steps[0].phrases):
+                yield form
 
 
 def said_words(text: str) -> list[SaidWord]:
@@ -171,7 +175,7 @@ def ending_forms() -> _Forms:
     table = _table()
     languages: list[EndingLanguage] = []
     by_word: dict[str, tuple[EndingForm, ...]] = {}
-    loose: list[EndingForm] = []
+    loose: dict[str, tuple[EndingForm, ...]] = {}
     for name, part in table.items():
         if "first" not in part:
             continue
@@ -184,18 +188,24 @@ def ending_forms() -> _Forms:
                 form = EndingForm(kind=kind, language=language, steps=_steps(line.lstrip("?")), asked=line.startswith("?"))
                 beginnings = {phrase[0] for phrase in form.steps[0].phrases}
                 if any("*" in word for word in beginnings):
-                    loose.append(form)
+                    loose[name] = (*loose.get(name, ()), form)
                     continue
                 for word in beginnings:
                     by_word[word] = (*by_word.get(word, ()), form)
-    return _Forms(MappingProxyType(by_word), tuple(loose), tuple(languages))
+    return _Forms(MappingProxyType(by_word), MappingProxyType(loose), tuple(languages))
 
 
 @cache
-def stances() -> tuple[Stance, Stance]:
+def stances() -> tuple[WordList, WordList]:
     """Returns the words of liking, and those of disliking."""
     table = _table()["stances"]
-    return Stance.of(table["likes"].split()), Stance.of(table["dislikes"].split())
+    return WordList.of(table["likes"].split()), WordList.of(table["dislikes"].split())
+
+
+@cache
+def denying() -> WordList:
+    """Returns the words by which a sentence denies something."""
+    return WordList.of(_table()["stances"]["denies"].split())
 
 
 def _table() -> dict[str, dict[str, str]]:

@@ -103,10 +103,11 @@ def _forms_in(words: Sequence[str], name: str, *, asks: bool) -> Iterator[tuple[
     forms = ending_forms()
     weak: list[tuple[EndingForm, tuple[int, ...]]] = []
     for place, word in enumerate(words):
-        for form in forms.beginning(word):
+        own = _by_script(word) or name
+        for form in forms.beginning(word, own):
             if asks and not form.asked:
                 continue
-            if form.kind == "changed" and form.language.name != (_by_script(word) or name):
+            if form.kind == "changed" and form.language.name != own:
                 continue
             taken = form.match(words, place)
             if taken is None:

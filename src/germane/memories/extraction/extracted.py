@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from germane.memories.extraction.corrections import Correction
 from germane.memories.extraction.endings import Ending
 from germane.memories.extraction.keys import canonical_key
+from germane.memories.extraction.restating import RestatingTerm
 from germane.memories.memory import Memory
 from germane.memories.remember import new_memory
 from germane.types.candidate import Provenance, Sensitivity
@@ -36,11 +37,12 @@ class Extracted:
 
 
 class MessageReading(NamedTuple):
-    """What a message says: what it states, what it ends, and what it corrects."""
+    """What a message says: what it states, what it ends and corrects, and by which words it may restate something."""
 
     stated: tuple[Extracted, ...] = ()
     endings: tuple[Ending, ...] = ()
     corrections: tuple[Correction, ...] = ()
+    restating: tuple[RestatingTerm, ...] = ()
 
 
 def is_extracted(memory: Memory) -> bool:
@@ -61,7 +63,8 @@ def extracted_memory(
     scope: Scope,
 ) -> Memory:
     """Returns the memory of one thing that the message with the id `source` stated at `said_at`. Its times are the message's,
-    so that it is as old as what was said; its key is the common one of those that mean the same. Raises `InvalidInput` for a text or a key that a memory can't have."""
+    so that it is as old as what was said; its key is the common one of those that mean the same. Raises `InvalidInput` for a
+    text or a key that a memory can't have."""
     given: dict[str, Any] = {"confidence": confidence, "sensitivity": sensitivity}
     if kind == "fact":
         given |= {"key": canonical_key(key), "observed_at": said_at}

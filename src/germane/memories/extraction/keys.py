@@ -62,9 +62,7 @@ def _canonical(segment: str) -> str:
     if folded in names.canonical:
         return names.canonical[folded]
     words = folded.split("-")
-    return (
-        "-".join(names.spelling.get(word, word) for word in words) if _respelled(words) else segment
-    )
+    return "-".join(names.spelling.get(word, word) for word in words) if _respelled(words) else segment
 
 
 def _respelled(words: list[str]) -> bool:

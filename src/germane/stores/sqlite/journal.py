@@ -21,10 +21,12 @@ from germane.events.operations import (
     PositionsTaken,
     PutEvent,
     ReservePositions,
+    SaidLately,
     SessionLength,
     SessionTail,
     TypedPosition,
 )
+from germane.events.said_before import SaidBefore
 from germane.injections.operations import PutInjection
 from germane.memories.llm_extraction.claim import ClaimHeld, FinishClaim
 from germane.memories.operations import (
@@ -75,7 +77,7 @@ from germane.stores.sqlite.history_work import HISTORY_CHANGES, HISTORY_READS, a
 from germane.stores.sqlite.injections import put_injection
 from germane.stores.sqlite.known_revision import KnownRevision
 from germane.stores.sqlite.memory_sizes import drop_vectors
-from germane.stores.sqlite.mentioning import memories_with
+from germane.stores.sqlite.mentioning import memories_with, said_lately
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.remains import left_of
 from germane.stores.sqlite.task_work import TASK_CHANGES, TASK_READS, answer_task, apply_task
@@ -95,6 +97,7 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     EventsById: (events.by_id, dict),
     EventsByMessageId: (events.by_message_id, dict),
     SessionTail: (events.tail, tuple),
+    SaidLately: (said_lately, SaidBefore),
     LastSaid: (events.last_said, lambda: None),
     SessionLength: (events.length, int),
     TypedPosition: (typed_position, lambda: FIRST_TYPED),

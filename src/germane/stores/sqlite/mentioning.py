@@ -10,22 +10,35 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.events.operations import SaidLately
+from germane.events.said_before import SaidBefore
 from germane.memories.memory import Memory
 from germane.memories.operations import MemoriesWith
-from germane.stores.sqlite.encoding import LISTED, to_json
+from germane.search.unit import TEMPORAL, USER
+from germane.stores.sqlite.encoding import LISTED, shown, to_json
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 
-__all__ = ["memories_with"]
+__all__ = ["memories_with", "said_lately"]
 
-_LATEST = 2_000
-"""Search rows that are looked at, the latest first: a millisecond or two."""
+_LATEST, _LATEST_SAID = 2_000, 600
+"""Search rows of memories and of messages that are looked at, the latest first: a millisecond or two."""
 _TERMS_OF_MEMORIES = (
     "SELECT key, terms FROM units_memories WHERE partition = ? AND valid_from <= ?2 AND valid_to > ?2"
     " ORDER BY revision DESC LIMIT ?3"
 )
+_SAID_LATELY = (
+    "SELECT e.id, e.name, u.flags, u.terms FROM units_events u CROSS JOIN events e ON e.key = u.key"
+    " WHERE u.partition = ? AND u.flags & ? ORDER BY u.revision DESC LIMIT ?"
+)
+
+
+def said_lately(transaction: Transaction, partition: VisiblePartition, read: SaidLately) -> SaidBefore:
+    transaction.flush()
+    found = rows(transaction.connection, _SAID_LATELY, (partition.id, USER, _LATEST_SAID))
+    return SaidBefore.of((id, shown(name), bool(flags & TEMPORAL), terms) for id, name, flags, terms in found)
 
 
 def memories_with(transaction: Transaction, partition: VisiblePartition, read: MemoriesWith) -> tuple[Memory, ...]:
