@@ -10,6 +10,7 @@ from support.expressions import expressions, faults
 from support.source_tree import modules
 
 MADE_WHEN_IT_RUNS = {
+    "memories.extraction.corrections:re.compile": "of corrections.toml; each reads a sentence of at most 160 characters",
     "text.demands.phrase_rules:re.compile": "of the rules' files; each looks at no more than 120 characters from a word",
     "text.own.forms:re.compile": "of forms.toml: tests/text/own/test_forms.py checks each",
     "memories.extraction.exclusive:re.compile": "alternatives and optional words, no repeat in it; at most 80 characters",

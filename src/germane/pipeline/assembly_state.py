@@ -132,9 +132,7 @@ class Assembly:
         chosen = () if self.packing is None else self.packing.chosen
         return self.cut and any(not item.scored.candidate.required for item in chosen)
 
-    def token_price(
-        self, ranked: Sequence[Scored], need: Need, gathered: Gathered, *, divided: bool
-    ) -> TokenPrice | None:
+    def token_price(self, ranked: Sequence[Scored], need: Need, gathered: Gathered, *, divided: bool) -> TokenPrice | None:
         """What a token costs this request, whose candidates must stand in score order; None where the budget is to be used."""
         if self.price is None:
             return None

@@ -7,7 +7,7 @@ from datetime import datetime
 from math import exp, log
 from types import MappingProxyType
 
-from germane.memories.extraction.remember_found import is_extracted
+from germane.memories.extraction.extracted import is_extracted
 from germane.memories.memory import Fact, Memory
 from germane.profile.marking import Mark
 from germane.profile.reader import ToldClause

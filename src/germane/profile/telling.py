@@ -93,4 +93,3 @@ def _grown(
             first -= 1
         else:
             return first, last
-

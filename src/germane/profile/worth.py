@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.text.cues import KINDS, Cues, read_cues
 from germane.text.clauses import Span
+from germane.text.cues import KINDS, Cues, read_cues
 
 __all__ = ["FEATURES", "MODELS", "ClauseWorth", "clause_features", "judge_clauses", "with_neighbours"]
 
@@ -33,7 +33,20 @@ _PAIRS = (
     *(("mine", "people"), ("i", "body"), ("people", "body"), ("people", "taste"), ("never", "taste"), ("shape", "limit")),
     *(("you", "shape"), ("mine", "life"), ("i", "life"), ("i", "taste"), ("mine", "change"), ("please", "shape")),
 )
-_SHAPE = ("number", "names", "question", "exclaims", "words", "words_squared", "first", "last", "alone", "message", "long", "ends_in_colon")
+_SHAPE = (
+    "number",
+    "names",
+    "question",
+    "exclaims",
+    "words",
+    "words_squared",
+    "first",
+    "last",
+    "alone",
+    "message",
+    "long",
+    "ends_in_colon",
+)
 FEATURES = (
     *KINDS,
     *(f"much:{kind}" for kind in KINDS),

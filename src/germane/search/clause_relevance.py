@@ -22,7 +22,16 @@ from germane.search.sigmoid import sigmoid
 from germane.text.cues import KINDS, read_cues
 from germane.types.query import Query
 
-__all__ = ["CLAUSE_FEATURES", "CLAUSE_NEED", "ClauseTraits", "MessageFacts", "clause_log_odds", "clause_need", "clause_need_row", "clause_row"]
+__all__ = [
+    "CLAUSE_FEATURES",
+    "CLAUSE_NEED",
+    "ClauseTraits",
+    "MessageFacts",
+    "clause_log_odds",
+    "clause_need",
+    "clause_need_row",
+    "clause_row",
+]
 
 CLAUSE_FEATURES = (
     *("message", "gap", "rank", "matched", "weight", "message_weight", "user", "words", "number", "names", "question", "first"),

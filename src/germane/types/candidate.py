@@ -85,7 +85,8 @@ class PassageRange(NamedTuple):
 
 
 class Outdated(NamedTuple):
-    """A statement in a message that no longer holds: since when a later one replaces it, and the names of what it is about."""
+    """A statement in a message that no longer holds: since when a later one replaces it, and the names of what it is about,
+    where they are known."""
 
     since: datetime
     names: tuple[str, ...]
@@ -138,6 +139,10 @@ class Candidate(NamedTuple):
     """Set where the stored text is long and `text` is a passage of it, with `…` where it was cut; None for a whole text."""
     outdated: Outdated | None = None
     """Set where the message states something that a later statement replaced by the time asked about."""
+    replaced_by: tuple[tuple[str, bool], ...] = ()
+    """The ids of later messages that make this one outdated (true), or may, so that they are shown beside it."""
+    newer: tuple[Candidate, ...] = ()
+    """Those of `replaced_by` that make it outdated, and those that make these outdated."""
     block: BlockText | None = None
     """Set where a memory block is shown as one, between its own tags."""
     graph: GraphItem | None = None

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.text.cues import KINDS, read_cues
 from germane.profile.shown_clause import clause_hash, shown_clause
 from germane.profile.worth import judge_clauses
 from germane.search.clause_relevance import (
@@ -28,6 +27,7 @@ from germane.search.clause_relevance import (
 )
 from germane.search.sigmoid import sigmoid
 from germane.text.clauses import Span, clauses
+from germane.text.cues import KINDS, read_cues
 from germane.text.fifo_cache import FifoCache
 from germane.types.candidate import Candidate, Provenance, Scored
 from germane.types.query import Query
@@ -74,9 +74,7 @@ class Divided(NamedTuple):
     need: float | None
 
 
-def divide(
-    ranked: Sequence[Scored], query: Query, reader: ClauseReader, found: NDArray[np.float64] | None
-) -> Divided | None:
+def divide(ranked: Sequence[Scored], query: Query, reader: ClauseReader, found: NDArray[np.float64] | None) -> Divided | None:
     """Puts the clauses of the best messages of chats with an assistant in the place of the messages. `ranked` must stand in score
     order; `found` are the features that P(need) is judged by (`search.need.need_features`), None where it isn't to be judged.
     Returns None where no message is divided."""
@@ -95,9 +93,7 @@ def divide(
     return Divided(tuple(item._replace(rank=rank) for rank, item in enumerate(items, start=1)), need)
 
 
-def _of_asked_days(
-    divided: Sequence[tuple[Scored, Span, tuple[float, ...]]], reader: ClauseReader
-) -> NDArray[np.float64]:
+def _of_asked_days(divided: Sequence[tuple[Scored, Span, tuple[float, ...]]], reader: ClauseReader) -> NDArray[np.float64]:
     """The log-odds that a clause has at least because its message was said on a day that the request asks about, whatever its
     words; −∞ for all others."""
     return np.array(
