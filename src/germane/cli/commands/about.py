@@ -22,17 +22,20 @@ __all__ = ["about"]
 @expand_groups
 def about(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of a person or a thing.")],
     filters: FilterOptions,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The name of a person or a thing. Default: me, the user.")
+    ] = None,
     at: Annotated[str | None, typer.Option(help="As of this time (ISO 8601). Default: now.")] = None,
     max_tokens: Annotated[int, typer.Option(min=1, help="At most this many tokens.")] = 1000,
     model: Annotated[str, typer.Option(help="The model whose tokens are counted.")] = "gpt-4o",
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the text as a prompt would hold it.")] = False,
 ) -> None:
     """Print everything that is known about a person or a thing: what holds now, what no longer holds, and the messages that
-    name it.
+    name it. Without a NAME, or by a word for oneself such as me, it is about the user.
 
     \b
+      germane about --user caroline
       germane about Caroline --user ada
       germane about Caroline --user ada --at 2024-05-01 --json
     """
