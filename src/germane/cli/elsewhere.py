@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from germane.api.germane import Germane
     from germane.types.scope import Scope
 
-__all__ = ["Holding", "counted", "elsewhere", "largest_holding", "print_hints", "whereabouts"]
+__all__ = ["ScopeCount", "counted", "elsewhere", "largest_holding", "print_hints", "whereabouts"]
 
 _NAMED = 3
 """Scopes that a hint names."""
@@ -23,7 +23,7 @@ _WHOLE = 36
 """Characters of a whole id."""
 
 
-class Holding(NamedTuple):
+class ScopeCount(NamedTuple):
     """What one scope has stored. `user` None: what all users of the agent share."""
 
     org: str
@@ -54,7 +54,7 @@ async def elsewhere(germane: Germane, options: GlobalOptions) -> list[str]:
     return [line for one in found for line in (f"{_named(one, options)} {_holds(one)}:", f"  {_command(one, options)}")]
 
 
-async def largest_holding(germane: Germane) -> Holding | None:
+async def largest_holding(germane: Germane) -> ScopeCount | None:
     """Returns the scope of the store with the most memories and messages, None where nothing is stored."""
     orgs = (await germane.orgs(limit=_LOOKED_AT)).orgs
     found = [one for org in orgs for one in await _of_org(germane, org.org)]
@@ -83,35 +83,35 @@ def counted(memories: int, messages: int) -> str:
     return " and ".join(f"{count:,} {name}" for count, name in parts if count) or "a directive or blocks"
 
 
-async def _of_agent(germane: Germane, org: str, agent: str) -> list[Holding]:
+async def _of_agent(germane: Germane, org: str, agent: str) -> list[ScopeCount]:
     page = await germane.agent(agent, org=org).users(limit=_LOOKED_AT)
-    return [Holding(org, agent, one.user, one.memories, one.messages) for one in page.users]
+    return [ScopeCount(org, agent, one.user, one.memories, one.messages) for one in page.users]
 
 
-async def _of_org(germane: Germane, org: str, but: str | None = None) -> list[Holding]:
+async def _of_org(germane: Germane, org: str, but: str | None = None) -> list[ScopeCount]:
     """The largest scope of each of the largest agents of an org."""
     agents = [one for one in (await germane.agents(org, limit=_LOOKED_AT)).agents if one.agent != but]
-    found = list[Holding]()
+    found = list[ScopeCount]()
     for one in sorted(agents, key=lambda one: -(one.memories + one.messages))[:_NAMED]:
         users = await _of_agent(germane, org, one.agent)
         memories, messages = (sum(getattr(user, what) for user in users) for what in ("memories", "messages"))
-        shared = Holding(org, one.agent, None, max(0, one.memories - memories), max(0, one.messages - messages))
+        shared = ScopeCount(org, one.agent, None, max(0, one.memories - memories), max(0, one.messages - messages))
         found += _largest([*users, shared])[:1]
     return found
 
 
-def _largest(found: Sequence[Holding]) -> list[Holding]:
+def _largest(found: Sequence[ScopeCount]) -> list[ScopeCount]:
     return sorted(found, key=lambda one: -one.size)[:_NAMED]
 
 
-def _named(one: Holding, options: GlobalOptions) -> str:
+def _named(one: ScopeCount, options: GlobalOptions) -> str:
     parts = [f"org {one.org}"] if one.org != options.org else []
     parts += [f"agent {one.agent}"] if parts or one.agent != options.agent else []
     parts += [] if one.user is None else [f"user {one.user}"]
     return ", ".join(parts)
 
 
-def _holds(one: Holding) -> str:
+def _holds(one: ScopeCount) -> str:
     return f"{'holds' if one.user is not None else 'holds for all users'} {counted(one.memories, one.messages)}"
 
 
@@ -123,7 +123,7 @@ def _belongs_to(owner: Scope, options: GlobalOptions) -> str:
     return f"it belongs to {whose} of agent {owner.agent}{org}: {_command(owner, options)}"
 
 
-def _command(one: Holding | Scope, options: GlobalOptions) -> str:
+def _command(one: ScopeCount | Scope, options: GlobalOptions) -> str:
     """What was typed, for another scope."""
     scope = [] if one.org == "default" else ["--org", one.org]
     scope += [] if one.agent == "default" else ["--agent", one.agent]
