@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Annotated, Any
@@ -53,8 +54,8 @@ def _divided(arguments: Sequence[str]) -> tuple[list[list[str]], list[str]]:
         if argument == "--":
             rest += [argument, *remaining]
         elif name in _GLOBAL and not _owned(rest, name):
-            valued = name in _WITH_VALUE and not equals and (value := next(remaining, None)) is not None
-            front.append([argument, value] if valued else [argument])
+            valued = name in _WITH_VALUE and not equals
+            front.append([argument, *islice(remaining, 1)] if valued else [argument])
         else:
             rest.append(argument)
     return front, rest

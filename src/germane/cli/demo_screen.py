@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -132,7 +132,7 @@ def _is_answered(request: MadeRequest, context: Context) -> bool:
 def _wrapped(text: str, screen: Console, lines: int, *, style: str = "") -> list[Text]:
     """The text in at most so many lines, cut with an ellipsis where it needs more; those below the first are indented."""
     width = max(_INDENT + 2, screen.width)
-    found: Sequence[Text] = Text(text, style=style).wrap(screen, width)
+    found = list(Text(text, style=style).wrap(screen, width))
     if len(found) > 1 and lines > 1:
         first, rest = found[0], Text(text[len(found[0].plain) :].lstrip(), style=style)
         found = [first, *(Text(" " * _INDENT, style=style).append_text(one) for one in rest.wrap(screen, width - _INDENT))]

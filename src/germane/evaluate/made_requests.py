@@ -210,7 +210,7 @@ def _wording(texts: Sequence[_Text]) -> Mapping[str, str]:
         found = ("japanese" if kana else "chinese") if script == "han" else of_script(script)
     else:
         found = detect(sample)
-    return {**known["english"], **known[found]} if found in known else known["english"]
+    return {**known["english"], **known.get(found or "", {})}
 
 
 def _script(letter: str) -> str:
