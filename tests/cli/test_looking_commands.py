@@ -174,6 +174,17 @@ def test_what_the_readmes_example_stored_is_found_by_the_hints(run: Run, columns
     assert run("list") == "no memories here\nmessages are here: germane messages prints them\n"
 
 
+def test_of_an_account_of_two_about_tells_who_writes_there(run: Run) -> None:
+    """Without a name both are known together; by name each is."""
+    talk = [{"role": "user", "name": name, "content": text} for name, text in (("Tom", "I prefer tea."), ("Ana", "I'm out."))]
+    run("record", "-", "--session", "s", "--user", "flat", stdin=json.dumps(talk))
+    told = run("about", "--user", "flat")
+    assert told.startswith("Ana, Tom write here, and are known together:\n\nNow\n  Tom: I prefer tea")
+    assert "I'm out." in told
+    assert "I'm out." not in run("about", "Tom", "--user", "flat")
+    assert parsed(run("about", "--user", "flat", "--json"))["hints"] == ["Ana", "Tom"]
+
+
 def test_an_empty_store_says_how_to_begin(run: Run, told: dict[str, str]) -> None:
     run("forget", "--everything", "--yes", "--user", "ada")
     for command in ("list", "orgs", "users"):

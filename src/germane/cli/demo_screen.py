@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
@@ -20,6 +20,8 @@ _MAX_LINES = 12
 """Lines of the terminal that one request takes, at any width."""
 _MAX_HEAD, _MAX_OF_ANSWER = 2, 3
 """Lines that a request's text and its last line may take, and lines of an item that holds the answer; other items take one."""
+_MAX_LOST = 12
+"""Columns that a line is cut short by, so that it ends with a word."""
 _PROFILE = "profile"
 _ANSWERS, _STANDS, _ADDED = "*", "=", "+"
 _STYLES = {_ANSWERS: "green", _STANDS: "magenta", _ADDED: ""}
@@ -132,23 +134,24 @@ def _is_answered(request: MadeRequest, context: Context) -> bool:
 def _wrapped(text: str, screen: Console, lines: int, *, style: str = "") -> list[Text]:
     """The text in at most so many lines, cut with an ellipsis where it needs more; those below the first are indented."""
     width = max(_INDENT + 2, screen.width)
-    found = list(Text(text, style=style).wrap(screen, width))
-    if len(found) > 1 and lines > 1:
-        first, rest = found[0], Text(text[len(found[0].plain) :].lstrip(), style=style)
-        found = [first, *(Text(" " * _INDENT, style=style).append_text(one) for one in rest.wrap(screen, width - _INDENT))]
-    if len(found) <= lines:
-        return [_tight(one) for one in found]
-    return [*map(_tight, found[: lines - 1]), Text(_cut(found[lines - 1].plain, width), style=style)]
+    if lines == 1 or cell_len(text) <= width:
+        return [Text(text if cell_len(text) <= width else _cut(text, width), style=style)]
+    first = _broken(text, screen, width)[0]
+    found = [first, *(" " * _INDENT + one for one in _broken(text[len(first) :].lstrip(), screen, width - _INDENT))]
+    if len(found) > lines:
+        found = [*found[: lines - 1], _cut(found[lines - 1], width)]
+    return [Text(line.rstrip(), style=style) for line in found]
+
+
+def _broken(text: str, screen: Console, width: int) -> list[str]:
+    """The text in lines: between words, and anywhere where most characters are wide, as those of scripts without spaces."""
+    if cell_len(text) > 1.5 * len(text):
+        return chop_cells(text, width)
+    return [line.plain for line in Text(text).wrap(screen, width)]
 
 
 def _cut(line: str, width: int) -> str:
-    """The line with an ellipsis, without the last words where there is no room for it."""
-    kept = line.rstrip()
-    while cell_len(kept) + 2 > width and " " in kept.strip():
-        kept = kept.rpartition(" ")[0].rstrip()
-    return f"{set_cell_size(kept, width - 2).rstrip()} …"
-
-
-def _tight(line: Text) -> Text:
-    line.rstrip()
-    return line
+    """The line with an ellipsis, cut between words, or within one that is long."""
+    kept = set_cell_size(line, width - 2)
+    words = kept.rpartition(" ")[0] if line[len(kept) : len(kept) + 1].strip() else kept
+    return f"{(words if cell_len(kept) - cell_len(words) <= _MAX_LOST else kept).rstrip()} …"
