@@ -60,18 +60,11 @@ async def about(
     """See `Agent.about`."""
     store, key = parts.store.within(scope), " ".join(fold(name or "").split())
     wanted = replace(normalise_filters(filters, scope.zone) or Filters(), with_history=True)
-    speakers = await store.events.speakers()
-    spelled = next((one for one in speakers if fold(one) == key), name or "")
-    named = await entities_named(store, spelled, wanted)
-    taken = spelled in speakers or bool(named.entities)
-    person = await person_asked_for(store, name, taken=taken, at=at or parts.clock.now(), filters=wanted)
-    if person is not None:
-        named = await _named_as(person, store, wanted)
     request = build_request(
         scope=scope,
         messages=(),
         model=model,
-        query=", ".join(named.names),
+        query=name or "",
         at=at,
         deadline=None,
         max_tokens=max_tokens,
@@ -79,6 +72,14 @@ async def about(
         catalog=parts.catalog,
         clock=parts.clock,
     )
+    speakers = await store.events.speakers()
+    spelled = next((one for one in speakers if fold(one) == key), name or "")
+    named = await entities_named(store, spelled, wanted)
+    taken = spelled in speakers or bool(named.entities)
+    person = await person_asked_for(store, name, taken=taken, at=request.at, filters=wanted)
+    if person is not None:
+        named = await _named_as(person, store, wanted)
+    request = replace(request, query=", ".join(named.names))
     sources = {**parts.engine.sources, "about": lambda store: AboutSource(store, named, person)}
     context = await replace(parts.engine, sources=sources).assemble(request, store, _strategy(max_tokens))
     if person is None:
