@@ -31,7 +31,7 @@ async def ask(agent: Agent, text: str, at: datetime = LATER) -> Context:
 
 
 def shown(context: Context) -> str:
-    return "\n".join(str(message["content"]) for message in context.messages)
+    return context.added
 
 
 @pytest.mark.requirement("PERSON-4")

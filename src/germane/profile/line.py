@@ -1,4 +1,5 @@
-"""Lines: makes the lines that may stand in a profile, of a person's own clauses and of memories, each with its worth (PERSON-1)."""
+"""Lines: makes the lines that may stand in a profile, of a person's own clauses and of memories, each with its worth
+(PERSON-1)."""
 
 from __future__ import annotations
 
@@ -58,6 +59,7 @@ def clause_line(clause: ToldClause, mark: Mark | None, at: datetime) -> ProfileL
     message by then."""
     if mark == "hide" or any(one.since <= at for one in clause.outdated):
         return None
+    kind: LineKind
     if clause.rule >= _MIN_RULE:
         kind, probability, why = INSTRUCTION, clause.rule, f"own words, a standing instruction with P = {clause.rule:.2f}"
     elif clause.lasting >= _MIN_LASTING or mark == "pin":

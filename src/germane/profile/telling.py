@@ -32,8 +32,8 @@ _BESIDE, _SAME_SENTENCE = 0.12, 0.018
 
 
 class TellingClause(NamedTuple):
-    """A line of a person's own words: its place in the message's text in characters, and the probabilities that it is a standing
-    instruction, and that it says something lasting."""
+    """A line of a person's own words: its place in the message's text in characters, and the probabilities that it is a
+    standing instruction, and that it says something lasting."""
 
     start: int
     end: int
@@ -42,8 +42,8 @@ class TellingClause(NamedTuple):
 
 
 def telling_clauses(text: str) -> tuple[TellingClause, ...]:
-    """Returns the telling clauses of a message that a person wrote, in order: of the person's own words, so that nothing which was
-    pasted, quoted or forwarded tells anything. Pure and linear."""
+    """Returns the telling clauses of a message that a person wrote, in order: of the person's own words, so that nothing which
+    was pasted, quoted or forwarded tells anything. Pure and linear."""
     hidden = own_words(text[:_MAX_READ])
     spans = [span for span in clauses(hidden) if "\0" not in hidden[slice(*span)]]
     return lines_of(hidden, spans, judge_clauses(hidden, spans))

@@ -53,8 +53,9 @@ Reason = Literal[
     "task_share",
 ]
 """`already_shown`: the item stands in a text injected for an earlier turn. `turn_kept`: nothing is added, because the newest
-turn has its text already (INJECT-6). `profile_kept`: the profile of the session's first turn stands, and isn't made anew. `other_task`: activity of a task that isn't the current one. `task_share`: the share of
-its role in the task stack was used up."""
+turn has its text already (INJECT-6). `profile_kept`: the profile of the session's first turn stands, and isn't made anew.
+`other_task`: activity of a task that isn't the current one. `task_share`: the share of its role in the task stack was used
+up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

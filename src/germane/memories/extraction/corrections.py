@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from germane.memories.extraction.language import LANGUAGES, language
-from germane.memories.extraction.own_words import own_words
-from germane.text.language import detect
+from germane.text.own.own_words import own_words
 from germane.text.sentences import sentences
 
 __all__ = ["Correction", "find_corrections"]
@@ -42,8 +40,7 @@ class Correction:
 def find_corrections(text: str) -> tuple[Correction, ...]:
     """Returns the corrections in the message `text`, in order, at most 3. Pure and linear."""
     text = text[:_MAX_READ].replace("’", "'")
-    name = detect(text) or LANGUAGES[0]
-    words = own_words(text, language(name if name in LANGUAGES else LANGUAGES[0]))
+    words = own_words(text)
     found: list[Correction] = []
     for start, end in sentences(words):
         said = words[start:end].strip(_BLANK)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from germane.memories.extraction.ending_forms import EndingForm, EndingLanguage, SaidWord, ending_forms, said_words
-from germane.memories.extraction.language import LANGUAGES, language
-from germane.memories.extraction.own_words import own_words
+from germane.memories.extraction.language import LANGUAGES
 from germane.text.analyse import query_terms
 from germane.text.language import detect, of_script
+from germane.text.own.own_words import own_words
 from germane.types.query import Term
 
 __all__ = ["Ending", "find_endings"]
@@ -54,7 +54,7 @@ def find_endings(text: str) -> tuple[Ending, ...]:
     """Returns what the message `text` says to have ended or changed, in order, at most 8 of them. Pure and linear."""
     text = text[:_MAX_READ]
     name = detect(text) or LANGUAGES[0]
-    words = own_words(text, language(name if name in LANGUAGES else LANGUAGES[0]))
+    words = own_words(text)
     found: list[Ending] = []
     for start, end in _sentences(words):
         asks = words[start:end].rstrip().endswith(("?", "？"))

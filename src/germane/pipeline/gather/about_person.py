@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import islice
 
 from germane.events.event import Event
-from germane.memories.extraction.remember_found import is_extracted
+from germane.memories.extraction.extracted import is_extracted
 from germane.memories.memory import Fact, Memory
 from germane.store import ScopedStore
 from germane.text.normal import fold

@@ -4,7 +4,7 @@ the person (PERSON-1). Which of them do is decided with their tokens (`profile_s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from germane.memories.memory import Memory
@@ -51,7 +51,7 @@ class ProfileSource:
 
 
 def _lines(
-    clauses: Sequence[ToldClause], memories: Sequence[Memory], marks: dict[str, Mark], query: Query, user: str | None
+    clauses: Sequence[ToldClause], memories: Sequence[Memory], marks: Mapping[str, Mark], query: Query, user: str | None
 ) -> Iterator[tuple[ProfileLine, Memory | ToldClause]]:
     for memory in memories:
         line = memory_line(memory, marks.get(memory.id), query.at)

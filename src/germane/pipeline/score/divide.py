@@ -68,16 +68,17 @@ class ClauseReader:
 
 
 class Divided(NamedTuple):
-    """The items with clauses in the place of messages, in score order, and P(need), None where nothing was asked to be judged."""
+    """The items with clauses in the place of messages, in score order, and P(need), None where nothing was asked to be
+    judged."""
 
     items: tuple[Scored, ...]
     need: float | None
 
 
 def divide(ranked: Sequence[Scored], query: Query, reader: ClauseReader, found: NDArray[np.float64] | None) -> Divided | None:
-    """Puts the clauses of the best messages of chats with an assistant in the place of the messages. `ranked` must stand in score
-    order; `found` are the features that P(need) is judged by (`search.need.need_features`), None where it isn't to be judged.
-    Returns None where no message is divided."""
+    """Puts the clauses of the best messages of chats with an assistant in the place of the messages. `ranked` must stand in
+    score order; `found` are the features that P(need) is judged by (`search.need.need_features`), None where it isn't to be
+    judged. Returns None where no message is divided."""
     messages = [item for item in ranked if _is_divided(item.candidate)][:_DIVIDED]
     if not messages or query.broad:
         return None
