@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from germane.text.clauses import Span
 from germane.text.cues import KINDS, Cues, read_cues
 
-__all__ = ["FEATURES", "MODELS", "ClauseWorth", "clause_features", "judge_clauses", "with_neighbours"]
+__all__ = ["FEATURES", "MODELS", "NEIGHBOURS", "ClauseWorth", "clause_features", "judge_clauses", "with_neighbours"]
 
 Floats = NDArray[np.float64]
 MODELS = ("rule", "lasting")

@@ -32,9 +32,9 @@ from germane.text.fifo_cache import FifoCache
 from germane.types.candidate import Candidate, Provenance, Scored
 from germane.types.query import Query
 
-__all__ = ["ClauseReader", "Divided", "clause_rows", "divide"]
+__all__ = ["DIVIDED", "ClauseReader", "Divided", "clause_rows", "divide"]
 
-_DIVIDED = 40
+DIVIDED = 40
 """The best messages that are divided; those behind them stay whole. Measured: docs/research/everyday.md."""
 _MAX_READ = 4_000
 """Characters of a message that is divided; a longer one stays whole, and is shown by excerpts."""
@@ -79,7 +79,7 @@ def divide(ranked: Sequence[Scored], query: Query, reader: ClauseReader, found: 
     """Puts the clauses of the best messages of chats with an assistant in the place of the messages. `ranked` must stand in
     score order; `found` are the features that P(need) is judged by (`search.need.need_features`), None where it isn't to be
     judged. Returns None where no message is divided."""
-    messages = [item for item in ranked if _is_divided(item.candidate)][:_DIVIDED]
+    messages = [item for item in ranked if _is_divided(item.candidate)][:DIVIDED]
     if not messages or query.broad:
         return None
     divided = list(clause_rows(messages, query, reader))
