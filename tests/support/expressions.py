@@ -93,8 +93,8 @@ def faults(pattern: str, flags: int = 0, *, searched: bool = True) -> list[str]:
 
 def _unbounded(part: Any) -> bool:
     """Whether a part of a parsed expression holds a repeat without a bound."""
-    if isinstance(part, tuple) and len(part) == 2 and part[0] in _REPEATS and part[1][1] > _LONG:
-        return True
+    if isinstance(part, tuple) and part and isinstance(part[0], type(sre.MAX_REPEAT)) and part[0] in _REPEATS:
+        return part[1][1] > _LONG or _unbounded(part[1][2])
     return isinstance(part, list | tuple | parser.SubPattern) and any(_unbounded(one) for one in part)
 
 
