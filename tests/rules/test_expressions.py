@@ -21,6 +21,7 @@ MADE_WHEN_IT_RUNS = {
     "pipeline.gather.vector:re.sub": "at most 256 names, each escaped: no repeat in it",
     "observe.redaction:re.compile": "held by the module",
     "pipeline.signals.asks:re.compile": "held by the module",
+    "pipeline.signals.past_forms:re.compile": "endings of single words, each repeat bounded",
     "text.days.dates:re.compile": "held by the module",
     "text.analyse:re.compile": "one character class; runs of two classes that have no character in common",
     "text.words:re.compile": "a run of one character class",
