@@ -6,7 +6,7 @@ A session's first turn gets the profile, and keeps it: later turns add nothing t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from math import log
 from types import MappingProxyType
 from typing import NamedTuple
@@ -20,6 +20,9 @@ from germane.types.profile_line import ProfileLine
 
 __all__ = ["ProfileChoice", "choose_profile", "is_profile", "shown_places"]
 
+_ENDS = " .,;:!?。！？"
+_SPARE = 12
+"""Characters that a clause may have besides what a line says, to be shown by it."""
 _MOSTLY = 0.7
 """The share of a message's characters that stand as lines of the profile from which on the message isn't shown too."""
 
@@ -75,7 +78,8 @@ def choose_profile(
             items.append(_standing(item, line))
         elif not _only_line(item.candidate):
             items.append(item)
-    kept, shown = _without_shown(items, places)
+    said = {(line.origin, line.core.strip(_ENDS)) for line, _ in lines.values() if line.id in chosen and line.core}
+    kept, shown = _without_shown(items, places, said)
     return ProfileChoice(kept, (*out, *shown), places)
 
 
@@ -103,13 +107,16 @@ def _standing(item: Scored, line: ProfileLine) -> Scored:
     return item._replace(candidate=standing, score=line.worth, log_odds=log(line.worth / (1 - line.worth)))
 
 
-def _without_shown(items: Sequence[Scored], places: Places) -> tuple[list[Scored], tuple[LeftOut, ...]]:
-    """The items without the clauses that are shown already, and without the messages of which most is; and those."""
-    if not places:
+def _without_shown(
+    items: Sequence[Scored], places: Places, said: Set[tuple[str, str]] = frozenset()
+) -> tuple[list[Scored], tuple[LeftOut, ...]]:
+    """The items without the clauses that are shown already, and without the messages of which most is; and those. `said` is what
+    the lines say that were found in messages, by message."""
+    if not places and not said:
         return list(items), ()
     kept, out = list[Scored](), list[LeftOut]()
     for item in items:
-        if not item.candidate.required and _is_shown(item.candidate, places):
+        if not item.candidate.required and (_is_shown(item.candidate, places) or _is_said(item.candidate, said)):
             out.append(LeftOut(scored=item, reason="already_shown"))
         else:
             kept.append(item)
@@ -123,3 +130,10 @@ def _is_shown(candidate: Candidate, places: Places) -> bool:
         return any(start < stop and begin < end for begin, stop in places.get(id, ()))
     shown = sum(end - start for start, end in places.get(candidate.id, ()))
     return shown > 0 and shown >= _MOSTLY * len(candidate.text)
+
+
+def _is_said(candidate: Candidate, said: Set[tuple[str, str]]) -> bool:
+    """Whether a line of the profile says all that the clause, or a short message, does."""
+    clause = stored_clause(candidate.id)
+    id, text = candidate.id if clause is None else clause[0], candidate.text
+    return any(origin == id and core in text and len(text) <= len(core) + _SPARE for origin, core in said)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.text.clauses import Span
-from germane.text.cues import KINDS, Cues, read_cues
+from germane.text.cues import KINDS, read_cues
 
 __all__ = ["FEATURES", "MODELS", "NEIGHBOURS", "ClauseWorth", "clause_features", "judge_clauses", "with_neighbours"]
 
@@ -32,21 +32,9 @@ _PAIRS = (
     *(("please", "always"), ("always", "answering"), ("always", "shape"), ("case", "you"), ("i", "change"), ("i", "never")),
     *(("mine", "people"), ("i", "body"), ("people", "body"), ("people", "taste"), ("never", "taste"), ("shape", "limit")),
     *(("you", "shape"), ("mine", "life"), ("i", "life"), ("i", "taste"), ("mine", "change"), ("please", "shape")),
+    *(("please", "never"), ("never", "limit"), ("please", "limit"), ("always", "case"), ("never", "case"), ("always", "never")),
 )
-_SHAPE = (
-    "number",
-    "names",
-    "question",
-    "exclaims",
-    "words",
-    "words_squared",
-    "first",
-    "last",
-    "alone",
-    "message",
-    "long",
-    "ends_in_colon",
-)
+_SHAPE = ("number", "names", "question", "exclaims", "words", "words_squared", "ends_in_colon")
 FEATURES = (
     *KINDS,
     *(f"much:{kind}" for kind in KINDS),
@@ -55,14 +43,12 @@ FEATURES = (
     *_SHAPE,
 )
 """Each kind as 0 or 1; `much:` its words over half of all, at most 1; `opens:` that the first word is of the kind; pairs of
-kinds; and the clause's shape: a number in it, names (0 to 3), ends in a question mark, has an exclamation mark, ln(1 + words)
-and its square, whether the clause is the message's first, its last, its only one, ln(1 + characters of the message), how much
-that is above 600, and whether the clause ends in a colon."""
+kinds; and the clause's shape: a number in it, names (0 to 3), ends in a question mark, has an exclamation mark, ln(1 + words) and its
+square, and whether it ends in a colon. Its place in the message is none: it would tell how the sample was written."""
 NEIGHBOURS = ("before", "behind")
 _INDEX = {kind: index for index, kind in enumerate(KINDS)}
 _NAME = re.compile(r"(?<=[\w,;:)'’\"”] )[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\w")
 _DIGIT = re.compile(r"\d")
-_LONG = 600
 _FAR = -4.0
 """The log-odds of a neighbour that there isn't."""
 
@@ -91,7 +77,7 @@ def judge_clauses(text: str, spans: Sequence[Span]) -> list[ClauseWorth]:
 
 def clause_features(text: str, spans: Sequence[Span]) -> Floats:
     """Returns the features of the clauses, shape (len(spans), len(FEATURES))."""
-    return np.array([_features(text, span, place, len(spans)) for place, span in enumerate(spans)], np.float64)
+    return np.array([_features(text[slice(*span)]) for span in spans], np.float64)
 
 
 def with_neighbours(table: Floats, odds: Floats) -> Floats:
@@ -111,32 +97,25 @@ def _probability(odds: float) -> float:
     return 1 / (1 + exp(-max(-30.0, min(30.0, odds))))
 
 
-def _features(text: str, span: Span, place: int, count: int) -> list[float]:
-    clause = text[slice(*span)]
+def _features(clause: str) -> list[float]:
     cues = read_cues(clause)
     has = [float(number > 0) for number in cues.counts]
     size = max(1, cues.words)
-    words = log1p(size)
     return [
         *has,
         *(min(1.0, 2.0 * number / size) for number in cues.counts),
         *(float(_INDEX[kind] in cues.first) for kind in _OPENS),
         *(has[_INDEX[one]] * has[_INDEX[other]] for one, other in _PAIRS),
-        *_shape(clause, cues, words),
-        float(place == 0),
-        float(place == count - 1),
-        float(count == 1),
-        log1p(len(text)),
-        max(0.0, log1p(len(text)) - log1p(_LONG)),
-        float(clause.endswith((":", "："))),
+        *_shape(clause, log1p(size)),
     ]
 
 
-def _shape(clause: str, cues: Cues, words: float) -> tuple[float, ...]:
+def _shape(clause: str, words: float) -> tuple[float, ...]:
     number = _DIGIT.search(clause) is not None
     names = min(3, len(_NAME.findall(clause)))
     exclaims = "!" in clause or "！" in clause
-    return (float(number), float(names), float(clause.endswith(("?", "？"))), float(exclaims), words, words * words)
+    asks, opens = clause.endswith(("?", "？")), clause.endswith((":", "："))
+    return (float(number), float(names), float(asks), float(exclaims), words, words * words, float(opens))
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ TALK = (
 )
 
 
-def said(id: str, text: str, odds: float, *, assistant: float = 1.0, **fields: object) -> Scored:
+def said(id: str, text: str, odds: float, *, assistant: float = 1.0, **fields: Any) -> Scored:
     candidate = Candidate(
         id=id,
         source="messages",

@@ -88,12 +88,14 @@ def divide(ranked: Sequence[Scored], query: Query, reader: ClauseReader, found: 
     if not messages or query.broad:
         return None
     divided = list(clause_rows(messages, query, reader))
+    gone = {item.id for item in messages}
+    items = [item for item in ranked if item.id not in gone]
+    if not divided:  # the messages say nothing
+        return Divided(tuple(items), None if found is None else 0.0)
     odds = np.maximum(clause_log_odds([row for _, _, row in divided]), _of_asked_days(divided, reader))
     odds = _newer_beside(odds, divided, reader)
     chances = sigmoid(odds)
     made = zip(divided, odds.tolist(), chances.tolist(), strict=True)
-    gone = {item.id for item in messages}
-    items = [item for item in ranked if item.id not in gone]
     items += [_clause(item, span, value, chance) for (item, span, _), value, chance in made]
     items.sort(key=lambda item: (-item.log_odds, item.rank, item.id))
     need = None if found is None else clause_need(clause_need_row(found, chances, query))
