@@ -76,10 +76,10 @@ class AgentContents(AgentRooms):
         return await look_at_profile(self._parts, self.scope, at=at, tokens=tokens)
 
     async def mark_line(self, id: str, mark: Mark | None) -> str:
-        """Pins a line of the profile (`pin`: it comes before all others) or hides it (`hide`: it never stands); None takes the
-        mark away. Idempotent; returns the line's whole id. `id` is a line's, or the beginning of one: four characters or more,
-        and `@` with the place at which it begins where a message has several lines. The next session shows the change. Raises
-        `NotFound`, and `InvalidInput`, also where several lines begin so."""
+        """Pins a line of the profile (`pin`: it is chosen before all others) or hides it (`hide`: it never stands); None takes
+        the mark away. Idempotent; returns the line's whole id. `id` is a line's, or the beginning of one: four characters or
+        more, and `@` with the place at which it begins where a message has several lines. The next session shows the change.
+        Raises `NotFound`, and `InvalidInput`, also where several lines begin so."""
         from germane.api.profile_view import mark_named_line
 
         return await mark_named_line(self._parts, self.scope, id, mark)

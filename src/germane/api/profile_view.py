@@ -1,4 +1,4 @@
-"""Profile view: one call of `profile`: the lines that always stand for a scope, why each does, and what was left out (PERSON-1)."""
+"""Profile view: one call of `profile`: the lines that always stand for a scope, with their reasons (PERSON-1)."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _NAMED = 5
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewedLine:
     """A line of a profile. `why` says where it comes from, `worth` in [0, 1] orders the lines of one kind; `tokens` is its cost
-    as written, None where it wasn't counted. `memory` is the id of the memory that it is, `message` that of the message in which
-    it was found. `reason` is empty for a line that stands, else why it doesn't: `budget`, `duplicate` (another line says the
-    same), `hidden`, or a reason of the trace."""
+    as written, with the header that it is the first below; None where it wasn't counted. `memory` is the id of the memory that
+    it is, `message` that of the message in which it was found. `reason` is empty for a line that stands, else why it doesn't:
+    `budget`, `duplicate` (another line says the same), `hidden`, or a reason of the trace."""
 
     id: str
     kind: LineKind
@@ -53,9 +53,10 @@ class ViewedLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileView:
-    """What a session that begins at this time is shown whatever it asks, as long as the strategy is `default`: `lines` in the
-    order in which they were chosen, within `budget` tokens. `tokens` is what the lines take. `text` is all of them as a prompt
-    holds them: data between germane's own tags; empty where there is no line. `left_out` are lines that could have stood."""
+    """What a session that begins at this time is shown whatever it asks, where the strategy is `default`: `lines` in the order in
+    which they are written, within `budget` tokens. `tokens` is what they take, their headers included. `text` is all of them as
+    a prompt holds them: data between germane's own tags; empty where there is no line. `left_out` are lines that could have
+    stood."""
 
     lines: tuple[ViewedLine, ...]
     left_out: tuple[ViewedLine, ...]

@@ -66,8 +66,7 @@ def choose_lines(lines: Sequence[ProfileLine], budget: int, cost: Callable[[Prof
 
 
 def said_by(hidden: Sequence[ProfileLine], lines: Sequence[ProfileLine]) -> list[ProfileLine]:
-    """Returns the `lines` that say what a hidden one says: who hides a line doesn't want it back from its message in other words.
-    What is pinned, or was said again later, isn't among them. Compares each pair, as `choose_lines` does."""
+    """Returns the `lines` that say what a hidden one says: who hides a line doesn't want it back in other words. What is pinned, or was said again later, isn't among them. Compares each pair, as `choose_lines` does."""
     if not hidden:
         return []
     marked = [_said(line) for line in hidden]
