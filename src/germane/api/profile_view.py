@@ -53,9 +53,9 @@ class ViewedLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileView:
-    """What a session that begins at this time is shown whatever it asks, where the strategy is `default`: `lines` in the order in
-    which they are written, within `budget` tokens. `tokens` is what they take, their headers included. `text` is all of them as
-    a prompt holds them: data between germane's own tags; empty where there is no line. `left_out` are lines that could have
+    """What a session that begins at this time is shown whatever it asks, where the strategy is `default`: `lines` in the order
+    in which they are written, within `budget` tokens. `tokens` is what they take, their headers included. `text` is all of them
+    as a prompt holds them: data between germane's own tags; empty where there is no line. `left_out` are lines that could have
     stood."""
 
     lines: tuple[ViewedLine, ...]

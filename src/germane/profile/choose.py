@@ -1,7 +1,7 @@
 """Choose: which lines stand in a profile of so many tokens, and why the others don't (PERSON-1). Pure.
 
-Standing instructions come first; what holds about the person comes after them, by worth per token. Two lines never say the same:
-of those the newer one stands.
+Standing instructions come first; what holds about the person comes after them, by worth per token. Two lines never say the
+same: of those the newer one stands.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _INSIDE = 0.85
 """The share of the shorter line's stems that the longer one has then."""
 _MIN_STEMS = 3
 _FOUND, _ABOUT = 0.7, 0.25
-"""The shares of the budget that instructions may take which were found in messages, and that may be taken by what holds about the
-person and was found there: a search finds most of that when it is asked for. What was stated on purpose has no such limit."""
+"""The shares of the budget that instructions may take which were found in messages, and that what holds about the person and
+was found there may take: a search finds most of that when it is asked for. What was stated on purpose has no such limit."""
 
 
 class UnchosenLine(NamedTuple):
@@ -46,8 +46,8 @@ class ChosenLines(NamedTuple):
 
 
 def choose_lines(lines: Sequence[ProfileLine], budget: int, cost: Callable[[ProfileLine], int]) -> ChosenLines:
-    """Chooses among `lines` what stands within `budget` tokens; `cost` returns the tokens of a line as written. Compares each pair
-    of lines, so give it some hundred at most."""
+    """Chooses among `lines` what stands within `budget` tokens; `cost` returns the tokens of a line as written. Compares each
+    pair of lines, so give it some hundred at most."""
     kept, others = _each_once(lines)
     priced = [(line, cost(line)) for line in kept]
     priced.sort(key=lambda pair: (not pair[0].pinned, pair[0].kind != INSTRUCTION, _order(*pair), pair[0].id))
@@ -66,7 +66,8 @@ def choose_lines(lines: Sequence[ProfileLine], budget: int, cost: Callable[[Prof
 
 
 def said_by(hidden: Sequence[ProfileLine], lines: Sequence[ProfileLine]) -> list[ProfileLine]:
-    """Returns the `lines` that say what a hidden one says: who hides a line doesn't want it back in other words. What is pinned, or was said again later, isn't among them. Compares each pair, as `choose_lines` does."""
+    """Returns the `lines` that say what a hidden one says: nobody who hides a line wants it back in other words.
+    What is pinned, or was said again later, isn't among them. Compares each pair, as `choose_lines` does."""
     if not hidden:
         return []
     marked = [_said(line) for line in hidden]
@@ -87,7 +88,7 @@ class _Said(NamedTuple):
 
 
 def _each_once(lines: Sequence[ProfileLine]) -> tuple[list[ProfileLine], list[UnchosenLine]]:
-    """The lines, newest first, without those that a pinned or a newer one says; of the lines of one message the longer first."""
+    """The lines, newest first, without those that a pinned or a newer one says; of one message's lines the longer first."""
     kept, others = list[_Said](), list[UnchosenLine]()
     for line in sorted(lines, key=lambda line: (not line.pinned, -line.said_at.timestamp(), -len(line.text), line.id)):
         said = _said(line)

@@ -1,4 +1,4 @@
-"""Lines: makes the lines that may stand in a profile, of a person's own clauses and of memories, each with its worth (PERSON-1)."""
+"""Lines: makes the lines that may stand in a profile, of own clauses and of memories, each with its worth (PERSON-1)."""
 
 from __future__ import annotations
 
