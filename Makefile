@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf 'make %-7s %s\n' "$$name" "$$what"; done
 
-demo: $(VENV)/.ready-demo  ## import a conversation, ask about it, show the context and its reasons (CONVERSATION=file, ARGS=…)
+demo: $(VENV)/.ready-demo  ## import a talk, ask five requests, show what each is given (CONVERSATION=file, folder or zip, ARGS=…)
 	@$(BIN)/python -m germane.cli demo $(if $(CONVERSATION),"$(CONVERSATION)") $(ARGS)
 
 test: check  ## lint, types, and all tests in WORKERS=2 processes

@@ -37,14 +37,14 @@ _MODELS = (("gpt-4o", None), ("claude-sonnet-4-5", None), ("gemini-2.5-flash", N
 _LIMITS = (None, 250, 1_000, 60, 3_000)
 _CONVERSATIONS, _QUESTIONS = 4, 60
 _DEMO = (
-    "Which database does Tideline use?",
-    "When is the launch, and has the date changed?",
-    "Who is Marta?",
-    "What must never be deleted without asking?",
-    "How are photos of the volunteers stored?",
+    "Which night do I sing?",
+    "When does the shop open, and has that changed?",
+    "Who is Jonah?",
+    "Write me a recipe for flatbread.",
+    "Can I have walnuts again?",
     "ok thanks",
     "hi",
-    "What did we decide in March about the server?",
+    "What did I ask for on 12 September?",
 )
 _TOOLS = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object", "properties": {}}}}]
 
@@ -170,7 +170,7 @@ async def assembled(
 async def run(folder: Path, data: Path) -> AsyncIterator[str]:
     """One line of JSON for each assembly."""
     embedder = Distilled()
-    cases = [(demo(folder), "default", "kickoff", list(_DEMO))]
+    cases = [(demo(folder), "default", "lunches", list(_DEMO))]
     for conversation in load(data).conversations[:_CONVERSATIONS]:
         path = await filled(conversation, folder, embedder)
         cases.append((path, "golden", next(iter(conversation.sessions)), [asked.text for asked in conversation.questions]))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from germane.profile.reader import ProfileReader
     from germane.tasks.reader import TaskReader
     from germane.transfer.stored import Contents, Owned, Reach
-    from germane.types.inventory import AgentPage
+    from germane.types.inventory import AgentPage, OrgPage
     from germane.types.query import Filters
     from germane.types.scope import Scope
 
@@ -130,6 +130,10 @@ class Store(Protocol):
     async def agents(self, org: str, limit: int, cursor: str | None = None) -> AgentPage:
         """Returns a page of at most `limit` agents of the org that have something stored, in the order of their first write.
         Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
+
+    async def orgs(self, limit: int, cursor: str | None = None) -> OrgPage:
+        """Returns a page of at most `limit` orgs that have something stored, in the order of their first write. For whoever has
+        the store itself: no scope leads here. Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
 
     async def owner(self, org: str, id: str) -> tuple[str, str | None] | None:
         """Returns the agent and the user (None: agent-wide) of the memory or event with this id of germane's, or of its

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from germane.settings.settings import Settings
     from germane.store import Checkup
     from germane.text.secrets.screen import SecretPolicy
-    from germane.types.inventory import AgentPage
+    from germane.types.inventory import AgentPage, OrgPage
     from germane.types.scope import Scope
 
 __all__ = [
@@ -178,6 +178,9 @@ class Germane:
 
     def agents(self, org: str = "default", *, limit: int = 50, cursor: str | None = None) -> AgentPage:
         return self._running().call(self._awaited.agents, org, limit=limit, cursor=cursor)
+
+    def orgs(self, *, limit: int = 50, cursor: str | None = None) -> OrgPage:
+        return self._running().call(self._awaited.orgs, limit=limit, cursor=cursor)
 
     def forget(self, org: str, *, agent: str | None = None, dry_run: bool = False, by: str = "", reason: str = "") -> Receipt:
         return self._running().call(self._awaited.forget, org, agent=agent, dry_run=dry_run, by=by, reason=reason)

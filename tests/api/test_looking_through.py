@@ -102,6 +102,7 @@ async def test_messages_sessions_and_counts_of_a_scope(germane: Germane) -> None
     assert [(one.user, one.messages) for one in (await wide.users()).users] == [("anna", 10)]
     assert [(one.agent, one.users) for one in (await germane.agents("acme")).agents] == [("support", 1)]
     assert (await germane.agents()).agents == ()
+    assert [(one.org, one.agents, one.users) for one in (await germane.orgs()).orgs] == [("acme", 1, 1)]
 
 
 @pytest.mark.requirement("SCOPE-2")
@@ -128,7 +129,7 @@ async def test_a_bad_page_is_refused_by_every_listing(germane: Germane, bad: dic
     """With the name of the argument."""
     agent = germane.agent()
     listings = (agent.messages(**bad), agent.sessions(**bad), agent.users(**bad), agent.memories.list(**bad))
-    for asked in (*listings, germane.agents(**bad)):
+    for asked in (*listings, germane.agents(**bad), germane.orgs(**bad)):
         with pytest.raises(InvalidInput, match=said):
             await asked
 

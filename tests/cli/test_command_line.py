@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-import json
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,9 +12,7 @@ import pytest
 from germane.cli import main
 from germane.cli.app import hoist
 from germane.cli.exits import Exit, describe_exit
-from germane.cli.imports import BrokenRow, MessageRow, read
 from germane.errors import Conflict, EmbedderError, InvalidInput, NotFound, StoreCorrupt, StoreTooNew, StoreUnavailable
-from germane.memories.memory import KINDS
 
 
 def test_shared_options_may_stand_after_the_command() -> None:
@@ -125,25 +121,13 @@ def test_help_loads_no_commands_work() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = done.stdout.splitlines()[-1]
     assert "germane.cli.app" in loaded
-    lazy = ("demo_tour", "demo_conversation", "explanation_table", "enriched_messages", "evaluation")
+    lazy = (
+        "demo_tour",
+        "demo_conversation",
+        "demo_screen",
+        "explanation_table",
+        "enriched_messages",
+        "evaluation",
+    )
     assert not [name for name in lazy if f"germane.cli.{name}" in loaded]
     assert not [name for name in ("'germane.evaluate", "'numpy'") if name in loaded]
-
-
-def test_the_sample_is_a_conversation_of_several_sessions_with_memories_of_every_kind() -> None:
-    """What the demo shows: at least 80 messages over 4 sessions, a directive, eight memories of all six kinds, questions."""
-    folder = Path(import_module("germane.cli").__file__ or "").parent / "sample"
-    rows = list(read((folder / "conversation.jsonl").read_bytes(), "x")[1])
-    kept = json.loads((folder / "memories.json").read_text())
-    turns = [row for row in rows if isinstance(row, MessageRow)]
-    assert not [row for row in rows if isinstance(row, BrokenRow)]
-    assert len(turns) >= 80
-    assert len({turn.session for turn in turns}) >= 4
-    assert len({turn.message.id for turn in turns}) == len(turns)
-    assert [turn.message.created_at for turn in turns] == sorted(
-        turn.message.created_at for turn in turns if turn.message.created_at
-    )
-    assert kept["directive"]
-    assert len(kept["memories"]) >= 8
-    assert {memory["kind"] for memory in kept["memories"]} == set(KINDS)
-    assert kept["questions"]

@@ -1,9 +1,11 @@
-"""The commands that look through a store: list, show, update, history, messages, sessions, users, agents, stats, and --why."""
+"""The commands that look through a store: list, show, update, history, messages, sessions, users, agents, orgs, stats,
+and --why."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ TALK = [
     {"role": "user", "content": "My flight to Lisbon leaves on 4 June", "id": "m1", "created_at": "2025-05-01T09:00:00Z"},
     {"role": "assistant", "content": "Have a good trip", "id": "m2", "created_at": "2025-05-01T09:01:00Z"},
 ]
-LOOKING = ("list", "messages", "sessions", "users", "agents", "stats")
+LOOKING = ("list", "messages", "sessions", "users", "agents", "orgs", "stats")
 
 
 @pytest.fixture
@@ -109,17 +111,19 @@ def test_history_messages_sessions_users_agents_and_counts(run: Run, told: dict[
     assert [one["id"] for one in parsed(run("sessions", "--user", "ada", "--json"))["sessions"]] == ["s1"]
     assert [one["user"] for one in parsed(run("users", "--json"))["users"]] == ["ada"]
     assert [one["agent"] for one in parsed(run("agents", "--json"))["agents"]] == ["default"]
+    (org,) = parsed(run("orgs", "--json"))["orgs"]
+    assert (org["org"], org["agents"], org["users"], org["memories"], org["messages"]) == ("default", 1, 1, 3, 2)
     stats = parsed(run("stats", "--user", "ada", "--json"))
     assert (stats["memories"], stats["ended"], stats["messages"]) == ({"fact": 1, "preference": 1}, 1, 2)
     for command in LOOKING:
-        assert run(command, *(() if command in ("users", "agents") else ("--user", "ada")))
+        assert run(command, *(() if command in ("users", "agents", "orgs") else ("--user", "ada")))
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_no_column_is_cut_to_nothing_at_any_width(run: Run, told: dict[str, str], columns: int) -> None:
     """At 40 columns things are stacked, with whole ids; no line is longer than the terminal."""
     commands: list[tuple[str, ...]] = [(name, "--user", "ada") for name in ("messages", "sessions", "stats")]
-    commands += [("list", "--all", "--user", "ada"), ("users",), ("agents",), ("search", "Lisbon", "--user", "ada")]
+    commands += [("list", "--all", "--user", "ada"), ("users",), ("agents",), ("orgs",), ("search", "Lisbon", "--user", "ada")]
     commands += [("show", "m1", "--user", "ada"), ("history", told["new"], "--user", "ada")]
     for command in commands:
         text = run(*command, columns=columns)
@@ -137,30 +141,82 @@ def test_no_column_is_cut_to_nothing_at_any_width(run: Run, told: dict[str, str]
     assert (told["pin"] in listed) == (columns != 80)
 
 
-def test_a_scope_without_anything_hints_at_its_neighbours(run: Run, told: dict[str, str]) -> None:
-    """Names and counts of the same org only."""
-    assert "user ada has 3 memories and 2 messages: add --user ada" in run("list")
-    for command in ("list", "messages", "sessions", "stats", "search"):
-        words = ("x",) if command == "search" else ()
-        assert "--user ada" in run(command, *words, "--user", "eve")
-        assert "--agent default" in run(command, *words, "--agent", "nobody")
-        assert "ada" not in words_of(run(command, *words, "--org", "other"))
-        assert "default" not in run(command, *words, "--org", "other", "--agent", "x")
+def test_a_scope_without_anything_hints_at_the_nearest_that_has(run: Run, told: dict[str, str]) -> None:
+    """Another user, else another agent, else another org: names, counts, and the command to type, word for word."""
+    assert "user ada holds 3 memories and 2 messages:\n  germane list --user ada\n" in run("list")
+    for command in ("list", "messages", "sessions", "stats", "search", "about"):
+        words = ("it's 'x'", "--kind", "fact") if command == "search" else ()
+        for scope, named in (
+            (("--user", "eve"), "user ada"),
+            (("--agent", "nobody"), "agent default, user ada"),
+            (("--org", "other", "--agent=x"), "org default, agent default, user ada"),
+        ):
+            lines = run(command, *words, *scope, columns=40).splitlines()
+            assert lines[-2] == f"{named} holds 3 memories and 2 messages:"
+            typed = shlex.split(lines[-1])
+            assert typed == ["germane", command, *words, "--user", "ada"]
+            assert "ada holds" not in run(*typed[1:])
     assert "without them there are 2" in run("list", "--user", "ada", "--tag", "nothing")
 
 
-def test_another_users_thing_is_named_to_the_operator_within_the_org(run: Run, told: dict[str, str]) -> None:
-    """show, update, history and --why say whose it is; another org learns nothing."""
+@pytest.mark.parametrize("columns", [40, 80])
+def test_what_the_readmes_example_stored_is_found_by_the_hints(run: Run, columns: int) -> None:
+    """In a scope that is no default; and what a scope has beside memories is told first."""
+    scope = ("--org", "acme", "--agent", "support", "--user", "caroline")
+    run("remember", "Prefers e-mail to phone calls", "--kind", "preference", *scope)
+    run("record", "-", "--session", "monday", *scope, stdin=json.dumps(TALK[:1]))
+    command = "--org acme --agent support --user caroline"
+    for asked in (("list",), ("stats",), ("search", "vase"), ("list", "--org", "acme")):
+        told = run(*asked, columns=columns).splitlines()
+        assert told[-2].endswith("agent support, user caroline holds 1 memory and 1 message:")
+        assert told[-1] == f"  germane {asked[0]}{' vase' if asked[0] == 'search' else ''} {command}"
+    run("record", "-", "--session", "s", stdin=json.dumps(TALK))
+    assert run("list") == "no memories here\nmessages are here: germane messages prints them\n"
+
+
+def test_of_an_account_of_two_about_tells_who_writes_there(run: Run) -> None:
+    """Without a name both are known together; by name each is."""
+    talk = [{"role": "user", "name": name, "content": text} for name, text in (("Tom", "I prefer tea."), ("Ana", "I'm out."))]
+    run("record", "-", "--session", "s", "--user", "flat", stdin=json.dumps(talk))
+    told = run("about", "--user", "flat")
+    assert told.startswith("Ana, Tom write here, and are known together:\n\nNow\n  Tom: I prefer tea")
+    assert "I'm out." in told
+    assert "I'm out." not in run("about", "Tom", "--user", "flat")
+    assert parsed(run("about", "--user", "flat", "--json"))["hints"] == ["Ana", "Tom"]
+
+
+def test_an_empty_store_says_how_to_begin(run: Run, told: dict[str, str]) -> None:
+    run("forget", "--everything", "--yes", "--user", "ada")
+    for command in ("list", "orgs", "users"):
+        assert "nothing is stored in this file yet (begin with germane import" in run(command)
+
+
+def test_what_all_users_share_is_hinted_at_without_a_user(run: Run) -> None:
+    """And the largest scope of each agent; options stand in front of a bare --."""
+    run("remember", "Closed on Mondays", "--agent", "desk")
+    run("remember", "Likes tea", "--agent", "bar", "--user", "bo")
+    told = run("search", "--", "-x").splitlines()
+    assert told == [
+        "nothing found",
+        "agent desk holds for all users 1 memory:",
+        "  germane search --agent desk -- -x",
+        "agent bar, user bo holds 1 memory:",
+        "  germane search --agent bar --user bo -- -x",
+    ]
+
+
+def test_another_users_thing_is_named_to_whoever_has_the_file(run: Run, told: dict[str, str]) -> None:
+    """show, update, history and --why say whose it is, and what to type."""
     for command in (("show",), ("update", "--unpinned"), ("history",)):
-        error = run(command[0], told["pin"], *command[1:], expect=1)
-        assert "use --user ada" in error
-        foreign = run(command[0], told["pin"], *command[1:], "--org", "other", expect=1)
-        assert "ada" not in words_of(foreign)
-    why = parsed(run("explain", "--query", "letters?", "--why", told["pin"], "--json"))
-    assert why["outcome"] == "absent"
-    assert "user ada" in why["text"]
-    foreign = parsed(run("explain", "--query", "letters?", "--why", told["pin"], "--org", "other", "--json"))
-    assert "ada" not in words_of(foreign["text"])
+        for scope in ((), ("--org", "other")):
+            error = run(command[0], told["pin"], *command[1:], *scope, expect=1)
+            org = " of org default" if scope else ""
+            typed = " ".join((command[0], told["pin"], *command[1:]))
+            assert f"it belongs to user ada of agent default{org}: germane {typed} --user ada" in error
+    for scope in ((), ("--org", "other")):
+        why = parsed(run("explain", "--query", "letters?", "--why", told["pin"], "--json", *scope))
+        assert why["outcome"] == "absent"
+        assert "user ada" in why["text"]
 
 
 def test_why_tells_what_happened_to_one_thing(run: Run, told: dict[str, str]) -> None:

@@ -21,7 +21,7 @@ FILE = {"type": "document", "source": {"type": "text", "media_type": "text/plain
 def homes(*parts: dict[str, Any]) -> list[str]:
     prepared = PreparedMessage.of(parse({"role": "user", "content": list(parts)}), None, "UTC")
     assert prepared is not None
-    return [one.text for one in found_in(prepared)]
+    return [one.text for one in found_in(prepared).stated]
 
 
 @pytest.mark.parametrize(

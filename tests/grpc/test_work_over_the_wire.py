@@ -219,6 +219,8 @@ async def test_texts_are_those_of_the_library(service: tuple[Agent, Client, Wire
             shown = [(one.id, one.handle, one.text, one.category, one.tokens) for one in getattr(own, name)]
             assert [(one.id, one.handle, one.text, one.category, one.tokens) for one in getattr(mine, name)] == shown
     assert (await client.about("Caroline")).current
+    mine, own = await client.about(), await agent.about()
+    assert (mine.name, mine.text, len(mine.mentions)) == (own.name, own.text, 1)
     weights = {"weights": {"recency": 0.5}}
     for strategy in (None, weights):
         options: Any = {"max_tokens": 200, "strategy": strategy, "additional_context": "Be exact.", "deadline": LONG}

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.memories.extraction.remember_found import extracted_memory, remember_found
+from germane.memories.extraction.extracted import extracted_memory
+from germane.memories.extraction.remember_found import remember_found
 from germane.memories.memory import Memory
 from germane.memories.operations import FactsOnKey, MemoriesByHash
 from germane.memories.remember import Remembered, new_memory, remember
@@ -226,7 +227,7 @@ def said(value: str, day: int) -> Memory:
 
 
 def storing(found: list[Memory]) -> Plan[None]:
-    changes = yield from remember_found(found)
+    changes = (yield from remember_found(found)).changes
     return Decision(changes, None)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.code_blocks import NO_TEST, Block, blocks, run
+from support.code_blocks import NO_TEST, Block, blocks
+from support.code_blocks import run as exec_block
 from support.ownership import updated
 from support.source_tree import ROOT, project_files
 
@@ -45,7 +46,21 @@ def test_the_readmes_code_runs_as_written(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in readme:
-        run(block, "README.md", names)
+        exec_block(block, "README.md", names)
+
+
+@pytest.mark.requirement("PERSON-7")
+def test_what_the_readmes_code_stored_is_found_by_the_command(run: Callable[..., str]) -> None:
+    """By the hint of a command without a scope, by the name and as `me`."""
+    for block in blocks(text_of("README.md")):
+        exec_block(block, "README.md", {"__name__": "__main__"})
+    hint = run("list").splitlines()[-1].split()
+    assert hint == ["germane", "list", "--org", "acme", "--agent", "support", "--user", "caroline"]
+    assert "Prefers e-mail to phone calls" in run(*hint[1:])
+    told = [run("about", *name, *hint[2:]) for name in ((), ("me",), ("Caroline",))]
+    assert "Prefers e-mail to phone calls" in told[0]
+    assert "Parcel 4711 came broken" in told[0]
+    assert told[0] == told[1] == told[2]
 
 
 def test_the_code_of_the_page_on_security_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +69,7 @@ def test_the_code_of_the_page_on_security_runs(tmp_path: Path, monkeypatch: pyte
     assert len(both) == 2
     monkeypatch.chdir(tmp_path)
     for block in both:
-        run(block, "security.md", {"__name__": "security"})
+        exec_block(block, "security.md", {"__name__": "security"})
 
 
 def test_the_readmes_commands_are_targets_of_the_makefile() -> None:
@@ -139,5 +154,5 @@ def test_a_block_awaits_at_the_top_or_starts_its_own_loop_and_keeps_its_names() 
     names: dict[str, Any] = {}
     assert [block.line for block in blocks(text)] == [2, 10]
     for block in [*blocks(text), Block(1, "async def main():\n    global x\n    x += 1\nimport asyncio\nasyncio.run(main())")]:
-        run(block, "text", names)
+        exec_block(block, "text", names)
     assert names["x"] == 2

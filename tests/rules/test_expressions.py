@@ -10,6 +10,7 @@ from support.expressions import expressions, faults
 from support.source_tree import modules
 
 MADE_WHEN_IT_RUNS = {
+    "memories.extraction.corrections:re.compile": "of corrections.toml; each reads a sentence of at most 160 characters",
     "text.demands.phrase_rules:re.compile": "of the rules' files; each looks at no more than 120 characters from a word",
     "text.own.forms:re.compile": "of forms.toml: tests/text/own/test_forms.py checks each",
     "memories.extraction.exclusive:re.compile": "alternatives and optional words, no repeat in it; at most 80 characters",
@@ -20,6 +21,7 @@ MADE_WHEN_IT_RUNS = {
     "pipeline.gather.vector:re.sub": "at most 256 names, each escaped: no repeat in it",
     "observe.redaction:re.compile": "held by the module",
     "pipeline.signals.asks:re.compile": "held by the module",
+    "pipeline.signals.past_forms:re.compile": "endings of single words, each repeat bounded",
     "text.days.dates:re.compile": "held by the module",
     "text.analyse:re.compile": "one character class; runs of two classes that have no character in common",
     "text.words:re.compile": "a run of one character class",

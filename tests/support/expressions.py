@@ -82,11 +82,20 @@ class _Shape:
 def faults(pattern: str, flags: int = 0, *, searched: bool = True) -> list[str]:
     """The names of the forms that the expression has, each once; empty where it takes linear time."""
     tree = parser.parse(pattern, flags & ~re.DEBUG)
+    if not _unbounded(tree):  # all three forms need such a repeat; a list of a hundred words has thousands of paths
+        return []
     look = _Look(tree.state.flags, frozenset(_codes(tree)))
     look.shape(list(tree))
     if searched and any(look.restarts(path) for path in look.paths(list(tree))):
         look.found.add("restart")
     return sorted(look.found)
+
+
+def _unbounded(part: Any) -> bool:
+    """Whether a part of a parsed expression holds a repeat without a bound."""
+    if isinstance(part, tuple) and part and isinstance(part[0], type(sre.MAX_REPEAT)) and part[0] in _REPEATS:
+        return part[1][1] > _LONG or _unbounded(part[1][2])
+    return isinstance(part, list | tuple | parser.SubPattern) and any(_unbounded(one) for one in part)
 
 
 class _Look:

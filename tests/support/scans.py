@@ -34,6 +34,7 @@ _WHOLE = {
 """Modules whose statements may read whole tables, and why."""
 _MAY = {
     "FROM partitions WHERE org <> ?": "an export names all partitions once",
+    "GROUP BY p.org HAVING": "a list of all orgs, for whoever has the file",
     "FROM keys  ORDER BY": "a list of all keys",
     "SELECT 1 FROM links LIMIT 1": "the first row is enough",
     "_pending WHERE vector IS NULL": "an index of the few texts that wait for their vectors",

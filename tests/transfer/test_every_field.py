@@ -19,7 +19,7 @@ from germane.compaction.archive import ArchiveEntry
 from germane.compaction.kept_history import KeptEntry, KeptSummary
 from germane.compaction.summary import SpanSummary
 from germane.errors import InvalidInput
-from germane.events.event import Event
+from germane.events.event import Event, ReplacementLink
 from germane.graph.entity import Entity
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Relation
@@ -101,6 +101,7 @@ EVENT = Event(
     content_hash=-5,
     raw={"n": [1.5, None]},
     provenance=FROM,
+    replaces=(ReplacementLink("e0", ends=True),),
 )
 FRAME = TaskFrame(
     id="t1",
@@ -225,7 +226,7 @@ WHOLE: list[tuple[Any, Set[str]]] = [
         {"label", "version", "type", "secrets"},
     ),
     (SessionRecord(id="s", next=7, length=2, started_at=NOON, last_at=LATER), set()),
-    (EVENT, {"session_started_at", "session_number", "passage", "outdated"}),
+    (EVENT, {"session_started_at", "session_number", "passage", "outdated", "replaced_by", "newer"}),
     (FRAME, {"children", "secrets"}),
     (STACK, set()),
     (KeptSummary(id="k", session="s", summary=SUMMARY, fingerprint="f", created_at=NOON), set()),

@@ -11,7 +11,9 @@ from germane.api.arguments import build_request, normalise_filters
 from germane.api.strategies import COMPACT
 from germane.api.wiring import Parts
 from germane.pipeline.gather.about import EARLIER, AboutSource
-from germane.pipeline.gather.about_graph import entities_named, like_names
+from germane.pipeline.gather.about_graph import EntitiesOfName, entities_named, like_names
+from germane.pipeline.gather.about_person import Person, person_asked_for
+from germane.store import ScopedStore
 from germane.text.normal import fold
 from germane.types.candidate import Chosen
 from germane.types.context import Context
@@ -35,7 +37,7 @@ class AboutEntity:
     """What is known about a name. `current` holds at the time asked about, relations of the entity among it; `earlier` ended
     before it; `mentions` are the messages that name or mention it, the oldest first. `text` is all of them, ready for
     a prompt: data between germane's own tags. `left_out` counts what didn't fit; `trace` tells why. `hints` are names like
-    it that are known, where nothing is known of this one."""
+    it that are known, where nothing is known of this one; of the user, the names of the several people whom that is."""
 
     name: str
     current: tuple[Chosen, ...]
@@ -53,19 +55,16 @@ class AboutEntity:
 
 
 async def about(
-    parts: Parts, scope: Scope, name: str, *, at: datetime | None, max_tokens: int, model: str, filters: Filters | None
+    parts: Parts, scope: Scope, name: str | None, *, at: datetime | None, max_tokens: int, model: str, filters: Filters | None
 ) -> AboutEntity:
     """See `Agent.about`."""
-    store, key = parts.store.within(scope), " ".join(fold(name).split())
+    store, key = parts.store.within(scope), " ".join(fold(name or "").split())
     wanted = replace(normalise_filters(filters, scope.zone) or Filters(), with_history=True)
-    speakers = await store.events.speakers()
-    spelled = next((one for one in speakers if fold(one) == key), name)
-    named = await entities_named(store, spelled, wanted)
     request = build_request(
         scope=scope,
         messages=(),
         model=model,
-        query=", ".join(named.names),
+        query=name or "",
         at=at,
         deadline=None,
         max_tokens=max_tokens,
@@ -73,10 +72,29 @@ async def about(
         catalog=parts.catalog,
         clock=parts.clock,
     )
-    engine = replace(parts.engine, sources={**parts.engine.sources, "about": lambda store: AboutSource(store, named)})
-    context = await engine.assemble(request, store, _strategy(max_tokens))
-    hints = () if context.items else _nearest(key, (*await like_names(store, key, wanted), *speakers))
-    return _result(name, context, hints)
+    speakers = await store.events.speakers()
+    spelled = next((one for one in speakers if fold(one) == key), name or "")
+    named = await entities_named(store, spelled, wanted)
+    taken = spelled in speakers or bool(named.entities)
+    person = await person_asked_for(store, name, taken=taken, at=request.at, filters=wanted)
+    if person is not None:
+        named = await _named_as(person, store, wanted)
+    request = replace(request, query=", ".join(named.names))
+    sources = {**parts.engine.sources, "about": lambda store: AboutSource(store, named, person)}
+    context = await replace(parts.engine, sources=sources).assemble(request, store, _strategy(max_tokens))
+    if person is None:
+        hints = () if context.items else _nearest(key, (*await like_names(store, key, wanted), *speakers))
+    else:
+        hints = person.people if len(person.people) > 1 and not person.others else ()
+    return _result(name or scope.user or "me", context, hints)
+
+
+async def _named_as(person: Person, store: ScopedStore, filters: Filters) -> EntitiesOfName:
+    """The entities that have one of the person's names, each once, and all their names."""
+    found = [await entities_named(store, name, filters) for name in person.names]
+    entities = {entity.id: entity for each in found for entity in each.entities}
+    names = dict.fromkeys(name for each in found for name in each.names)
+    return EntitiesOfName(entities=tuple(entities.values()), names=tuple(names))
 
 
 def _strategy(max_tokens: int) -> Strategy:

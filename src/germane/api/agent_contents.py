@@ -48,7 +48,7 @@ class AgentContents(AgentRooms):
 
     async def about(
         self,
-        name: str,
+        name: str | None = None,
         *,
         at: datetime | None = None,
         max_tokens: int = 1000,
@@ -56,12 +56,15 @@ class AgentContents(AgentRooms):
         filters: Filters | None = None,
     ) -> AboutEntity:
         """Returns everything that is known about a person or a thing by its `name`: what holds now, what no longer holds with
-        its dates, and the messages that name it, within `max_tokens` (1 to 1,000,000) of `model`. `at` is the time asked about
-        (default: now): what was said or began later isn't known then. Nothing has to be configured. Raises `InvalidInput`."""
+        its dates, and the messages that name it, within `max_tokens` (1 to 1,000,000) of `model`. Without a name, and by a word
+        for oneself such as `me`, `ich` or `yo`, it is about the user: their own memories and messages. The user's id, the name
+        that they gave and, where one person speaks, the name under which they speak mean the same. `at` is the time asked
+        about (default: now): what was said or began later isn't known then. Nothing has to be configured. Raises
+        `InvalidInput`."""
         from germane.api.about import about
 
-        if not string("name", name, LABEL).strip():
-            raise InvalidInput("name must be the name of a person or a thing, not blank")
+        if name is not None and not string("name", name, LABEL).strip():
+            raise InvalidInput("name must be the name of a person or a thing, not blank; leave it out for the user")
         number("max_tokens", max_tokens, minimum=1, maximum=COUNT.maximum)
         return await about(self._parts, self.scope, name, at=at, max_tokens=max_tokens, model=model, filters=filters)
 

@@ -297,7 +297,7 @@ class Agent(BlockingContexts):
 
     def about(
         self,
-        name: str,
+        name: str | None = None,
         *,
         at: datetime | None = None,
         max_tokens: int = 1000,

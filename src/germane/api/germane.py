@@ -36,7 +36,7 @@ from germane.settings.settings import Settings
 from germane.store import Checkup
 from germane.text.secrets.screen import SecretPolicy, secret_policy
 from germane.types import limits
-from germane.types.inventory import AgentPage
+from germane.types.inventory import AgentPage, OrgPage
 from germane.types.scope import Scope
 
 if TYPE_CHECKING:
@@ -225,6 +225,12 @@ class Germane:
         write. Raises `InvalidInput`."""
         page_arguments(limit, cursor)
         return await self._open.store.agents(Scope(org=org).org, limit, cursor)
+
+    async def orgs(self, *, limit: int = 50, cursor: str | None = None) -> OrgPage:
+        """Returns a page of `limit` (1 to 1,000) orgs of the store with what each has stored, in the order of their first
+        write. For the operator, who has the file: no handle on a scope and no key leads here. Raises `InvalidInput`."""
+        page_arguments(limit, cursor)
+        return await self._open.store.orgs(limit, cursor)
 
     async def owner(self, id: str, *, org: str = "default") -> Scope | None:
         """Returns the scope that a memory or message with this id belongs to, or belonged to until it was forgotten; None where

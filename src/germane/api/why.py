@@ -36,6 +36,7 @@ from germane.types.why import LEFT_OUT, Why
 __all__ = ["explain_one"]
 
 _REQUIRED = ("pinned, or named by the strategy", "a block of every context, or named by the request")
+_STANDING = "a line of the profile"
 _NO_READING = 1e9
 """A price of a token at which a search reads next to no text."""
 _ALL = 1 << 24
@@ -76,7 +77,8 @@ def _told(id: str, trace: Trace) -> Why | None:
         if _is(item.scored.candidate, id):
             block = item.scored.candidate.block is not None
             part = "" if item.share == 1 else f", {item.share:.0%} of its text"
-            required = f" because it is required ({_REQUIRED[block]})" if item.scored.candidate.required else ""
+            because = _STANDING if item.scored.candidate.line is not None else _REQUIRED[block]
+            required = f" because it is required ({because})" if item.scored.candidate.required else ""
             return Why(
                 id=id,
                 outcome="injected",

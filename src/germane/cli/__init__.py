@@ -1,7 +1,7 @@
 """CLI: the command `germane`. It turns arguments into calls of the API and prints the results; it holds no logic of its own.
 
     germane demo | remember | record | search | assemble | explain | feedback | forget | directive
-            list | show | update | history | messages | sessions | users | agents | stats
+            list | show | update | history | messages | sessions | users | agents | orgs | stats
             ingest | documents | import | export | backup | doctor | reembed | eval | serve | keys | pseudonym
 
 Each command is a module in `commands/`. The exit codes are in `exits.Exit`.

@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Annotated, Any
@@ -25,6 +26,9 @@ __all__ = ["app", "hoist", "run"]
 
 _WITH_VALUE = ("--db", "--org", "--agent", "--user", "--zone", "--embedder", "--secrets", "--settings")
 _GLOBAL = (*_WITH_VALUE, "--json")
+_SCOPE = ("--org", "--agent", "--user")
+_TYPED = "germane.typed"
+"""Where click's context keeps what was typed."""
 _HELP_WIDTH = 52
 """Columns below which typer would write help that is wider than the terminal."""
 _EXIT_CODES = (
@@ -36,7 +40,13 @@ def hoist(arguments: Sequence[str]) -> list[str]:
     """Move the global options to the front, so that they may follow the command: `search x --json` becomes `--json search x`.
 
     Options that a command defines itself stay in place, and so does everything after a bare `--`."""
-    front: list[str] = []
+    front, rest = _divided(arguments)
+    return [word for option in front for word in option] + rest
+
+
+def _divided(arguments: Sequence[str]) -> tuple[list[list[str]], list[str]]:
+    """The global options, each with its value, and all other words."""
+    front: list[list[str]] = []
     rest: list[str] = []
     remaining = iter(arguments)
     for argument in remaining:
@@ -44,12 +54,11 @@ def hoist(arguments: Sequence[str]) -> list[str]:
         if argument == "--":
             rest += [argument, *remaining]
         elif name in _GLOBAL and not _owned(rest, name):
-            front.append(argument)
-            if name in _WITH_VALUE and not equals and (value := next(remaining, None)) is not None:
-                front.append(value)
+            valued = name in _WITH_VALUE and not equals
+            front.append([argument, *islice(remaining, 1)] if valued else [argument])
         else:
             rest.append(argument)
-    return front + rest
+    return front, rest
 
 
 def _owned(arguments: list[str], option: str) -> bool:
@@ -75,6 +84,9 @@ class _Commands(TyperGroup):
         print_commands(formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        front, rest = _divided(args)
+        kept = (option for option in front if option[0].partition("=")[0] not in _SCOPE)
+        ctx.meta[_TYPED] = (*rest, *(word for option in kept for word in option))
         return super().parse_args(ctx, hoist(args))
 
     def invoke(self, ctx: Any) -> Any:
@@ -147,6 +159,7 @@ def global_options(
         agent=agent,
         user=user,
         named=frozenset(given - {"db"}),
+        typed=context.meta.get(_TYPED, ()),
         zone=zone,
         embedder=embedder,
         secrets=secrets,

@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "outline": ("outline:outline", "Print what a conversation was about, line by line."),
         "users": ("users:users", "List the users of the agent."),
         "agents": ("users:agents", "List the agents of the organisation."),
+        "orgs": ("users:orgs", "List the organisations of the store."),
         "stats": ("stats:stats", "Count what is stored."),
         "feedback": ("feedback:feedback", "Mark memories as helpful or harmful."),
         "review": ("review:review", "List memories that contradict each other, and decide."),

@@ -1,61 +1,58 @@
-"""Demo conversation: the sample or a given file, and the questions that the demo asks about it."""
+"""Demo conversation: the sample or whatever `germane import` takes, and the labelled requests that come with it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from germane.cli.files import read_bytes
-from germane.cli.imports import DirectiveRow, MemoryRow, MessageRow, Row, read
+from germane.cli.imports import read
 from germane.cli.imports.detect_format import parse_json
-from germane.cli.imports.locomo import ADVERSARIAL, DemoQuestion, questions
-from germane.errors import InvalidInput
+from germane.cli.imports.load import Loaded, load
+from germane.cli.imports.locomo import ADVERSARIAL, questions
+from germane.evaluate.made_requests import MadeRequest, thanks
 
-__all__ = ["load_conversation", "sample"]
+__all__ = ["DemoConversation", "load_conversation", "sample"]
 
-_GENERIC = (
-    "What was decided, and what has changed since?",
-    "What should be remembered about the people?",
-    "When did it begin?",
-)
+_CATEGORIES = ("", "several things", "a time", "a conclusion", "one thing")
+_LABELLED = 4
 
 
-def sample() -> tuple[list[Row], list[DemoQuestion]]:
-    """The included conversation (directive and memories first, then messages) and its questions."""
+class DemoConversation(NamedTuple):
+    """What is imported, and the requests that come with it: none where they are made from the store."""
+
+    loaded: Loaded
+    requests: tuple[MadeRequest, ...] = ()
+
+
+def sample() -> DemoConversation:
+    """The included talk of one person with an assistant, and five requests with their answers."""
     folder = files("germane.cli") / "sample"
-    _, rows = read((folder / "conversation.jsonl").read_bytes(), "sample")
-    other = json.loads((folder / "memories.json").read_text(encoding="utf-8"))
-    return [DirectiveRow(other["directive"]), *map(MemoryRow, other["memories"]), *rows], _unlabelled(other["questions"])
+    form, rows = read((folder / "conversation.jsonl").read_bytes(), "sample")
+    asked = json.loads((folder / "requests.json").read_text(encoding="utf-8"))
+    at = datetime.fromisoformat(asked["at"])
+    labels = ({**one, "evidence": tuple(one.get("evidence", ()))} for one in asked["requests"])
+    requests = (MadeRequest(at=at, all_needed=True, **one) for one in labels)
+    return DemoConversation((form, list(rows)), tuple(requests))
 
 
-def load_conversation(path: str) -> tuple[list[Row], list[DemoQuestion]]:
-    """The rows of a file that `germane import` reads, and questions about it. Raises `InvalidInput`."""
-    data = read_bytes(path)
-    default_session = "demo" if path == "-" else Path(path).stem[:200] or "demo"
-    try:
-        format, found = read(data, default_session)
-    except InvalidInput as error:
-        raise InvalidInput(f"{path}: {error}") from None
-    rows = list(found)
-    return rows, _labelled(parse_json(data)) if format == "locomo" else _unlabelled(_asked_in(rows))
+def load_conversation(path: str) -> DemoConversation:
+    """What a file, a folder or standard input holds; a LoCoMo file's own questions. Raises `InvalidInput`."""
+    loaded = load(path)
+    labelled = isinstance(loaded, tuple) and loaded[0] == "locomo" and Path(path).suffix == ".json"
+    return DemoConversation(loaded, _labelled(parse_json(read_bytes(path))) if labelled else ())
 
 
-def _labelled(document: Mapping[str, Any]) -> list[DemoQuestion]:
-    """The first question of each of three categories of a LoCoMo file, so that the questions differ in kind."""
-    labelled = [question for question in questions(document) if question.category != ADVERSARIAL]
-    first = {question.category: question for question in reversed(labelled)}
-    return [first[category] for category in sorted(first)][:3] or _unlabelled(_GENERIC)
-
-
-def _unlabelled(texts: Sequence[str]) -> list[DemoQuestion]:
-    return [DemoQuestion(text) for text in texts]
-
-
-def _asked_in(rows: list[Row]) -> list[str]:
-    """Three questions from the messages themselves (beginning, middle, end), or general ones where there are fewer."""
-    lines = [line.strip() for row in rows if isinstance(row, MessageRow) for line in [row.message.text] if len(line) < 160]
-    asked = [line for line in lines if line.endswith(("?", "？")) and len(line) > 12]
-    return [asked[third * (len(asked) - 1) // 2] for third in range(3)] if len(asked) >= 3 else list(_GENERIC)
+def _labelled(document: Mapping[str, Any]) -> tuple[MadeRequest, ...]:
+    """The first question of each of four categories of a LoCoMo file, so that they differ in kind."""
+    first = {one.category: one for one in reversed(list(questions(document))) if one.category != ADVERSARIAL}
+    asked = [
+        MadeRequest(text=one.question, kind=_CATEGORIES[category], answer=one.answer, evidence=one.evidence, all_needed=True)
+        for category, one in sorted(first.items())
+        if category < len(_CATEGORIES)
+    ]
+    return (*asked[:_LABELLED], thanks()) if asked else ()

@@ -1,78 +1,102 @@
-"""Demo tour: imports a conversation, assembles the context of each question, and prints the result with its explanation."""
+"""Demo tour: imports a conversation, asks a few requests, each in a conversation of its own, and prints what each was given."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import uuid4
 
 from rich.console import Console
-from rich.rule import Rule
 from rich.text import Text
 
-from germane.cli.enriched_messages import print_messages
-from germane.cli.explanation_table import print_explanation
+from germane.cli.demo_conversation import DemoConversation
+from germane.cli.demo_screen import print_answer, print_legend
+from germane.cli.elsewhere import counted, largest_holding
 from germane.cli.global_options import GlobalOptions
-from germane.cli.imports import MessageRow, Row
-from germane.cli.imports.locomo import DemoQuestion
+from germane.cli.imports.export_file import ExportFile
 from germane.cli.imports.store_rows import ImportTally, store_rows
 from germane.cli.screen import console, plain, progress
-from germane.cli.trace_file import SavedTrace
-from germane.clock import aware
 from germane.errors import InvalidInput
+from germane.evaluate.made_requests import MadeRequest, requests_of
 from germane.types.context import Context
 
-__all__ = ["tour"]
+if TYPE_CHECKING:
+    from germane.api.agent import Agent
+    from germane.api.germane import Germane
+
+__all__ = ["DemoSettings", "tour"]
+
+
+class DemoSettings(NamedTuple):
+    """How the contexts are assembled. `asked` are the caller's own requests; without any, the conversation's or made ones."""
+
+    model: str = "gpt-4o"
+    max_tokens: int | None = None
+    strategy: str = "default"
+    asked: tuple[MadeRequest, ...] = ()
 
 
 async def tour(
-    options: GlobalOptions, rows: list[Row], questions: list[DemoQuestion], model: str, max_tokens: int | None, strategy: str
-) -> list[tuple[str, Context]]:
-    """Returns each question with its context; prints them unless --json is given. Raises `InvalidInput` without a message."""
-    screen, answers = console(), []
+    options: GlobalOptions, conversation: DemoConversation, settings: DemoSettings
+) -> tuple[GlobalOptions, list[tuple[MadeRequest, Context]]]:
+    """Returns the options of the scope that was asked, and each request with its context; prints them unless --json is given.
+    Raises `InvalidInput` where nothing could be imported."""
+    screen, answers = console(), list[tuple[MadeRequest, Context]]()
     async with options.open_store(create=True, warm=True) as (germane, agent):
-        tally = ImportTally()
-        with progress(options.json) as bar:
-            task = bar.add_task("importing", total=len(rows))
-            shared = options.agent_wide(germane)
-            await store_rows(rows, agent, shared, lambda _: agent, tally, lambda count: bar.advance(task, count))
-        if not (tally.messages or tally.known_messages):
-            raise InvalidInput("no message in it could be used")
-        at = _hour_after(rows, options.zone)
+        broken = await _import(germane, agent, options, conversation)
+        held = await largest_holding(germane) if not (stored := await agent.stats()).messages and not stored.memories else None
+        if held is not None:
+            options = replace(options, org=held.org, agent=held.agent, user=held.user)
+            agent = germane.agent(held.agent, org=held.org, user=held.user, zone=options.zone)
+        if not ((stored := await agent.stats()).messages or stored.memories):
+            raise InvalidInput(f"nothing in it could be used{f': {broken[0]}' if broken else ''}")
         if not options.json:
-            _print_import(screen, rows, tally)
-        for question in questions:
-            messages = [{"role": "user", "content": question.question}]
+            kept = counted(sum(stored.memories.values()), stored.messages)
+            talks = f" in {stored.sessions} {'conversation' if stored.sessions == 1 else 'conversations'}"
+            _print_import(screen, f"Imported: {kept}{talks if stored.sessions else ''}.", broken)
+            print_legend(screen)
+        at = await _hour_after_last(agent)
+        for number, request in enumerate(settings.asked or conversation.requests or await requests_of(agent), start=1):
             context = await agent.assemble(
-                messages, model=model, at=at, deadline=None, max_tokens=max_tokens, strategy=strategy
+                [{"role": "user", "content": request.text}],
+                model=settings.model,
+                session=f"demo {uuid4()}",  # one of its own: an earlier demo's text stands in no prompt of this one
+                at=request.at or at,
+                deadline=None,
+                max_tokens=settings.max_tokens,
+                strategy=settings.strategy,
             )
-            answers.append((question.question, context))
+            answers.append((request, context))
             if not options.json:
-                _print_answer(screen, question, context)
-    return answers
+                print_answer(screen, number, request, context)
+    return options, answers
 
 
-def _print_import(screen: Console, rows: list[Row], tally: ImportTally) -> None:
-    sessions = len({row.session for row in rows if isinstance(row, MessageRow)})
-    memories = f", {tally.memories} memories" if tally.memories else ""
-    directive = " and a directive" if tally.directives else ""
-    screen.print(f"Imported {tally.messages + tally.known_messages} messages of {sessions} sessions{memories}{directive}.")
-    if tally.broken:
-        screen.print(Text(f"{len(tally.broken)} rows can't be used, the first: {plain(tally.broken[0], 160)}", style="yellow"))
+async def _import(germane: Germane, agent: Agent, options: GlobalOptions, conversation: DemoConversation) -> list[str]:
+    """Stores the conversation; returns why some of it can't be used."""
+    loaded = conversation.loaded
+    with progress(options.json) as bar:
+        total = loaded.total if isinstance(loaded, ExportFile) else len(loaded[1])
+        task = bar.add_task("importing", total=total)
+        if isinstance(loaded, ExportFile):
+            advance = partial(bar.advance, task)
+            restored = await loaded.restore(germane, None, skip_conflicts=True, advance=advance)
+            return [f"line {number}: something else is stored in its place" for number in restored.conflicts]
+        tally = ImportTally()
+        shared = options.agent_wide(germane)
+        await store_rows(loaded[1], agent, shared, lambda _: agent, tally, partial(bar.advance, task))
+        return tally.broken
 
 
-def _print_answer(screen: Console, question: DemoQuestion, context: Context) -> None:
-    screen.print()
-    title = Text(plain(f"Question: {question.question}", 90), style="bold cyan")
-    screen.print(Rule(title, characters="═", style="cyan"))
-    print_messages(context, screen)
-    screen.print(Rule(Text("Why", style="bold"), align="left", style="dim"))
-    print_explanation(SavedTrace.of(context), screen, max_left_out=6)
-    if question.evidence:
-        inside = {item.provenance.message_id for item in context.items}
-        marks = ", ".join(f"{id} {'in' if id in inside else 'not in'}" for id in question.evidence)
-        screen.print(Text(f"labelled answer: {plain(question.answer, 120)} · its evidence: {marks}", style="bold"))
+def _print_import(screen: Console, line: str, broken: list[str]) -> None:
+    screen.print(line)
+    if broken:
+        screen.print(Text(f"{len(broken)} rows can't be used, the first: {plain(broken[0], 160)}", style="yellow"))
 
 
-def _hour_after(rows: list[Row], zone: str) -> datetime | None:
+async def _hour_after_last(agent: Agent) -> datetime | None:
     """An hour after the last message: relative to today, an old conversation would lose all its recency."""
-    times = [aware(row.message.created_at, zone) for row in rows if isinstance(row, MessageRow) and row.message.created_at]
-    return max(times) + timedelta(hours=1) if times else None
+    last = (await agent.messages(limit=1, whole=False)).messages
+    return last[0].created_at + timedelta(hours=1) if last else None

@@ -28,7 +28,8 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalOptions:
     """The global options of one run. `explicit` is true where `db` was given on the command line (not by the environment).
-    `named` are those of `org`, `agent` and `user` that were given."""
+    `named` are those of `org`, `agent` and `user` that were given. `typed` are the words of the command line without these, for
+    a hint that says what to type."""
 
     db: Path
     explicit: bool = False
@@ -36,6 +37,7 @@ class GlobalOptions:
     agent: str = "default"
     user: str | None = None
     named: frozenset[str] = frozenset()
+    typed: tuple[str, ...] = ()
     zone: str = "UTC"
     embedder: str | None = None
     secrets: str | None = None

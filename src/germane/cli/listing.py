@@ -20,7 +20,9 @@ _TEXT_WIDTH = 24
 _SPACE = 2
 _WORDS = 3
 """First words of a value that aren't broken: an id is one."""
-_SINGULAR = MappingProxyType({"memories": "memory", "messages": "message", "sessions": "session", "users": "user"})
+_SINGULAR = MappingProxyType(
+    {"memories": "memory", "messages": "message", "sessions": "session", "users": "user", "agents": "agent"}
+)
 _ID_LENGTHS = (13, 18, 23)
 """Where an id is cut: at its hyphens. The first 13 characters are its time to the millisecond."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from germane.events.event import Event, EventHead
-from germane.events.extracting import memories_of
-from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.events.event import Event, EventHead, ReplacementLink
+from germane.events.extracting import corrections_of, endings_of, found_in, memories_of
+from germane.events.operations import EventsByMessageId, LastSaid, PutEvent, SaidLately, SessionLength, SessionTail
 from germane.events.own_words import OWN_KINDS, noting_own_words, telling_in
 from germane.events.prepared_message import PreparedMessage
 from germane.memories.extraction.remember_found import remember_found
@@ -81,19 +81,56 @@ def append(
     if expected is not None and length != expected:
         return Decision((), None)
     changes = as_changes(prepared, origin, length=length, now=now, first=first)
-    found = yield from with_found(prepared, changes, origin)
+    changes, found = yield from with_found(prepared, changes, origin)
     noted = yield from with_noted(changes, origin)
     return Decision((*changes, *found, *noted), (tuple(change.event.id for change in changes), put_ids(found)))
 
 
 def with_found(
     prepared: Sequence[PreparedMessage], changes: Sequence[PutEvent], origin: Origin
-) -> Generator[Read[Any], Any, tuple[Change, ...]]:
-    """Decides on the memories of new messages, which `changes` append. Yields the reads; returns the changes."""
+) -> Generator[Read[Any], Any, tuple[tuple[PutEvent, ...], tuple[Change, ...]]]:
+    """Decides on what new messages, which `changes` append, change: the memories that they make and end, and the earlier
+    messages that they make outdated. Yields the reads; returns the changes that append them, and the others."""
     if not origin.extraction or origin.source_kind not in OWN_KINDS:
-        return ()
-    memories = memories_of(prepared, [change.event for change in changes], origin.scope)
-    return (yield from remember_found(memories)) if memories else ()
+        return tuple(changes), ()
+    prepared = [replace(message, found=found_in(message)) for message in prepared]
+    events, scope = [change.event for change in changes], origin.scope
+    before: str | None = None
+    if any(found_in(message).corrections for message in prepared):
+        before = yield from read(LastSaid(origin.session))
+    pending = yield from remember_found(
+        memories_of(prepared, events, scope),
+        list(endings_of(prepared, events, scope)),
+        list(corrections_of(prepared, events, scope, before)),
+    )
+    replaced: dict[str, list[ReplacementLink]] = {}
+    for older, newer in sorted(pending.outdated):
+        replaced.setdefault(newer, []).append(ReplacementLink(older, True))
+    if any(found_in(message).restating for message in prepared):
+        yield from _restated(prepared, events, replaced)
+    put = (
+        replace(change, event=change.event._replace(replaces=tuple(replaced[change.event.id])))
+        if change.event.id in replaced
+        else change
+        for change in changes
+    )
+    return tuple(put), pending.changes
+
+
+def _restated(
+    prepared: Sequence[PreparedMessage], events: Sequence[Event], replaced: dict[str, list[ReplacementLink]]
+) -> Generator[Read[Any], Any, None]:
+    """Adds to `replaced` what the events may speak of as changed."""
+    said = yield from read(SaidLately())
+    for message, event in zip(prepared, events, strict=True):
+        if not message.own_words:
+            continue
+        known = {one.id for one in replaced.get(event.id, ())}
+        for older in said.restated_by(found_in(message).restating, event.name):
+            if older not in known:
+                replaced.setdefault(event.id, []).append(ReplacementLink(older, False))
+        if len(events) > 1:
+            said = said.and_then(event.id, event.name, event.text)
 
 
 def with_noted(changes: Sequence[PutEvent], origin: Origin) -> Generator[Read[Any], Any, tuple[Change, ...]]:

@@ -18,6 +18,7 @@ __all__ = [
     "EventPage",
     "MessagePage",
     "Recorded",
+    "ReplacementLink",
     "Session",
     "SessionPage",
 ]
@@ -44,6 +45,14 @@ class Session:
     started_at: datetime
     last_at: datetime
     length: int = 0
+
+
+class ReplacementLink(NamedTuple):
+    """An earlier message by its id (germane's). `ends` says that something that it states ended; otherwise it is only about the
+    same, and the later message may say that it has changed."""
+
+    id: str
+    ends: bool
 
 
 class Event(NamedTuple):
@@ -85,6 +94,13 @@ class Event(NamedTuple):
     outdated: tuple[Outdated, ...] = ()
     """What was extracted from the message and was replaced since, the oldest replacement first. Only events that are read for a
     request have it."""
+    replaces: tuple[ReplacementLink, ...] = ()
+    """The earlier messages that this one makes outdated, or may."""
+    replaced_by: tuple[ReplacementLink, ...] = ()
+    """The later messages that make this one outdated, or may. Only events that are read for a request have it."""
+    newer: tuple[Event, ...] = ()
+    """Of `replaced_by`, and of what replaces these in turn, those that ended something. Only events that are read for a request
+    have it."""
 
     @property
     def typed(self) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from germane.events.event import Event, EventHead
+from germane.events.said_before import SaidBefore
 from germane.profile.telling import TellingClause
 from germane.search.unit import Analysis
 from germane.types.plan import Change, Read
@@ -14,10 +15,12 @@ __all__ = [
     "EventsById",
     "EventsByMessageId",
     "EventsNamed",
+    "LastSaid",
     "LatestTyped",
     "PositionsTaken",
     "PutEvent",
     "ReservePositions",
+    "SaidLately",
     "SessionLength",
     "SessionTail",
     "TypedPosition",
@@ -47,6 +50,18 @@ class SessionTail(Read[tuple[EventHead, ...]]):
     session: str
     limit: int
     before: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LastSaid(Read[str | None]):
+    """The id of the last message that a user said in the session, which is the scope's own user's; None where there is none."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaidLately(Read[SaidBefore]):
+    """The last 600 messages that users said, among those of the scope's own user, without long ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 from germane.clock import aware
 from germane.errors import InvalidInput
 from germane.events.secret_note import SecretNote
-from germane.memories.extraction.extracted import Extracted
+from germane.memories.extraction.extracted import MessageReading
 from germane.profile.telling import TellingClause
 from germane.search.unit import Analysis
 from germane.text.normal import content_hash
@@ -57,8 +57,8 @@ class PreparedMessage:
     """Whether it is stored as sensitive, because it holds a secret."""
     secrets: SecretNote | None = None
     """What was found in it, where it holds a secret."""
-    found: tuple[Extracted, ...] | None = field(default=None, compare=False, repr=False)
-    """What the text states, where it was extracted before the transaction."""
+    found: MessageReading | None = field(default=None, compare=False, repr=False)
+    """What the text says, where it was read before the transaction."""
     telling: tuple[TellingClause, ...] | None = field(default=None, compare=False, repr=False)
     """Its telling clauses, where it was read for them before the transaction."""
 

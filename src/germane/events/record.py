@@ -68,7 +68,7 @@ def record(
     new = [index for index, message in enumerate(prepared) if index not in found.held and message.id not in known]
     kept = [screened(prepared[index], origin.secrets) for index in new]
     changes = as_changes(kept, origin, length=length, now=now)
-    extracted = yield from with_found(kept, changes, origin)
+    changes, extracted = yield from with_found(kept, changes, origin)
     noted = yield from with_noted(changes, origin)
     added = tuple(change.event.id for change in changes)
     outcome = Recorded(

@@ -34,7 +34,7 @@ class ComposeServicer:
     async def about(self, request: pb.AboutRequest, call: RpcCall) -> pb.AboutResponse:
         agent = self._resolver.scoped(request.scope, call)
         found = await agent.about(
-            required("name", request.name),
+            request.name or None,
             at=set_moment(request, "at"),
             max_tokens=request.max_tokens or _TOKENS,
             model=request.model or _MODEL,

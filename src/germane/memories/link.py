@@ -24,14 +24,15 @@ __all__ = [
 NEAR = 0.92
 """The cosine above which two memories may say the same (MEM-4)."""
 LinkKind = Literal["near_duplicate", "conflict"]
-ConflictReason = Literal["same_time", "pinned", "number", "negation", "date", "order"]
+ConflictReason = Literal["same_time", "pinned", "number", "negation", "date", "order", "ended"]
 CONFLICT_REASONS: tuple[ConflictReason, ...] = get_args(ConflictReason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contradiction:
     """Two memories that contradict each other, recorded for review. `reason` is `same_time` (two values of a fact were stated
-    at the same time; the later one counts), `pinned` (a fact superseded a pinned one), or what two nearly equal texts differ
+    at the same time; the later one counts), `pinned` (a fact superseded a pinned one), `ended` (the newer one says that
+    something has ended, and the older one may be meant), or what two nearly equal texts differ
     in: `number`, `negation`, `date`, or `order` of the words. `kept` is the id of the memory that was kept, or `both`;
     None while the conflict is open."""
 

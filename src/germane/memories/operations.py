@@ -30,6 +30,7 @@ __all__ = [
     "LeftOf",
     "MemoriesByHash",
     "MemoriesById",
+    "MemoriesWith",
     "OwnDirective",
     "PutConflict",
     "PutMemory",
@@ -65,6 +66,15 @@ class FactsOnKey(Read[tuple[Memory, ...]]):
     hold then, and those that begin later."""
 
     key: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MemoriesWith(Read[tuple[Memory, ...]]):
+    """Of the latest 2,000 memories that belong to the scope's own user and hold at this time, those whose search row has one of
+    these hashes of stems, oldest first."""
+
+    hashes: tuple[int, ...]
     at: datetime
 
 

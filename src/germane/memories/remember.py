@@ -6,7 +6,7 @@ is worth remembering.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from typing import Any, get_args
 from germane.errors import InvalidInput
 from germane.memories.checks import ends_after, flag, moment, share, tag_names
 from germane.memories.compose import a_kind, compose, content_fields
+from germane.memories.extraction.keys import same_keys
 from germane.memories.memory import Content, Fact, Memory
 from germane.memories.operations import EndMemory, FactsOnKey, MemoriesByHash, PutConflict, PutMemory
 from germane.memories.screened_content import screened_attributes, screened_content, screened_provenance
@@ -23,7 +24,7 @@ from germane.text.secrets.screen import SecretPolicy, SecretScreen
 from germane.types.candidate import Provenance, Sensitivity
 from germane.types.ids import uuid7
 from germane.types.limits import ID, REFERENCES, entries, shown
-from germane.types.plan import Change, Decision, Plan, read
+from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.scope import Scope
 
 __all__ = ["ATTRIBUTES", "Remembered", "attributes", "hash_of", "new_memory", "place", "remember", "repeats"]
@@ -152,7 +153,21 @@ def remember(memory: Memory) -> Plan[Remembered]:
     if not isinstance(memory.content, Fact):
         return Decision((PutMemory(memory),), Remembered(memory=memory, created=True))
     line = yield from read(FactsOnKey(memory.content.key, memory.valid_from))
-    return place(memory, [fact for fact in line if fact.valid_to is None or fact.valid_from < fact.valid_to])
+    decision = place(memory, [fact for fact in line if fact.valid_to is None or fact.valid_from < fact.valid_to])
+    found = yield from _found_by_other_names(memory, memory.content.key)
+    ended = tuple(EndMemory(id=fact.id, at=memory.valid_from, superseded_by=memory.id) for fact in found)
+    superseded = (*decision.outcome.superseded, *(fact.id for fact in found))
+    return Decision((*decision.changes, *ended), replace(decision.outcome, superseded=superseded))
+
+
+def _found_by_other_names(memory: Memory, key: str) -> Generator[Read[Any], Any, list[Memory]]:
+    """The facts that were found in messages under another key that means the same, and hold when the memory begins. What was
+    stated on purpose under another key is another fact."""
+    found: list[Memory] = []
+    for name in same_keys(key):
+        if name != key:
+            found += yield from read(FactsOnKey(name, memory.valid_from))
+    return [fact for fact in found if "extracted" in fact.provenance.metadata and fact.holds(memory.valid_from)]
 
 
 def repeats(memory: Memory, twin: Memory) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from germane.catalog import unknown_model
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, counts_as_memory
 from germane.pipeline.gather.depth import SHALLOW_ITEMS
+from germane.pipeline.gather.profile import PROFILE
 from germane.pipeline.inject.inject import inject, untouched
 from germane.types.amount import Cut
 from germane.types.context import Context, Metadata
@@ -67,6 +68,8 @@ def _metadata(assembly: Assembly, warnings: tuple[str, ...]) -> Metadata:
         need=None if assessed is None else assessed.probability,
         need_threshold=None if assessed is None else assessed.threshold,
         earlier_tokens=assembly.standing.tokens,
+        profile_tokens=assembly.standing.profile_tokens
+        + sum(item.tokens for item in assembly.written.items if item.source == PROFILE),
         history=assembly.history,
     )
 

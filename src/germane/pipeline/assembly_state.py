@@ -33,7 +33,7 @@ PROPAGATED: tuple[type[BaseException], ...] = (KeyboardInterrupt, SystemExit, Ge
 """Exceptions that leave an assembly. Every other one ends in a fallback, also those that aren't an `Exception` (a panic of a
 compiled library)."""
 
-_FINE = frozenset({"no_overview", "no_query", "no_session", "no_task", "no_vector", "unused"})
+_FINE = frozenset({"no_day", "no_overview", "no_query", "no_session", "no_task", "no_vector", "only_days", "unused"})
 """Reasons of a skipped source that has nothing to offer: the answer is complete without it."""
 
 
@@ -132,9 +132,7 @@ class Assembly:
         chosen = () if self.packing is None else self.packing.chosen
         return self.cut and any(not item.scored.candidate.required for item in chosen)
 
-    def token_price(
-        self, ranked: Sequence[Scored], need: Need, gathered: Gathered, *, divided: bool
-    ) -> TokenPrice | None:
+    def token_price(self, ranked: Sequence[Scored], need: Need, gathered: Gathered, *, divided: bool) -> TokenPrice | None:
         """What a token costs this request, whose candidates must stand in score order; None where the budget is to be used."""
         if self.price is None:
             return None

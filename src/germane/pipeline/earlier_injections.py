@@ -58,6 +58,11 @@ class Standing:
         """Whether lines of a profile stand."""
         return any(item.source == PROFILE for text in self.texts for item in text.items)
 
+    @property
+    def profile_tokens(self) -> int:
+        """The tokens of the profile's lines that stand."""
+        return sum(item.tokens for text in self.texts for item in text.items if item.source == PROFILE)
+
     def passed(self, allowed: Set[str]) -> Standing:
         """Without the texts that hold an item outside `allowed`."""
         kept = tuple(text for text in self.texts if all(not item.stored or item.id in allowed for item in text.items))
@@ -199,6 +204,7 @@ def _injected_item(item: Chosen, registered: Set[str]) -> InjectedItem:
         source=item.source,
         sensitivity=candidate.sensitivity,
         stored=not candidate.only_from(registered),
+        tokens=item.tokens,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
+from types import MappingProxyType
 from typing import NamedTuple
 
 from germane.pipeline.gather.profile import PROFILE
@@ -31,7 +32,7 @@ class ProfileChoice(NamedTuple):
 
     items: Sequence[Scored]
     left_out: tuple[LeftOut, ...] = ()
-    places: Places = {}
+    places: Places = MappingProxyType({})
 
 
 def is_profile(candidate: Candidate) -> bool:
@@ -50,7 +51,8 @@ def choose_profile(
             lines[item.id] = item.candidate.line, item
     if not lines:
         places = shown_places(standing)
-        return ProfileChoice(*_without_shown(new, places), places)
+        kept, shown = _without_shown(new, places)
+        return ProfileChoice(kept, shown, places)
     out = list[LeftOut]()
     chosen = set[str]()
     if stands:

@@ -11,6 +11,7 @@ from germane.pipeline.gather.gather import Gathered
 from germane.pipeline.score.divide import ClauseReader, divide
 from germane.pipeline.score.floor import split_at_floor
 from germane.pipeline.score.need import assess_need
+from germane.pipeline.score.newer import newer_beside
 from germane.pipeline.score.same_thing import once
 from germane.pipeline.score.score import score
 from germane.pipeline.score.unscored import in_source_order
@@ -48,7 +49,8 @@ def rank_candidates(
         assembly.hurried = True
         return Ranked(once(in_source_order(candidates)), (), None)
     request, strategy, query = assembly.request, assembly.strategy, gathered.query
-    kept, dropped = split_at_floor(score(candidates, strategy, request.at, relevance, query), strategy.floor)
+    scored = newer_beside(score(candidates, strategy, request.at, relevance, query))
+    kept, dropped = split_at_floor(scored, strategy.floor)
     need, found = assess_need(kept, query, relevance, strategy.need, gathered.unread)
     kept = once(kept)
     divided = divide(kept, query, reader, found) if strategy.clauses else None

@@ -24,8 +24,9 @@ _INSIDE = 0.85
 """The share of the shorter line's stems that the longer one has then."""
 _MIN_STEMS = 3
 _FOUND, _ABOUT = 0.7, 0.25
-"""The shares of the budget that instructions may take which were found in messages, and that what holds about the person and
-was found there may take: a search finds most of that when it is asked for. What was stated on purpose has no such limit."""
+"""The shares of the budget that instructions may take which were found in messages, and that may be taken by what holds about
+the person and was found there: a search finds most of that when it is asked for. What was stated on purpose has no such
+limit."""
 
 
 class UnchosenLine(NamedTuple):
@@ -88,7 +89,8 @@ class _Said(NamedTuple):
 
 
 def _each_once(lines: Sequence[ProfileLine]) -> tuple[list[ProfileLine], list[UnchosenLine]]:
-    """The lines, newest first, without those that a pinned or a newer one says; of one message's lines the longer first."""
+    """The lines, newest first, without those that a pinned or a newer one says; of the lines of one message the longer
+    first."""
     kept, others = list[_Said](), list[UnchosenLine]()
     for line in sorted(lines, key=lambda line: (not line.pinned, -line.said_at.timestamp(), -len(line.text), line.id)):
         said = _said(line)

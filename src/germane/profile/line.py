@@ -1,4 +1,5 @@
-"""Lines: makes the lines that may stand in a profile, of own clauses and of memories, each with its worth (PERSON-1)."""
+"""Lines: makes the lines that may stand in a profile, of a person's own clauses and of memories, each with its worth
+(PERSON-1)."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from datetime import datetime
 from math import exp, log
 from types import MappingProxyType
 
-from germane.memories.extraction.remember_found import is_extracted
+from germane.memories.extraction.extracted import is_extracted
 from germane.memories.memory import Fact, Memory
 from germane.profile.marking import Mark
 from germane.profile.reader import ToldClause
@@ -15,7 +16,7 @@ from germane.types.profile_line import ABOUT, INSTRUCTION, LineKind, ProfileLine
 
 __all__ = ["clause_line", "memory_line", "worth_order"]
 
-_MIN_RULE, _MIN_LASTING = 0.3, 0.5
+_MIN_RULE, _MIN_LASTING = 0.2, 0.5
 """Probabilities from which on a clause is a standing instruction, or says something lasting that is worth a line."""
 _STATED = 0.98
 """How probable it is that what was stated on purpose is meant to last."""
@@ -58,6 +59,7 @@ def clause_line(clause: ToldClause, mark: Mark | None, at: datetime) -> ProfileL
     replaced one of its message by then."""
     if any(one.since <= at for one in clause.outdated):
         return None
+    kind: LineKind
     if clause.rule >= _MIN_RULE:
         kind, probability, why = INSTRUCTION, clause.rule, f"own words, a standing instruction with P = {clause.rule:.2f}"
     elif clause.lasting >= _MIN_LASTING or mark is not None:

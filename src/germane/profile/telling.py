@@ -27,13 +27,15 @@ _MAX_LINES = 12
 """Lines of one message."""
 _MAX_LINE = 260
 """Characters of a line that was grown from one clause."""
+_MAX_QUOTED = 48
+"""Characters of somebody else's words in a clause."""
 _BESIDE, _SAME_SENTENCE = 0.12, 0.018
 """The least probability of a clause beside a telling one that goes with it, and of one of the same sentence."""
 
 
 class TellingClause(NamedTuple):
-    """A line of a person's own words: its place in the message's text in characters, and the probabilities that it is a standing
-    instruction, and that it says something lasting."""
+    """A line of a person's own words: its place in the message's text in characters, and the probabilities that it is a
+    standing instruction, and that it says something lasting."""
 
     start: int
     end: int
@@ -42,11 +44,17 @@ class TellingClause(NamedTuple):
 
 
 def telling_clauses(text: str) -> tuple[TellingClause, ...]:
-    """Returns the telling clauses of a message that a person wrote, in order: of the person's own words, so that nothing which was
-    pasted, quoted or forwarded tells anything. Pure and linear."""
+    """Returns the telling clauses of a message that a person wrote, in order: of the person's own words, so that nothing which
+    was pasted, quoted or forwarded tells anything. Pure and linear."""
     hidden = own_words(text[:_MAX_READ])
-    spans = [span for span in clauses(hidden) if "\0" not in hidden[slice(*span)]]
+    spans = [span for span in clauses(hidden) if _own(hidden[slice(*span)])]
     return lines_of(hidden, spans, judge_clauses(hidden, spans))
+
+
+def _own(clause: str) -> bool:
+    """Whether a clause is the writer's, but for a few words that it quotes ("never write “dear all”")."""
+    quoted = clause.count("\0")
+    return quoted <= _MAX_QUOTED and 2 * quoted <= len(clause)
 
 
 def lines_of(text: str, spans: Sequence[Span], worths: Sequence[ClauseWorth]) -> tuple[TellingClause, ...]:
@@ -93,4 +101,3 @@ def _grown(
             first -= 1
         else:
             return first, last
-

@@ -1,8 +1,8 @@
 """Worth: how probable it is that a clause of a person's own words demands something lasting, or says something lasting.
 
-Two logistic regressions over the clause's cues, its shape and its place; each in two passes, as a clause says more beside one that
-tells something: the second pass sees the log-odds of the clauses before and behind. The coefficients are data (`worth.toml`), the
-same for all languages, and say on what they were fitted.
+Two logistic regressions over the clause's cues, its shape and its place; each in two passes, as a clause says more beside one
+that tells something: the second pass sees the log-odds of the clauses before and behind. The coefficients are data
+(`worth.toml`), the same for all languages, and say on what they were fitted.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.text.cues import KINDS, Cues, read_cues
 from germane.text.clauses import Span
+from germane.text.cues import KINDS, Cues, read_cues
 
-__all__ = ["FEATURES", "MODELS", "ClauseWorth", "clause_features", "judge_clauses", "with_neighbours"]
+__all__ = ["FEATURES", "MODELS", "NEIGHBOURS", "ClauseWorth", "clause_features", "judge_clauses", "with_neighbours"]
 
 Floats = NDArray[np.float64]
 MODELS = ("rule", "lasting")
@@ -33,7 +33,20 @@ _PAIRS = (
     *(("mine", "people"), ("i", "body"), ("people", "body"), ("people", "taste"), ("never", "taste"), ("shape", "limit")),
     *(("you", "shape"), ("mine", "life"), ("i", "life"), ("i", "taste"), ("mine", "change"), ("please", "shape")),
 )
-_SHAPE = ("number", "names", "question", "exclaims", "words", "words_squared", "first", "last", "alone", "message", "long", "ends_in_colon")
+_SHAPE = (
+    "number",
+    "names",
+    "question",
+    "exclaims",
+    "words",
+    "words_squared",
+    "first",
+    "last",
+    "alone",
+    "message",
+    "long",
+    "ends_in_colon",
+)
 FEATURES = (
     *KINDS,
     *(f"much:{kind}" for kind in KINDS),
@@ -41,10 +54,10 @@ FEATURES = (
     *(f"{one}:{other}" for one, other in _PAIRS),
     *_SHAPE,
 )
-"""Each kind as 0 or 1; `much:` its words over half of all, at most 1; `opens:` that the first word is of the kind; pairs of kinds;
-and the clause's shape: a number in it, names (0 to 3), ends in a question mark, has an exclamation mark, ln(1 + words) and its square,
-whether the clause is the message's first, its last, its only one, ln(1 + characters of the message), how much that is above 600,
-and whether the clause ends in a colon."""
+"""Each kind as 0 or 1; `much:` its words over half of all, at most 1; `opens:` that the first word is of the kind; pairs of
+kinds; and the clause's shape: a number in it, names (0 to 3), ends in a question mark, has an exclamation mark, ln(1 + words)
+and its square, whether the clause is the message's first, its last, its only one, ln(1 + characters of the message), how much
+that is above 600, and whether the clause ends in a colon."""
 NEIGHBOURS = ("before", "behind")
 _INDEX = {kind: index for index, kind in enumerate(KINDS)}
 _NAME = re.compile(r"(?<=[\w,;:)'’\"”] )[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\w")

@@ -22,26 +22,35 @@ from germane.search.sigmoid import sigmoid
 from germane.text.cues import KINDS, read_cues
 from germane.types.query import Query
 
-__all__ = ["CLAUSE_FEATURES", "CLAUSE_NEED", "ClauseTraits", "MessageFacts", "clause_log_odds", "clause_need", "clause_need_row", "clause_row"]
+__all__ = [
+    "CLAUSE_FEATURES",
+    "CLAUSE_NEED",
+    "ClauseTraits",
+    "MessageFacts",
+    "clause_log_odds",
+    "clause_need",
+    "clause_need_row",
+    "clause_row",
+]
 
 CLAUSE_FEATURES = (
     *("message", "gap", "rank", "matched", "weight", "message_weight", "user", "words", "number", "names", "question", "first"),
     *("alone", "lasting", "rule", "late", "own_words_asked", "answer_asked"),
 )
-"""`message` is the message's log-odds, `gap` how far that is below the best message's, `rank` ln(1 + its place among the messages).
-`weight` and `message_weight` are the weights (idf) of the query's terms that stand in the clause and in its message, an eighth of
-their sum, and `matched` is the clause's share of the weight of all terms that stand anywhere. `user` is 1 for a user's message;
-`words` is ln(1 + words); `number`, `names` (0 to 3), `question`, `first` and `alone` describe the clause; `lasting` and `rule` are
-the log-odds that it says something lasting, and demands it (`profile/worth.py`); `late` is the share of the messages that are
-older. `answer_asked` is 1 for an assistant's message where the request speaks of "you", `own_words_asked` for a user's where it
-doesn't."""
+"""`message` is the message's log-odds, `gap` how far that is below the best message's, `rank` ln(1 + its place among the
+messages). `weight` and `message_weight` are the weights (idf) of the query's terms that stand in the clause and in its
+message, an eighth of their sum, and `matched` is the clause's share of the weight of all terms that stand anywhere. `user` is
+1 for a user's message; `words` is ln(1 + words); `number`, `names` (0 to 3), `question`, `first` and `alone` describe the
+clause; `lasting` and `rule` are the log-odds that it says something lasting, and demands it (`profile/worth.py`); `late` is
+the share of the messages that are older. `answer_asked` is 1 for an assistant's message where the request speaks of "you",
+`own_words_asked` for a user's where it doesn't."""
 
 
 _KINDS = tuple(f"has:{kind}" for kind in KINDS) + tuple(f"much:{kind}" for kind in KINDS)
 CLAUSE_NEED = (*NEED_FEATURES, "clause_best", "clause_five", "clause_all", "clause_gap", *_KINDS, "length", "dated", "named")
-"""Features of P(need) where clauses are shown: those of `search/need.py`; ln P of the best clause, ln Σ P of the best five and of all,
-and how far the fifth is below the best; the cues of the request, each as 0 or 1 and as its share of the words; ln(1 + words),
-whether it names a day, and how many names (0 to 3)."""
+"""Features of P(need) where clauses are shown: those of `search/need.py`; ln P of the best clause, ln Σ P of the best five and
+of all, and how far the fifth is below the best; the cues of the request, each as 0 or 1 and as its share of the words; ln(1 +
+words), whether it names a day, and how many names (0 to 3)."""
 _FIVE = 5
 
 
@@ -104,8 +113,8 @@ def clause_log_odds(rows: Sequence[tuple[float, ...]]) -> NDArray[np.float64]:
 
 
 def clause_need_row(found: NDArray[np.float64], chances: NDArray[np.float64], query: Query) -> NDArray[np.float64]:
-    """Returns the features of P(need), in the order of `CLAUSE_NEED`. `found` are those of `search.need.need_features`; `chances` the
-    probabilities of the clauses, in any order, at least one."""
+    """Returns the features of P(need), in the order of `CLAUSE_NEED`. `found` are those of `search.need.need_features`;
+    `chances` the probabilities of the clauses, in any order, at least one."""
     best = np.sort(chances)[::-1]
     cues = read_cues(query.text)
     size = max(1, cues.words)

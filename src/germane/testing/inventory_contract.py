@@ -16,7 +16,7 @@ from germane.store import ScopedStore, Store
 from germane.testing.scope_contract import AGENT, ALL, ANNA, BEN, LATER
 from germane.testing.stored import NOON, a_memory, an_event, writing
 from germane.types.candidate import Provenance
-from germane.types.inventory import AgentSummary, Stats, Tombstone, UserSummary
+from germane.types.inventory import AgentSummary, OrgSummary, Stats, Tombstone, UserSummary
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -102,6 +102,19 @@ class InventoryContract:
         ]
         assert (await store.agents("nobody", 9)).agents == ()
 
+    @pytest.mark.requirement("CLI-2")
+    async def test_a_store_lists_its_orgs(self, store: Store) -> None:
+        """With what their agents and users have; a user of two agents counts twice."""
+        assert (await store.orgs(9)).orgs == ()
+        for scope in (AGENT, ANNA, Scope(agent="b", user="anna"), Scope(org="other", agent="d"), Scope(org="third")):
+            await store.within(scope).journal.commit(writing(PutMemory(a_memory(user=scope.user))))
+        await store.within(ANNA).journal.commit(writing(PutEvent(an_event(user="anna"))))
+        assert await all_pages(store.orgs, "orgs") == [
+            OrgSummary(org=AGENT.org, agents=2, users=2, memories=3, messages=1),
+            OrgSummary(org="other", agents=1, memories=1),
+            OrgSummary(org="third", agents=1, memories=1),
+        ]
+
     @pytest.mark.requirement("CLI-2", "SCOPE-1")
     async def test_what_a_scope_sees_is_counted(self, store: Store) -> None:
         """A user's figures have the agent-wide data too, and nothing of other users."""
@@ -174,7 +187,7 @@ class InventoryContract:
 
     @pytest.mark.requirement("SCOPE-2")
     async def test_a_cursor_of_another_listing_is_refused(self, store: Store) -> None:
-        """Cursors of memories, messages, sessions, users and agents can't be exchanged, nor used in another scope."""
+        """Cursors of memories, messages, sessions, users, agents and orgs can't be exchanged, nor used in another scope."""
         for user in ("anna", "ben", None):
             things = [
                 one
@@ -184,6 +197,7 @@ class InventoryContract:
             await store.within(Scope(user=user)).journal.commit(writing(*things))
         for agent in ("b", "c"):
             await store.within(Scope(agent=agent)).journal.commit(writing(PutMemory(a_memory())))
+        await store.within(Scope(org="other")).journal.commit(writing(PutMemory(a_memory())))
         scoped = store.within(AGENT)
 
         async def page(what: str, cursor: str | None = None, of: ScopedStore = scoped) -> str | None:
@@ -196,11 +210,13 @@ class InventoryContract:
                     found = (await of.events.sessions(1, cursor)).cursor
                 case "users":
                     found = (await of.inventory.users(1, cursor)).cursor
-                case _:
+                case "agents":
                     found = (await store.agents(AGENT.org, 1, cursor)).cursor
+                case _:
+                    found = (await store.orgs(1, cursor)).cursor
             return found
 
-        listings = ("memories", "messages", "sessions", "users", "agents")
+        listings = ("memories", "messages", "sessions", "users", "agents", "orgs")
         cursors = {what: await page(what) for what in listings}
         assert all(cursors.values())
         for what in listings:
@@ -209,6 +225,6 @@ class InventoryContract:
                 if other != what:
                     with pytest.raises(InvalidInput, match="begin again"):
                         await page(what, cursors[other])
-            if what != "agents":
+            if what not in ("agents", "orgs"):
                 with pytest.raises(InvalidInput, match="begin again"):
                     await page(what, cursors[what], store.within(ANNA))

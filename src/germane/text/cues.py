@@ -23,8 +23,8 @@ _MAX_WORD = 40
 
 
 class Cues(NamedTuple):
-    """How often each kind occurs, the kinds of the first word, and the number of words: in scripts without spaces two characters
-    count as one."""
+    """How often each kind occurs, the kinds of the first word, and the number of words: in scripts without spaces two
+    characters count as one."""
 
     counts: tuple[int, ...]
     first: frozenset[int]

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from germane.events.event import FIRST_TYPED, Event
+from germane.events.event import FIRST_TYPED, Event, ReplacementLink
 from germane.events.event_hash import event_hash
 from germane.transfer.line_fields import LineFields, written_time
 from germane.transfer.line_provenance import parsed_provenance, provenance_fields
 from germane.transfer.stored import Owner, SessionRecord
 from germane.types.candidate import Provenance
-from germane.types.limits import ID, MESSAGE_TEXT, NAME
+from germane.types.limits import ID, MESSAGE_TEXT, NAME, REFERENCES
 from germane.types.limits import text as string
 
 __all__ = ["message_line", "parsed_message", "parsed_session", "session_line"]
+
 
 _ROLES = ("user", "assistant", "system", "tool", "")
 
@@ -63,6 +64,7 @@ def message_line(event: Event) -> dict[str, Any]:
         "raw": event.raw,
         "outcome": event.outcome,
         "task": event.task,
+        "replaces": [{"id": one.id, "ends": one.ends} for one in event.replaces],
     }
 
 
@@ -94,6 +96,14 @@ def parsed_message(line: Mapping[str, Any], owner: Owner) -> Event:
         content_hash=given.content_hash() if "content_hash" in line else 0,
         raw=given.json_object("raw"),
         provenance=provenance,
+        replaces=tuple(_replaced(one) for one in given.entries("replaces", REFERENCES.maximum)),
     )
     given.end()
     return event if "content_hash" in line else event._replace(content_hash=event_hash(event))
+
+
+def _replaced(line: Any) -> ReplacementLink:
+    given = LineFields(line, "what a message replaces")
+    replaced = ReplacementLink(id=given.text("id", ID), ends=given.flag("ends"))
+    given.end()
+    return replaced

@@ -43,8 +43,8 @@ labelled conversation says what such a turn needs: 8 keeps 90 % of the prompts' 
 _OVERVIEW = 1.05
 """By how much they cost more for an overview (`broad`): its many short passages overlap in what they say."""
 EXPECTED_CLAUSES = 1.15
-"""The clauses that a request needs, as a rule, where messages are shown clause by clause. Their probabilities mean what they say,
-so that little is shown where little is probable. Measured: docs/research/everyday.md."""
+"""The clauses that a request needs, as a rule, where messages are shown clause by clause. Their probabilities mean what they
+say, so that little is shown where little is probable. Measured: docs/research/everyday.md."""
 COUNTED_ITEMS = 50
 """The best candidates that count as possibly relevant. Measured on LoCoMo within 750 tokens: 10 or 20 give 86.8 % of the
 evidence, 50 give 87.7, all of some hundred 87.2."""

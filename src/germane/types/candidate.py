@@ -53,8 +53,9 @@ Reason = Literal[
     "task_share",
 ]
 """`already_shown`: the item stands in a text injected for an earlier turn. `turn_kept`: nothing is added, because the newest
-turn has its text already (INJECT-6). `profile_kept`: the profile of the session's first turn stands, and isn't made anew. `other_task`: activity of a task that isn't the current one. `task_share`: the share of
-its role in the task stack was used up."""
+turn has its text already (INJECT-6). `profile_kept`: the profile of the session's first turn stands, and isn't made anew.
+`other_task`: activity of a task that isn't the current one. `task_share`: the share of its role in the task stack was used
+up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,8 @@ class PassageRange(NamedTuple):
 
 
 class Outdated(NamedTuple):
-    """A statement in a message that no longer holds: since when a later one replaces it, and the names of what it is about."""
+    """A statement in a message that no longer holds: since when a later one replaces it, and the names of what it is about,
+    where they are known."""
 
     since: datetime
     names: tuple[str, ...]
@@ -138,6 +140,10 @@ class Candidate(NamedTuple):
     """Set where the stored text is long and `text` is a passage of it, with `…` where it was cut; None for a whole text."""
     outdated: Outdated | None = None
     """Set where the message states something that a later statement replaced by the time asked about."""
+    replaced_by: tuple[tuple[str, bool], ...] = ()
+    """The ids of later messages that make this one outdated (true), or may, so that they are shown beside it."""
+    newer: tuple[Candidate, ...] = ()
+    """Those of `replaced_by` that make it outdated, and those that make these outdated."""
     block: BlockText | None = None
     """Set where a memory block is shown as one, between its own tags."""
     graph: GraphItem | None = None

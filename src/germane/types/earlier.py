@@ -12,7 +12,8 @@ __all__ = ["EarlierInjection", "InjectedItem"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectedItem:
     """One item of a text that was injected. `handle` is its name in that text; `content_hash` is that of the stored text it was
-    made from. `stored` is False for an item of a source that the caller registered: the store knows nothing of it."""
+    made from. `stored` is False for an item of a source that the caller registered: the store knows nothing of it. `tokens` are
+    those of its line, in the model's tokens that it was written for."""
 
     handle: str
     id: str
@@ -20,6 +21,7 @@ class InjectedItem:
     source: str
     sensitivity: Sensitivity = "private"
     stored: bool = True
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

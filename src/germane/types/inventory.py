@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-__all__ = ["AgentPage", "AgentSummary", "Stats", "Tombstone", "TombstoneKind", "UserPage", "UserSummary"]
+__all__ = [
+    "AgentPage",
+    "AgentSummary",
+    "OrgPage",
+    "OrgSummary",
+    "Stats",
+    "Tombstone",
+    "TombstoneKind",
+    "UserPage",
+    "UserSummary",
+]
 
 TombstoneKind = Literal["memory", "message", "block", "entity", "relation", "pattern", "task", "archived", "summary"]
 """What was forgotten."""
@@ -91,6 +101,26 @@ class AgentPage:
     """One page of an org's agents. `cursor` continues the listing; None on the last page."""
 
     agents: tuple[AgentSummary, ...]
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrgSummary:
+    """One org of a store, and how much is stored for it: its `agents`, `users` (counted for each agent), and all that these
+    have."""
+
+    org: str
+    agents: int = 0
+    users: int = 0
+    memories: int = 0
+    messages: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrgPage:
+    """One page of a store's orgs. `cursor` continues the listing; None on the last page."""
+
+    orgs: tuple[OrgSummary, ...]
     cursor: str | None = None
 
 

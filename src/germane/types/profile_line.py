@@ -1,4 +1,5 @@
-"""Profile line: what a candidate is that may always stand in the prompt: a standing instruction, or what holds about the person."""
+"""Profile line: what a candidate is that may always stand in the prompt: a standing instruction, or what holds about the
+person."""
 
 from __future__ import annotations
 
@@ -13,9 +14,9 @@ INSTRUCTION: Final = "instruction"
 
 
 class ProfileLine(NamedTuple):
-    """`id` is the memory's, or the name of a clause (`profile/shown_clause.py`). `worth`, in [0, 1], orders the lines of one kind;
-    `why` says in words where it comes from. `stated` lines were remembered on purpose; the others were found in the message `origin`
-    (germane's id), and `core` is what they say of it: a fact's value, else the text."""
+    """`id` is the memory's, or the name of a clause (`profile/shown_clause.py`). `worth`, in [0, 1], orders the lines of one
+    kind; `why` says in words where it comes from. `stated` lines were remembered on purpose; the others were found in the
+    message `origin` (germane's id), and `core` is what they say of it: a fact's value, else the text."""
 
     id: str
     kind: LineKind

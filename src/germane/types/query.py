@@ -99,8 +99,8 @@ class Days:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
-    """Days named by an event ("the night before Mum went in"): those from `first` to `last` days away from its own day; with a
-    `weekday` (Monday is 0), the nearest such day among them."""
+    """Days named by an event ("the night before Grandpa moved in"): those from `first` to `last` days away from its own day;
+    with a `weekday` (Monday is 0), the nearest such day among them."""
 
     event: str
     """The words that name the event."""

@@ -33,7 +33,7 @@ def made(found: list[tuple[float, float, float | None]], **fields: Any) -> list[
 
 def need(*candidates: Candidate, threshold: float = 0.15, **fields: Any) -> Need:
     ranked = score(candidates, DEFAULT, MOMENT, shipped())
-    return assess_need(ranked, asking(**fields), shipped(), threshold)
+    return assess_need(ranked, asking(**fields), shipped(), threshold).need
 
 
 @given(FOUND, FOUND, st.sampled_from(["structured", "continuity", "history", "recent"]))
@@ -59,7 +59,7 @@ def test_where_all_that_was_read_goes_in_anyway_the_best_unread_result_tells(the
     pinned = made(there, source="structured", required=True)
     ranked = score(pinned, DEFAULT, MOMENT, shipped())
     unread = [Unread("m1", "memories", log_odds - step, 20) for step in range(3)]
-    found = assess_need(ranked, asking(), shipped(), 0.15, unread)
+    found = assess_need(ranked, asking(), shipped(), 0.15, unread).need
     assert found.probability == pytest.approx(unread[0].probability)
 
 
@@ -76,7 +76,7 @@ def test_it_is_at_least_the_relevance_of_the_best(found: Any) -> None:
     """What is relevant is needed."""
     ranked = score(made(found), DEFAULT, MOMENT, shipped())
     best = max((one.breakdown.relevance for one in ranked), default=0.0)
-    assert best - 1e-9 <= assess_need(ranked, asking(), shipped(), 0.15).probability <= 1
+    assert best - 1e-9 <= assess_need(ranked, asking(), shipped(), 0.15).need.probability <= 1
 
 
 @given(FOUND)

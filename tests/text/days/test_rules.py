@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from germane.text.days import times
+from germane.text.days.feasts import FEASTS
 from germane.text.days.vocabulary import unaccented
 from support.fitting import fitting
 
-RULES = [*times._AS_WRITTEN, *times._WITHOUT_ACCENTS, *times.FEASTS]
+RULES = [*times._AS_WRITTEN, *times._WITHOUT_ACCENTS, *FEASTS]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule[0].pattern[:40])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from germane.cli.elsewhere import elsewhere, print_hints
 from germane.cli.filter_options import FilterOptions
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.option_groups import expand_groups
@@ -22,22 +23,25 @@ __all__ = ["about"]
 @expand_groups
 def about(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of a person or a thing.")],
     filters: FilterOptions,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The name of a person or a thing. Default: me, the user.")
+    ] = None,
     at: Annotated[str | None, typer.Option(help="As of this time (ISO 8601). Default: now.")] = None,
     max_tokens: Annotated[int, typer.Option(min=1, help="At most this many tokens.")] = 1000,
     model: Annotated[str, typer.Option(help="The model whose tokens are counted.")] = "gpt-4o",
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the text as a prompt would hold it.")] = False,
 ) -> None:
     """Print everything that is known about a person or a thing: what holds now, what no longer holds, and the messages that
-    name it.
+    name it. Without a NAME, or by a word for oneself such as me, it is about the user.
 
     \b
+      germane about --user caroline
       germane about Caroline --user ada
       germane about Caroline --user ada --at 2024-05-01 --json
     """
     options = options_of(context)
-    found = run_async(
+    found, hints = run_async(
         _about(
             options,
             name,
@@ -55,21 +59,29 @@ def about(
         console().print(found.text, markup=False, highlight=False, soft_wrap=True)
     else:
         console().print("\n".join(_lines(found)), markup=False, highlight=False, soft_wrap=True)
+        print_hints(console(), hints)
 
 
-async def _about(options: GlobalOptions, name: str, *, filters: Filters, **asked: Any) -> AboutEntity:
-    async with options.open_store(warm=True) as (_, agent):
-        return await agent.about(name, filters=filters, **asked)
+async def _about(options: GlobalOptions, name: str | None, *, filters: Filters, **asked: Any) -> tuple[AboutEntity, list[str]]:
+    async with options.open_store(warm=True) as (germane, agent):
+        found = await agent.about(name, filters=filters, **asked)
+        if _knows(found) or (stored := await agent.stats()).memories or stored.messages:
+            return found, []
+        return found, await elsewhere(germane, options)
+
+
+def _knows(found: AboutEntity) -> bool:
+    return bool(found.current or found.earlier or found.mentions)
 
 
 def _lines(found: AboutEntity) -> list[str]:
-    if not (found.current or found.earlier or found.mentions):
+    if not _knows(found):
         like = f" Names like it: {', '.join(map(plain, found.hints))}." if found.hints else ""
         return [f"Nothing is known about {plain(found.name)} here.{like}"]
-    lines = list[str]()
+    lines = [f"{', '.join(map(plain, found.hints))} write here, and are known together:", ""] if found.hints else list[str]()
     for title, items in (("Now", found.current), ("Earlier", found.earlier), ("Said", found.mentions)):
         if items:
-            lines += ["", title] if lines else [title]
+            lines += ["", title] if lines and lines[-1] else [title]
             lines += [f"  {_dated(item)}{plain(item.text)}" for item in items]
     if found.left_out:
         lines += ["", f"{found.left_out} more didn't fit into the tokens: give more with --max-tokens."]

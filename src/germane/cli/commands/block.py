@@ -9,7 +9,7 @@ import typer
 from germane.cli.block_hints import hinted
 from germane.cli.block_screen import print_block, print_blocks, print_history
 from germane.cli.commands import block_archive, block_consents, block_edit, block_settings
-from germane.cli.elsewhere import elsewhere
+from germane.cli.elsewhere import elsewhere, print_hints
 from germane.cli.filter_options import known
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, plain, print_json
@@ -45,8 +45,7 @@ def list_blocks(
     blocks, hints = run_async(_list(options, kind, deleted))
     print_blocks(blocks, options, deleted=deleted)
     if not options.json:
-        for line in hints:
-            console().print(line)
+        print_hints(console(), hints)
 
 
 @app.command("show", short_help="Print a block, or one of its versions.")

@@ -9,7 +9,7 @@ import typer
 
 from germane.cli.block_screen import consent_shape, consent_state, print_consents
 from germane.cli.duration import duration
-from germane.cli.elsewhere import elsewhere
+from germane.cli.elsewhere import elsewhere, print_hints
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, plain, print_json
 from germane.errors import InvalidInput
@@ -42,8 +42,7 @@ def consents(
     found, hints = run_async(_consents(options, everything, limit))
     print_consents(found, options, datetime.now(UTC))
     if not options.json:
-        for line in hints:
-            console().print(line)
+        print_hints(console(), hints)
 
 
 def approve(

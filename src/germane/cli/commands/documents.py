@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from germane.cli.codec import encode
-from germane.cli.elsewhere import elsewhere
+from germane.cli.elsewhere import elsewhere, print_hints
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.listing import ListColumn, print_fields, print_rows
 from germane.cli.screen import console, plain, print_json
@@ -63,8 +63,7 @@ def documents(
     print_rows(screen, _DOCUMENT, rows)
     if page.cursor:
         screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
-    for line in hints:
-        screen.print(line)
+    print_hints(screen, hints)
 
 
 def _print_one(options: GlobalOptions, document: KeptDocument, passages: tuple[Event, ...], cursor: str | None) -> None:

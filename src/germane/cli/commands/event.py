@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.elsewhere import elsewhere
+from germane.cli.elsewhere import elsewhere, print_hints
 from germane.cli.files import read_json
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.listing import ListColumn, print_rows
@@ -111,8 +111,7 @@ def _print(options: GlobalOptions, events: tuple[Event, ...], hints: list[str], 
         screen.print(f"… earlier ones: add --cursor {cursor}", soft_wrap=True)
     rows = [(one.id, one.session, f"{one.created_at:%Y-%m-%d %H:%M}", _line(one)) for one in events]
     print_rows(screen, _COLUMNS, rows)
-    for line in hints:
-        screen.print(line)
+    print_hints(screen, hints)
 
 
 def _line(event: Event) -> str:

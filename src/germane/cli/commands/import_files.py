@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from io import BytesIO
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from germane.cli.block_folders import import_blocks
-from germane.cli.files import open_bytes
 from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.imports import FORMATS, Row, read, read_all
-from germane.cli.imports.archive import in_archive, in_folder
-from germane.cli.imports.export_file import ExportFile, export_file
+from germane.cli.imports import FORMATS
+from germane.cli.imports.export_file import ExportFile
+from germane.cli.imports.load import Loaded, load
 from germane.cli.imports.store_rows import ImportTally, store_rows
 from germane.cli.screen import console, plain, print_json, progress, secrets_line
 from germane.errors import InvalidInput
@@ -27,11 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["import_files"]
 
 _MAX_REASONS = 5
-_FIRST_LINE = 1 << 20
-"""Bytes that are read to recognise an export."""
-_ZIP = b"PK\x03\x04", b"PK\x05\x06"
-
-Loaded = ExportFile | tuple[str, list[Row]]
 
 
 def import_files(
@@ -82,7 +73,7 @@ def import_files(
     with ExitStack() as open_files:
         loaded = list[Loaded]()
         for file in files:
-            loaded.append(one := _load(file, session, format, read_as == "directive"))
+            loaded.append(one := load(file, session, format, directive=read_as == "directive"))
             if isinstance(one, ExportFile):
                 open_files.callback(one.close)
         tallies = run_async(_import(options, files, loaded, into, skip_conflicts))
@@ -97,50 +88,6 @@ def import_files(
             console(stderr=True).print(f"  … and {len(tally.broken) - _MAX_REASONS} more")
     if all(tally.empty for tally in tallies):
         raise InvalidInput("nothing in it could be used" if loaded else "no file given")
-
-
-def _load(file: str, session: str | None, format: str, directive: bool) -> Loaded:
-    """Returns an export that is still to be read, or a file's format and its rows."""
-    default_session = session or ("import" if file == "-" else Path(file).stem[:200] or "import")
-    try:
-        if file != "-" and Path(file).is_dir():
-            return _rows(_folder(file, default_session, format, directive))
-        stream = open_bytes(file)
-        with ExitStack() as stack:
-            stack.enter_context(stream)
-            first = stream.readline(_FIRST_LINE)
-            if format == "auto" and (export := export_file(stream, first)) is not None:
-                stack.pop_all()
-                return export
-            if first.startswith(_ZIP) or file.lower().endswith(".zip"):
-                documents = in_archive(_whole(stream, first))
-                return _rows(read_all(documents, default_session, format, directive=directive))
-            name = "" if file == "-" else file
-            return _rows(read(first + stream.read(), default_session, format, name=name, directive=directive))
-    except InvalidInput as error:
-        text = str(error)
-        raise InvalidInput(text if file in text else f"{'standard input' if file == '-' else file}: {text}") from None
-    except OSError as error:
-        raise InvalidInput(f"{file} can't be read: {error.strerror or error}") from None
-
-
-def _folder(folder: str, session: str, format: str, directive: bool) -> tuple[str, Iterator[Row]]:
-    try:
-        return read_all(in_folder(Path(folder)), session, format, directive=directive)
-    except InvalidInput as error:
-        raise InvalidInput(f"the directory {folder}: {error}") from None
-
-
-def _whole(stream: BinaryIO, first: bytes) -> BinaryIO:
-    """The stream from its beginning; an archive is read from its end."""
-    if not stream.seekable():
-        return BytesIO(first + stream.read())
-    stream.seek(0)
-    return stream
-
-
-def _rows(found: tuple[str, Iterator[Row]]) -> tuple[str, list[Row]]:
-    return found[0], list(found[1])
 
 
 async def _import(

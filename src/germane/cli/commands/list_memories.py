@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from germane.cli.elsewhere import elsewhere
+from germane.cli.elsewhere import elsewhere, print_hints
 from germane.cli.filter_options import known
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.listing import ListColumn, print_rows
@@ -65,8 +65,7 @@ def list_memories(
     print_rows(screen, _COLUMNS, rows)
     if page.cursor:
         screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
-    for line in hints:
-        screen.print(line)
+    print_hints(screen, hints)
 
 
 def _marks(memory: Any, options: GlobalOptions) -> str:
@@ -88,4 +87,5 @@ async def _list(options: GlobalOptions, filters: Filters, limit: int, cursor: st
         if valid and filters != Filters(sensitivities=filters.sensitivities):
             return page, [f"no memory passes these filters; without them there are {valid:,}"]
         ended = [f"{counted.ended:,} have ended: --all shows them"] if counted.ended and not filters.with_history else []
-        return page, ["no memories here", *ended, *await elsewhere(germane, options)]
+        said = ["messages are here: germane messages prints them"] if counted.messages else []
+        return page, ["no memories here", *ended, *(said or await elsewhere(germane, options))]

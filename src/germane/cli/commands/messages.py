@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from germane.cli.codec import encode
-from germane.cli.elsewhere import elsewhere
+from germane.cli.elsewhere import elsewhere, print_hints
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.listing import ListColumn, print_rows
 from germane.cli.screen import console, plain, print_json
@@ -61,8 +61,7 @@ def messages(
         for event in shown
     ]
     print_rows(screen, _MESSAGE, rows)
-    for line in hints:
-        screen.print(line)
+    print_hints(screen, hints)
 
 
 def sessions(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
@@ -86,8 +85,7 @@ def sessions(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -
     print_rows(screen, _SESSION, rows)
     if page.cursor:
         screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
-    for line in hints:
-        screen.print(line)
+    print_hints(screen, hints)
 
 
 async def _messages(

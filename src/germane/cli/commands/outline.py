@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from germane.cli.codec import encode
-from germane.cli.elsewhere import elsewhere
+from germane.cli.elsewhere import elsewhere, print_hints
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.listing import ListColumn, print_rows
 from germane.cli.screen import console, plain, print_json
@@ -37,8 +37,7 @@ def outline(
     print_rows(screen, _COLUMNS, rows)
     if page.cursor:
         screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
-    for hint in hints:
-        screen.print(hint)
+    print_hints(screen, hints)
 
 
 async def _outline(options: GlobalOptions, session: str, limit: int, cursor: str | None) -> tuple[OutlinePage, list[str]]:

@@ -22,6 +22,7 @@ _REASONS = {
     "date": "nearly the same, but for a date",
     "negation": "nearly the same, but for a negation",
     "order": "the same words in another order",
+    "ended": "the newer one may say that the older one has ended",
 }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from germane.cli.elsewhere import elsewhere
+from germane.cli.elsewhere import elsewhere, print_hints
 from germane.cli.filter_options import FilterOptions
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.listing import ListColumn, print_rows
@@ -41,8 +41,7 @@ def search(
         return
     screen = console()
     if not hits:
-        for line in ("nothing found", *hints):
-            screen.print(line)
+        print_hints(screen, ("nothing found", *hints))
         return
     rows = []
     for hit in hits:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from germane.cli.codec import encode
-from germane.cli.elsewhere import elsewhere
+from germane.cli.elsewhere import elsewhere, print_hints
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.listing import print_fields
 from germane.cli.screen import console, print_json
@@ -52,8 +52,7 @@ def stats(context: typer.Context) -> None:
         ("newest", "" if found.newest is None else f"{found.newest:%Y-%m-%d %H:%M}"),
     ]
     print_fields(screen, fields)
-    for line in hints:
-        screen.print(line)
+    print_hints(screen, hints)
 
 
 def _size(count: int) -> str:

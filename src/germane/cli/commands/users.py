@@ -1,4 +1,4 @@
-"""`germane users` and `germane agents`: list who has something stored."""
+"""`germane users`, `germane agents` and `germane orgs`: list who has something stored."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from germane.cli.codec import encode
-from germane.cli.elsewhere import elsewhere
+from germane.cli.elsewhere import elsewhere, print_hints
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.listing import ListColumn, print_rows
 from germane.cli.screen import console, print_json
 
 if TYPE_CHECKING:
-    from germane.types.inventory import AgentPage, UserPage
+    from germane.types.inventory import AgentPage, OrgPage, UserPage
 
-__all__ = ["agents", "users"]
+__all__ = ["agents", "orgs", "users"]
 
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="Print at most this many.")]
 Cursor = Annotated[str | None, typer.Option(help="Continue where a listing ended.")]
@@ -45,8 +45,7 @@ def users(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> N
     print_rows(screen, columns, rows)
     if page.cursor:
         screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
-    for line in hints:
-        screen.print(line)
+    print_hints(screen, hints)
 
 
 def agents(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
@@ -61,9 +60,25 @@ def agents(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> 
     if page.agents:
         print_rows(screen, columns, [(one.agent, *map(str, (one.users, one.memories, one.messages))) for one in page.agents])
     else:
-        screen.print(f"organisation {options.org} has no agents here")
+        screen.print(f"organisation {options.org} has no agents here: germane orgs lists those that have")
     if page.cursor:
         screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
+
+
+def orgs(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
+    """List the organisations of the store with what is stored for each. Of one: germane agents --org ORG."""
+    options = options_of(context)
+    page, hints = run_async(_orgs(options, limit, cursor))
+    if options.json:
+        print_json(encode(page))
+        return
+    columns = (ListColumn("org"), *(ListColumn(name, number=True) for name in ("agents", "users", "memories", "messages")))
+    screen = console()
+    rows = [(one.org, *map(str, (one.agents, one.users, one.memories, one.messages))) for one in page.orgs]
+    print_rows(screen, columns, rows)
+    if page.cursor:
+        screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
+    print_hints(screen, hints)
 
 
 async def _users(options: GlobalOptions, limit: int, cursor: str | None) -> tuple[UserPage, list[str]]:
@@ -78,3 +93,9 @@ async def _agents(options: GlobalOptions, limit: int, cursor: str | None) -> Age
     async with options.open_store() as (germane, _):
         page: AgentPage = await germane.agents(options.org, limit=limit, cursor=cursor)
         return page
+
+
+async def _orgs(options: GlobalOptions, limit: int, cursor: str | None) -> tuple[OrgPage, list[str]]:
+    async with options.open_store() as (germane, _):
+        page: OrgPage = await germane.orgs(limit=limit, cursor=cursor)
+        return page, [] if page.orgs else await elsewhere(germane, options)

@@ -30,7 +30,7 @@ _MAX_SECONDS = 60.0
 
 def about(
     scope: ClientScope,
-    name: str,
+    name: str | None = None,
     *,
     at: datetime | None = None,
     max_tokens: int = 1000,
@@ -38,16 +38,17 @@ def about(
     filters: Any = None,
 ) -> ClientRpc[KnownAbout]:
     """Returns everything that is known about a person or a thing: what holds now, what no longer holds, and the messages that
-    name it, within `max_tokens`. `at` is the time asked about (default: now). Raises `InvalidInput`."""
+    name it, within `max_tokens`; without a name, about the user. `at` is the time asked about (default: now). Raises
+    `InvalidInput`."""
     request = pb.AboutRequest(
         scope=scope_to_wire(scope),
-        name=checked_text("name", name),
+        name="" if name is None else checked_text("name", name),
         at=None if at is None else time_to_wire("at", at, scope.zone),
         max_tokens=number_given("max_tokens", max_tokens, 1, COUNT.maximum),
         model=checked_text("model", model),
         filters=None if filters is None else filters_to_wire(filters, scope.zone),
     )
-    return ClientRpc(ComposeServiceStub, "About", request, lambda response: about_of_wire(response, name))
+    return ClientRpc(ComposeServiceStub, "About", request, lambda response: about_of_wire(response, name or scope.user or "me"))
 
 
 def build_context(

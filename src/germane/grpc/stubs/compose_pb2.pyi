@@ -87,7 +87,7 @@ class AboutRequest(_message.Message):
     MODEL_FIELD_NUMBER: _builtins.int
     FILTERS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """The name of a person or a thing. Required."""
+    """The name of a person or a thing; empty: the user, as by a word for oneself such as me."""
     max_tokens: _builtins.int
     """The most tokens of the text; 0: 1,000."""
     model: _builtins.str
@@ -155,7 +155,7 @@ class AboutResponse(_message.Message):
 
     @_builtins.property
     def hints(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Names like it that are known, where nothing is known of this one."""
+        """Names like it that are known, where nothing is known of this one; of the user, the names of the people whom that is."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 
 from germane.errors import InvalidInput
 from germane.events.event import Event
-from germane.memories.extraction.remember_found import extracted_memory
+from germane.memories.extraction.extracted import extracted_memory
 from germane.memories.llm_extraction.claim import Claim
 from germane.memories.llm_extraction.prompt import MAX_MEMORIES, MAX_TEXT, turn_names
 from germane.memories.memory import KINDS, Memory

@@ -34,7 +34,7 @@ def store_accepted(
     ids = tuple(dict.fromkeys((*(id for memory in memories for id in memory.derived_from), *readings)))
     present = (yield from read(EventsById(ids))) if ids else {}
     lasting = [memory for memory in memories if present.keys() >= set(memory.derived_from)]
-    changes = yield from remember_found(lasting)
+    changes = (yield from remember_found(lasting)).changes
     stored = tuple(change.memory.id for change in changes if isinstance(change, PutMemory))
     linked = yield from _linked(readings, present)
     return Decision((*changes, *linked, FinishClaim(claim)), stored)

@@ -119,7 +119,8 @@ class Compact:
         by = self._label(candidate.speaker or ("" if own else candidate.role))
         if candidate.outdated is not None:
             since, names = candidate.outdated
-            by = f"{by} (outdated since {day(since, self._zone)}: {self._label(', '.join(names))})"
+            about = f": {self._label(', '.join(names))}" if names else ""
+            by = f"{by} (outdated since {day(since, self._zone)}{about})"
         return RenderedLine("[", f"] {by}: {shown}" if by else f"] {shown}")
 
     def _block(self, block: BlockText, text: str) -> RenderedLine:

@@ -132,7 +132,8 @@ class Markdown:
         outdated = ""
         if candidate.outdated is not None:
             since, names = candidate.outdated
-            outdated = f" (outdated since {day(since, self._zone)}: {self._label(', '.join(names))})"
+            about = f": {self._label(', '.join(names))}" if names else ""
+            outdated = f" (outdated since {day(since, self._zone)}{about})"
         return RenderedLine("- [", f"] [{self._time(candidate)}] **{by}**{outdated}: {_indented(lines, _FORGED)}")
 
     def late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:

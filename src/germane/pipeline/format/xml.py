@@ -122,7 +122,8 @@ class Xml:
             by = f'" speaker="{speaker}' if speaker else ""
             if candidate.outdated is not None:
                 since, names = candidate.outdated
-                by += f'" outdated_since="{minute(since, self._zone)}" outdated="{self._label(", ".join(names))}'
+                by += f'" outdated_since="{minute(since, self._zone)}'
+                by += f'" outdated="{self._label(", ".join(names))}' if names else ""
             return f'<message id="{id}', f'" time="{minute(candidate.created_at, self._zone)}{by}', "</message>", handle
         if candidate.event_type:
             done = self._attributes(("type", candidate.event_type), ("outcome", candidate.outcome))

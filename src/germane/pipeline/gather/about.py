@@ -13,6 +13,7 @@ from typing import TypeVar
 from germane.events.event import Event
 from germane.memories.memory import Fact, Memory
 from germane.pipeline.gather.about_graph import EntitiesOfName, mentions_of, relations_of
+from germane.pipeline.gather.about_person import Person, own_of
 from germane.pipeline.gather.candidates import from_event, from_memory
 from germane.pipeline.gather.source import Skipped
 from germane.search.hit import Found
@@ -35,13 +36,13 @@ T = TypeVar("T", Memory, Event)
 class AboutSource:
     """Offers, as required, the memories and relations that hold at the time asked about and name one of the names or are the
     entities' own; those that ended, with their dates, in the category `earlier`; and the messages that name or mention one,
-    or were said by one."""
+    or were said by one. Of a `person` also what is theirs without naming them: the user's own memories and messages."""
 
-    def __init__(self, store: ScopedStore, named: EntitiesOfName) -> None:
-        self._store, self._named, self._names = store, named, named.folded
+    def __init__(self, store: ScopedStore, named: EntitiesOfName, person: Person | None = None) -> None:
+        self._store, self._named, self._names, self._person = store, named, named.folded, person
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        if not any(self._names):
+        if self._person is None and not any(self._names):
             raise Skipped("no_name")
         asked = replace(query, filters=replace(query.filters, with_history=True), min_relevance=0.0, price=0.0)
         said_by_then = replace(asked, filters=query.said_by_then)
@@ -63,7 +64,18 @@ class AboutSource:
             if event.id in mentioned or fold(event.name) in self._names or self._is_named(event.text)
         ]
         seen = {one.id for one in (*known, *said)}
-        return [*known, *relations, *said, *await self._mentioned([id for id in mentions if id not in seen], query, plan)]
+        own = [one for one in await self._own(query, plan) if one.id not in seen]
+        seen.update(one.id for one in own)
+        found = [*known, *relations, *said, *own]
+        return [*found, *await self._mentioned([id for id in mentions if id not in seen], query, plan)]
+
+    async def _own(self, query: Query, plan: SourcePlan) -> list[Candidate]:
+        """What is the person's own, whether it names them or not."""
+        if self._person is None:
+            return []
+        memories, messages = await own_of(self._store, self._person, query, plan.limit)
+        known = [self._known(one, Evidence(), query) for one in memories if one.valid_from <= query.at]
+        return known + [from_event(event, plan.name, Evidence(), at=query.at) for event in messages]
 
     async def _mentioned(self, ids: Sequence[str], query: Query, plan: SourcePlan) -> list[Candidate]:
         """What mentions an entity, and no search found."""

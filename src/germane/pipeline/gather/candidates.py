@@ -61,6 +61,8 @@ def _title(memory: Memory) -> str:
             return ""
 
 
+_BESIDE = Evidence()
+"""Of a message that no search found, and that is shown beside another one."""
 _STALE = 0.5
 """The share of its confidence that a stale memory keeps."""
 _EXTRACTED = MappingProxyType({"behavior": 1.0, "preference": 1.0, "fact": 0.5})
@@ -107,7 +109,15 @@ def from_event(
         content_hash=event.content_hash,
         provenance=event.provenance,
         passage=event.passage,
-        outdated=Outdated(replaced[0].since, tuple(dict.fromkeys(one.names[0] for one in replaced))) if replaced else None,
+        outdated=Outdated(replaced[0].since, tuple(dict.fromkeys(name for one in replaced for name in one.names)))
+        if replaced
+        else None,
+        replaced_by=event.replaced_by,
+        newer=tuple(
+            from_event(newer, source, _BESIDE, at=at, words=words)
+            for newer in event.newer
+            if at is None or newer.created_at <= at
+        ),
     )
 
 

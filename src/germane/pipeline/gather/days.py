@@ -4,7 +4,7 @@ How strongly each one is asked for depends on what the request says besides the 
 was said then; "what did I say about the boiler yesterday" wants what is about the boiler, and the rest only in case the words
 differ.
 
-Days may be named by an event ("the night before Mum went in"). Its day is that of the message which a search for its words
+Days may be named by an event ("the night before Grandpa moved in"). Its day is that of the message which a search for its words
 finds, or the day that this message names ("tomorrow").
 """
 

@@ -141,7 +141,7 @@ async def gather(
     return Gathered(
         query=_with_embedding(tasks.get("embedding"), query),
         directive=answer("directive", tasks.get("directive")) if "directive" in plans else Directive(),
-        candidates=tuple(found),
+        candidates=(*found, *_newer(found, query)),
         reports=(*skipped, *reports),
         unread=_not_read([one for name in admitted for one in unread(name, tasks[name])], found),
     )
@@ -153,6 +153,20 @@ def _not_read(found: Sequence[Unread], read: Sequence[Candidate]) -> tuple[Unrea
         return ()
     known = {stored_id(candidate.id) for candidate in read}
     return tuple(sorted((one for one in found if one.id not in known), key=lambda one: (-one.log_odds, one.id)))
+
+
+def _newer(found: Sequence[Candidate], query: Query) -> list[Candidate]:
+    """What makes one of the candidates outdated, of what the query may see; a search has ranked none of it."""
+    filters, allowed = query.said_by_then, query.filters.sensitivities
+    return [
+        newer
+        for candidate in found
+        for newer in candidate.newer
+        if newer.sensitivity in allowed
+        and filters.session in (None, newer.session)
+        and (filters.until is None or newer.created_at <= filters.until)
+        and (filters.since is None or newer.created_at >= filters.since)
+    ]
 
 
 async def _wait(

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.text.cues import KINDS, read_cues
 from germane.profile.shown_clause import clause_hash, shown_clause
 from germane.profile.worth import judge_clauses
 from germane.search.clause_relevance import (
@@ -28,13 +27,14 @@ from germane.search.clause_relevance import (
 )
 from germane.search.sigmoid import sigmoid
 from germane.text.clauses import Span, clauses
+from germane.text.cues import KINDS, read_cues
 from germane.text.fifo_cache import FifoCache
 from germane.types.candidate import Candidate, Provenance, Scored
 from germane.types.query import Query
 
-__all__ = ["ClauseReader", "Divided", "clause_rows", "divide"]
+__all__ = ["DIVIDED", "ClauseReader", "Divided", "clause_rows", "divide"]
 
-_DIVIDED = 40
+DIVIDED = 40
 """The best messages that are divided; those behind them stay whole. Measured: docs/research/everyday.md."""
 _MAX_READ = 4_000
 """Characters of a message that is divided; a longer one stays whole, and is shown by excerpts."""
@@ -68,19 +68,18 @@ class ClauseReader:
 
 
 class Divided(NamedTuple):
-    """The items with clauses in the place of messages, in score order, and P(need), None where nothing was asked to be judged."""
+    """The items with clauses in the place of messages, in score order, and P(need), None where nothing was asked to be
+    judged."""
 
     items: tuple[Scored, ...]
     need: float | None
 
 
-def divide(
-    ranked: Sequence[Scored], query: Query, reader: ClauseReader, found: NDArray[np.float64] | None
-) -> Divided | None:
-    """Puts the clauses of the best messages of chats with an assistant in the place of the messages. `ranked` must stand in score
-    order; `found` are the features that P(need) is judged by (`search.need.need_features`), None where it isn't to be judged.
-    Returns None where no message is divided."""
-    messages = [item for item in ranked if _is_divided(item.candidate)][:_DIVIDED]
+def divide(ranked: Sequence[Scored], query: Query, reader: ClauseReader, found: NDArray[np.float64] | None) -> Divided | None:
+    """Puts the clauses of the best messages of chats with an assistant in the place of the messages. `ranked` must stand in
+    score order; `found` are the features that P(need) is judged by (`search.need.need_features`), None where it isn't to be
+    judged. Returns None where no message is divided."""
+    messages = [item for item in ranked if _is_divided(item.candidate)][:DIVIDED]
     if not messages or query.broad:
         return None
     divided = list(clause_rows(messages, query, reader))
@@ -95,9 +94,7 @@ def divide(
     return Divided(tuple(item._replace(rank=rank) for rank, item in enumerate(items, start=1)), need)
 
 
-def _of_asked_days(
-    divided: Sequence[tuple[Scored, Span, tuple[float, ...]]], reader: ClauseReader
-) -> NDArray[np.float64]:
+def _of_asked_days(divided: Sequence[tuple[Scored, Span, tuple[float, ...]]], reader: ClauseReader) -> NDArray[np.float64]:
     """The log-odds that a clause has at least because its message was said on a day that the request asks about, whatever its
     words; −∞ for all others."""
     return np.array(

@@ -7,7 +7,7 @@ reads the events of a session has the batch written first, if it holds events of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import apsw
 
@@ -20,6 +20,7 @@ __all__ = ["EventBatch"]
 
 _INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _TOLD = "INSERT OR IGNORE INTO telling_clauses VALUES (?, ?, ?, ?, ?, ?)"
+_REPLACED = "INSERT OR IGNORE INTO replacements VALUES (?, ?, ?)"
 _UPDATE = "UPDATE sessions SET started_at = ?, last_at = ?, length = length + ?, next = ?, outlined = ? WHERE key = ?"
 _SPEAKER = (
     "INSERT INTO speakers (partition, name, code, events) VALUES (?, ?, ?, ?)"
@@ -34,6 +35,7 @@ class EventBatch:
         self._connection = connection
         self._sessions: dict[tuple[int, str], GrowingSession] = {}
         self._rows: list[Row] = []
+        self._replaced: list[tuple[str, int, bool]] = []
         self._speakers: Counter[tuple[int, str, int]] = Counter()
         self._told: list[Row] = []
 
@@ -51,6 +53,11 @@ class EventBatch:
         if speaker is not None:
             self._speakers[speaker] += 1
 
+    def replace(self, rows: Iterable[tuple[str, int, bool]]) -> None:
+        """Notes which earlier events an event makes outdated, or may: the id of the earlier one, the key of the later one, and
+        whether it ends something."""
+        self._replaced += rows
+
     def write(self) -> None:
         """Writes all rows. Raises what SQLite raises: then the transaction must be rolled back."""
         if not self._rows:
@@ -62,4 +69,6 @@ class EventBatch:
         self._connection.executemany(_UPDATE, [session.row() for session in grown])
         said = [(partition, stored(name), code, count) for (partition, name, code), count in self._speakers.items()]
         self._connection.executemany(_SPEAKER, said)
+        if self._replaced:
+            self._connection.executemany(_REPLACED, self._replaced)
         number_anew(self._connection, {session.partition for session in grown if session.begins_earlier})

@@ -13,7 +13,7 @@ from germane.events.reader import MessagePage, SessionPage
 from germane.search.hit import Found
 from germane.stores.sqlite.encoding import LISTED, moment, stored, to_json
 from germane.stores.sqlite.event_listing import listed_events, listed_sessions
-from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of
+from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of, with_newer
 from germane.stores.sqlite.latest_sessions import latest_sessions
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.search import Searcher
@@ -116,7 +116,7 @@ class SqliteEvents:
             events = (event_of(row, users) if whole else brief_of(connection, row, users) for row in found)
             wanted = islice((event for event in events if not excluded(event, filters)), limit)
             newest = list(islice(merge(newest, wanted, key=_age, reverse=True), limit))
-        return tuple(newest)
+        return tuple(newest) if whole else with_newer(connection, visible, newest)
 
     def _latest(self, reading: Reading, visible: tuple[VisiblePartition, ...], session: str | None) -> list[tuple[int, int]]:
         condition, values = ("", []) if session is None else (" AND id = ?", [stored(session)])
@@ -136,4 +136,5 @@ def fetch_events(
     sql = f"{BRIEF} WHERE e.key IN {LISTED} AND +e.partition IN {IN_VISIBLE}"
     users, connection = owners(visible), reading.connection
     found: list[tuple[Any, ...]] = connection.execute(sql, (to_json(list(places)), *visible_ids(visible))).fetchall()
-    return {row[0]: brief_of(connection, row, users, places[row[0]]) for row in found}
+    events = [brief_of(connection, row, users, places[row[0]]) for row in found]
+    return dict(zip((row[0] for row in found), with_newer(connection, visible, events), strict=True))

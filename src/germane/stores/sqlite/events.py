@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,7 +9,15 @@ from typing import Any
 import apsw
 
 from germane.events.event import Event, EventHead, Session
-from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionLength, SessionTail
+from germane.events.operations import (
+    EventsById,
+    EventsByMessageId,
+    LastSaid,
+    PutEvent,
+    ReservePositions,
+    SessionLength,
+    SessionTail,
+)
 from germane.events.own_words import told_by
 from germane.search.parts import parts
 from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, analysed_parts, describe
@@ -27,47 +34,45 @@ from germane.stores.sqlite.encoding import (
     written_provenance,
 )
 from germane.stores.sqlite.passage import passage
+from germane.stores.sqlite.replacements import OUTDATED, REPLACES, newer_ids, replaced_in, with_outdated
 from germane.stores.sqlite.rows import first
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import VisiblePartition
-from germane.types.candidate import LONG, Outdated
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
+from germane.types.candidate import LONG
 
 __all__ = [
     "BRIEF",
     "EVENT",
-    "OUTDATED",
     "brief_of",
     "by_id",
     "by_message_id",
     "event_of",
+    "last_said",
     "length",
-    "outdated_of",
     "put_events",
     "reserve_positions",
     "session_of",
     "tail",
     "units_of",
+    "with_newer",
 ]
 
 EVENT = (
     "SELECT e.key, e.partition, e.id, e.type, s.id, e.position, e.text, e.created_at, e.recorded_at, e.role, e.name,"
     " e.message_id, e.sensitivity, e.content_hash, s.started_at, s.number, e.raw, e.provenance,"
-    " e.outcome, e.task"
+    f" e.outcome, e.task, {REPLACES}"
     " FROM events e JOIN sessions s ON s.key = e.session"
 )
 """The rows that `event_of` takes."""
-OUTDATED = (
-    "(SELECT json_group_array(json_array(m.valid_to, m.fact_key)) FROM derivations d JOIN memories m ON m.key = d.memory"
-    " WHERE d.source = e.id AND m.superseded_by IS NOT NULL AND m.valid_to IS NOT NULL AND typeof(m.fact_key) = 'text')"
-)
-"""The column of `events AS e` that `outdated_of` takes."""
 BRIEF = (
     EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG} THEN e.text END,")
     .replace("e.raw,", "NULL,")
-    .replace(" FROM", f", octet_length(e.text), {OUTDATED} FROM", 1)
+    .replace(REPLACES, f"'[]', octet_length(e.text), {OUTDATED}")
 )
 """The rows that `brief_of` takes: without long texts and the callers' dicts, with what was replaced since."""
 _HEAD = "SELECT position, role, content_hash, message_id, created_at, recorded_at, provenance FROM events WHERE session = ?"
+_NEWER = 3
+"""How often in a row what replaced a message may have been replaced."""
 _NOWHERE = 1 << 62
 """Larger than every position."""
 
@@ -95,6 +100,7 @@ def event_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Event:
         provenance=provenance_of(row[17], session=session, message_id=message_id),
         outcome=shown(row[18]),
         task=None if row[19] is None else shown(row[19]),
+        replaces=replaced_in(row[20]),
     )
 
 
@@ -105,19 +111,41 @@ def brief_of(
     place: tuple[int, int] | None = None,
 ) -> Event:
     """Returns the event in a row of `BRIEF`, of a long text the part at `place` (bytes), by default its first part."""
-    key, size, replaced = row[0], row[20], row[21]
+    key, size, outdated = row[0], row[21], row[22]
     if row[6] is not None:
         event = event_of(row, users)
     else:
         found = passage(connection, key, size, place)
         event = event_of((*row[:6], "", *row[7:]), users)._replace(text=found.text, passage=found.passage)
-    return event if replaced == "[]" else event._replace(outdated=outdated_of(replaced))
+    return with_outdated(event, outdated)
 
 
-def outdated_of(text: str) -> tuple[Outdated, ...]:
-    """Returns what was extracted from a message and replaced since, the oldest replacement first."""
-    pairs = sorted((since, key) for since, key in json.loads(text))
-    return tuple(Outdated(moment(since), (key.rpartition(".")[2],)) for since, key in pairs)
+def with_newer(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], found: Sequence[Event]) -> tuple[Event, ...]:
+    """Returns the events, each with those that ended something in it, and in these in turn, up to three of a row. Reads nothing
+    where none is outdated."""
+    known: dict[str, Event] = {}
+    wanted = newer_ids(found, known)
+    users = owners(visible)
+    for _ in range(_NEWER):
+        if not wanted:
+            break
+        sql = f"{BRIEF} WHERE e.id IN {LISTED} AND +e.partition IN {in_clause(visible)}"
+        read = [brief_of(connection, row, users) for row in connection.execute(sql, (to_json(wanted),)).fetchall()]
+        known |= {event.id: event for event in read}
+        wanted = newer_ids(read, known)
+    return tuple(event._replace(newer=_newer(event, known)) if event.replaced_by else event for event in found)
+
+
+def _newer(event: Event, known: Mapping[str, Event]) -> tuple[Event, ...]:
+    """What `known` events ended something in the event, or in one of these."""
+    reached: dict[str, Event] = {}
+    waiting = [event]
+    while waiting:
+        for one in waiting.pop().replaced_by:
+            if one.ends and one.id in known and one.id not in reached and one.id != event.id:
+                reached[one.id] = known[one.id]
+                waiting.append(known[one.id])
+    return tuple(reached.values())
 
 
 def by_id(transaction: Transaction, partition: VisiblePartition, read: EventsById) -> dict[str, Event]:
@@ -147,6 +175,13 @@ def tail(transaction: Transaction, partition: VisiblePartition, read: SessionTai
     before = _NOWHERE if read.before is None else read.before
     rows = transaction.connection.execute(sql, (session, before, read.limit)).fetchall()
     return tuple(map(_head, reversed(rows)))
+
+
+def last_said(transaction: Transaction, partition: VisiblePartition, read: LastSaid) -> str | None:
+    session = _written(transaction, partition, read.session)
+    sql = "SELECT id FROM events WHERE session = ? AND position >= 0 AND role = 'user' ORDER BY position DESC LIMIT 1"
+    row = None if session is None else first(transaction.connection, sql, (session,))
+    return None if row is None else str(row[0])
 
 
 def _written(transaction: Transaction, partition: VisiblePartition, session: str) -> int | None:
@@ -182,6 +217,7 @@ def put_events(transaction: Transaction, partition: int, changes: Sequence[PutEv
             told = told_by(event) if change.telling is None else change.telling
             clauses = [(key, one.start, one.end, partition, one.rule, one.lasting) for one in told]
             batch.add(_row(key, partition, number, event), speaker, clauses)
+            batch.replace([(one.id, key, one.ends) for one in event.replaces])
             units += found
     transaction.derive("events", partition, units)
     transaction.touch((partition,))

@@ -16,6 +16,7 @@ from germane.stores.sqlite.links import delete_links
 from germane.stores.sqlite.memories import mark_stale
 from germane.stores.sqlite.outlines import mend_outlines
 from germane.stores.sqlite.profile_work import forget_marks
+from germane.stores.sqlite.replacements import delete_replacements
 from germane.stores.sqlite.rows import Row, first
 from germane.stores.sqlite.sessions import shrink
 from germane.stores.sqlite.task_forgetting import drop_pointers, forget_tasks
@@ -72,6 +73,7 @@ def _forget_events(transaction: Transaction, partitions: tuple[VisiblePartition,
     _unsay(transaction, "events", found)
     connection.executemany("DELETE FROM events WHERE key = ?", [(row[0],) for row in found])  # with their telling clauses
     forget_marks(transaction, [row[1] for row in found])
+    delete_replacements(connection, [(row[0], row[1]) for row in found])
     said = [(row[2], row[4]) for row in found if row[4]]
     connection.executemany(_SPEAKER_LESS, said)
     connection.executemany(_SPEAKER_GONE, list(dict.fromkeys(said)))

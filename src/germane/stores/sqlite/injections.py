@@ -119,7 +119,10 @@ def _as_stored(
 
 
 def _row(record: Injection) -> Row:
-    items = [[item.handle, item.id, item.content_hash, item.source, item.sensitivity, item.stored] for item in record.items]
+    items = [
+        [item.handle, item.id, item.content_hash, item.source, item.sensitivity, item.stored, item.tokens]
+        for item in record.items
+    ]
     return (
         record.turn,
         record.said,
@@ -158,6 +161,14 @@ def _injection(row: Row) -> Injection:
 def _items(text: str) -> tuple[InjectedItem, ...]:
     found: list[list[Any]] = json.loads(text)
     return tuple(
-        InjectedItem(handle=handle, id=id, content_hash=content_hash, source=source, sensitivity=level, stored=kept)
-        for handle, id, content_hash, source, level, kept in found
+        InjectedItem(
+            handle=handle,
+            id=id,
+            content_hash=content_hash,
+            source=source,
+            sensitivity=level,
+            stored=kept,
+            tokens=tokens[0] if tokens else 0,  # records of earlier versions have none
+        )
+        for handle, id, content_hash, source, level, kept, *tokens in found
     )

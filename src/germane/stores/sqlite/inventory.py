@@ -18,11 +18,11 @@ from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.tombstones import TOMBSTONE_KINDS
 from germane.stores.sqlite.units import UNIT_TABLES
 from germane.stores.sqlite.visible_partitions import in_clause, visible_partitions
-from germane.types.inventory import AgentPage, AgentSummary, Stats, Tombstone, UserPage, UserSummary
+from germane.types.inventory import AgentPage, AgentSummary, OrgPage, OrgSummary, Stats, Tombstone, UserPage, UserSummary
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
-__all__ = ["SqliteInventory", "agents_of", "owner_of"]
+__all__ = ["SqliteInventory", "agents_of", "orgs_of", "owner_of"]
 
 _HOLDS = (
     "(EXISTS (SELECT 1 FROM memories WHERE partition = p.id) OR EXISTS (SELECT 1 FROM sessions WHERE partition = p.id)"
@@ -43,7 +43,11 @@ _AGENTS = (
     "SELECT min(p.id), p.agent, count(nullif(p.user, '')), json_group_array(p.id) FROM partitions p"
     f" WHERE p.org = ? AND {_HOLDS} GROUP BY p.agent HAVING min(p.id) > ? ORDER BY min(p.id) LIMIT ?"
 )
-_AGENT = (
+_ORGS = (
+    "SELECT min(p.id), p.org, count(DISTINCT p.agent), count(nullif(p.user, '')), json_group_array(p.id) FROM partitions p"
+    f" WHERE p.org <> '' AND {_HOLDS} GROUP BY p.org HAVING min(p.id) > ? ORDER BY min(p.id) LIMIT ?"
+)
+_KEPT = (
     "SELECT (SELECT count(*) FROM memories WHERE partition IN (SELECT value FROM json_each(?1))),"
     " (SELECT total(length) FROM sessions WHERE partition IN (SELECT value FROM json_each(?1)) AND document IS NULL)"
 )
@@ -122,9 +126,20 @@ def agents_of(reading: Reading, org: str, limit: int, cursor: str | None) -> Age
     found = list(rows(reading.connection, _AGENTS, (org, after, limit + 1)))
     agents = []
     for _, agent, users, partitions in found[:limit]:
-        memories, messages = only(reading.connection, _AGENT, (partitions,))
+        memories, messages = only(reading.connection, _KEPT, (partitions,))
         agents.append(AgentSummary(agent=agent, users=users, memories=memories, messages=int(messages)))
     return AgentPage(agents=tuple(agents), cursor=listing.cursor(0, found[limit - 1][0]) if len(found) > limit else None)
+
+
+def orgs_of(reading: Reading, limit: int, cursor: str | None) -> OrgPage:
+    """See `Store.orgs`."""
+    listing, after = _continued(reading, "orgs", Scope(), limit, cursor)
+    found = list(rows(reading.connection, _ORGS, (after, limit + 1)))
+    orgs = []
+    for _, org, agents, users, partitions in found[:limit]:
+        memories, messages = only(reading.connection, _KEPT, (partitions,))
+        orgs.append(OrgSummary(org=org, agents=agents, users=users, memories=memories, messages=int(messages)))
+    return OrgPage(orgs=tuple(orgs), cursor=listing.cursor(0, found[limit - 1][0]) if len(found) > limit else None)
 
 
 def owner_of(reading: Reading, org: str, id: str) -> tuple[str, str | None] | None:

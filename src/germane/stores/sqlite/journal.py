@@ -16,14 +16,17 @@ from germane.events.operations import (
     EventsById,
     EventsByMessageId,
     EventsNamed,
+    LastSaid,
     LatestTyped,
     PositionsTaken,
     PutEvent,
     ReservePositions,
+    SaidLately,
     SessionLength,
     SessionTail,
     TypedPosition,
 )
+from germane.events.said_before import SaidBefore
 from germane.injections.operations import PutInjection
 from germane.memories.llm_extraction.claim import ClaimHeld, FinishClaim
 from germane.memories.operations import (
@@ -41,6 +44,7 @@ from germane.memories.operations import (
     LeftOf,
     MemoriesByHash,
     MemoriesById,
+    MemoriesWith,
     OwnDirective,
     PutConflict,
     PutMemory,
@@ -74,6 +78,7 @@ from germane.stores.sqlite.history_work import HISTORY_CHANGES, HISTORY_READS, a
 from germane.stores.sqlite.injections import put_injection
 from germane.stores.sqlite.known_revision import KnownRevision
 from germane.stores.sqlite.memory_sizes import drop_vectors
+from germane.stores.sqlite.mentioning import memories_with, said_lately
 from germane.stores.sqlite.profile_work import lines_named, mark_line
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.remains import left_of
@@ -94,6 +99,8 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     EventsById: (events.by_id, dict),
     EventsByMessageId: (events.by_message_id, dict),
     SessionTail: (events.tail, tuple),
+    SaidLately: (said_lately, SaidBefore),
+    LastSaid: (events.last_said, lambda: None),
     SessionLength: (events.length, int),
     TypedPosition: (typed_position, lambda: FIRST_TYPED),
     EventsNamed: (named, dict),
@@ -101,6 +108,7 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     PositionsTaken: (positions_taken, frozenset),
     MemoriesByHash: (memories.by_hash, tuple),
     FactsOnKey: (memories.facts_on_key, tuple),
+    MemoriesWith: (memories_with, tuple),
     DerivedFrom: (memories.derived_from, tuple),
     ClaimHeld: (claim_held, bool),
     OwnDirective: (own_directive, str),

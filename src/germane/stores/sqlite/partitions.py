@@ -33,7 +33,7 @@ _SLICE = 16_384
 """Units of a partition that are read at once: all rows together take five times the memory of the partition."""
 _SPEAKER = Unit._fields.index("speaker")
 _STALE = 1000
-"""Replaced units that a partition may keep before it is rebuilt; a large partition also as many as it has live units."""
+"""ReplacementLink units that a partition may keep before it is rebuilt; a large partition also as many as it has live units."""
 _Key = tuple[int, Domain]
 """The partition's row in the file, and what of it is searched."""
 

@@ -14,10 +14,10 @@ from germane.events.own_words import READ
 from germane.profile.marking import Mark
 from germane.profile.reader import ToldClause
 from germane.stores.sqlite.encoding import moment, sensitivity_of, shown, stored
-from germane.stores.sqlite.events import OUTDATED, outdated_of
 from germane.stores.sqlite.passage import text_bytes
 from germane.stores.sqlite.profile_work import marks_of
 from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.replacements import OUTDATED, outdated_in
 from germane.stores.sqlite.rows import Row, rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.stores.sqlite.where_clauses import for_events, impossible
@@ -102,5 +102,5 @@ def _clause(row: list[Any] | Row, text: str) -> ToldClause:
         message_id=None if message_id is None else shown(message_id),
         sensitivity=sensitivity_of(level),
         content_hash=content_hash,
-        outdated=() if replaced == "[]" else outdated_of(replaced),
+        outdated=outdated_in(replaced),
     )

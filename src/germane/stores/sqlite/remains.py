@@ -21,6 +21,10 @@ _PLACES = {
         f"SELECT 1 FROM links WHERE one IN {_KEYS.format('memories')}"
         f" UNION ALL SELECT 1 FROM links WHERE other IN {_KEYS.format('memories')} LIMIT 1"
     ),
+    "replacements": (
+        f"SELECT 1 FROM replacements WHERE older IN {_IDS}"
+        f" UNION ALL SELECT 1 FROM replacements WHERE newer IN {_KEYS.format('events')} LIMIT 1"
+    ),
     "messages": f"SELECT 1 FROM events WHERE id IN {_IDS} LIMIT 1",
     "search rows and vectors": (
         f"SELECT 1 FROM units_memories WHERE key IN {_KEYS.format('memories')}"

@@ -37,7 +37,7 @@ from germane.stores.sqlite.event_reader import SqliteEvents, fetch_events
 from germane.stores.sqlite.extraction_queue import SqliteExtractionQueue
 from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.graph_reader import SqliteGraph
-from germane.stores.sqlite.inventory import SqliteInventory, agents_of, owner_of
+from germane.stores.sqlite.inventory import SqliteInventory, agents_of, orgs_of, owner_of
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.keys import SqliteKeys
 from germane.stores.sqlite.known_revision import KnownRevision
@@ -56,7 +56,7 @@ from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import Domain
 from germane.stores.sqlite.visible_partitions import is_forgotten
 from germane.stores.sqlite.writer import Writer
-from germane.types.inventory import AgentPage
+from germane.types.inventory import AgentPage, OrgPage
 from germane.types.scope import Scope
 
 if TYPE_CHECKING:
@@ -212,6 +212,9 @@ class SqliteStore:
 
     async def agents(self, org: str, limit: int, cursor: str | None = None) -> AgentPage:
         return await self._readers.run(lambda reading: agents_of(reading, org, limit, cursor))
+
+    async def orgs(self, limit: int, cursor: str | None = None) -> OrgPage:
+        return await self._readers.run(lambda reading: orgs_of(reading, limit, cursor))
 
     async def owner(self, org: str, id: str) -> tuple[str, str | None] | None:
         return await self._readers.run(lambda reading: owner_of(reading, org, id))

@@ -55,6 +55,7 @@ _ORPHANS = {
         "archival_entries e WHERE NOT EXISTS (SELECT 1 FROM units_blocks WHERE key = e.key)"
     ),
     "derivations": "derivations d WHERE NOT EXISTS (SELECT 1 FROM memories WHERE key = d.memory)",
+    "replacements": "replacements r WHERE NOT EXISTS (SELECT 1 FROM events WHERE key = r.newer)",
     "tasks below none": (
         "tasks t WHERE t.parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tasks p WHERE p.id = t.parent AND p.partition ="
         " t.partition)"

@@ -6,9 +6,10 @@ German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Turkish an
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+
+from germane.text.normal import bare
 
 __all__ = [
     "COUNTS",
@@ -27,8 +28,9 @@ __all__ = [
 
 def _plain(code: int) -> str:
     """The letter in lower case without its accent, as one character."""
-    low = {"Ł": "l", "ł": "l", "ı": "i", "Ё": "е", "ё": "е", "İ": "i", "ø": "o", "’": "'"}.get(chr(code), chr(code).lower())
-    return low if len(low) == 1 and "а" <= low <= "я" else unicodedata.normalize("NFD", low)[0]
+    low = {"İ": "i", "Ё": "е", "ё": "е", "’": "'"}.get(chr(code), chr(code).lower())
+    plain = bare(low)
+    return plain if len(plain) == 1 else low
 
 
 _PLAIN = {code: _plain(code) for code in (*range(0x41, 0x5B), *range(0xC0, 0x250), *range(0x400, 0x460), 0x2019)}

@@ -249,8 +249,7 @@ class _Message:
         if forms().given.search(low):
             return True
         if self._for_task:
-            rest = sum(map(len, self._lines[following:]))
-            return rest >= _MIN_HANDED and forms().works.search(low) is not None
+            return forms().works.search(low) is not None and sum(map(len, self._lines[following:])) >= _MIN_HANDED
         return forms().works.search(low) is not None or forms().asks.search(low) is not None
 
     def _is_told(self, at: int, size: int) -> bool:

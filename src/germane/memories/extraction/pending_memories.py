@@ -1,0 +1,101 @@
+"""Pending memories: what a plan that stores extracted memories has decided so far, laid over what is stored.
+
+A plan decides on one statement after another; each sees the memories as those before it leave them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from germane.memories.extraction.extracted import is_extracted
+from germane.memories.extraction.keys import same_keys
+from germane.memories.memory import Fact, Memory
+from germane.memories.operations import EndMemory, FactsOnKey, PutConflict, PutMemory
+from germane.memories.remember import place
+from germane.types.plan import Change, Read, read
+
+__all__ = ["PendingMemories"]
+
+
+class PendingMemories:
+    """`new` are the memories that will be stored, by id. A conflict is only recorded with what was stated on purpose, or with
+    what can't be decided."""
+
+    def __init__(self) -> None:
+        self.new: dict[str, Memory] = {}
+        self._ended: dict[str, EndMemory] = {}
+        self._conflicts: list[PutConflict] = []
+        self.outdated: set[tuple[str, str]] = set()
+        """Ids of messages, each with that of a later one that ended what it states."""
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What is to be written."""
+        return (*map(PutMemory, self.new.values()), *self._ended.values(), *self._conflicts)
+
+    def now(self, stored: Iterable[Memory]) -> list[Memory]:
+        """The stored memories as they will be with what was decided so far."""
+        return [
+            replace(memory, valid_to=self._ended[memory.id].at, superseded_by=self._ended[memory.id].superseded_by)
+            if memory.id in self._ended
+            else memory
+            for memory in stored
+        ]
+
+    def put(self, memory: Memory) -> None:
+        self.new[memory.id] = memory
+
+    def end(self, change: EndMemory) -> None:
+        """Ends a memory, stored or new. It stays in the history."""
+        if change.id in self.new:
+            self.new[change.id] = replace(self.new[change.id], valid_to=change.at, superseded_by=change.superseded_by)
+        else:
+            self._ended[change.id] = change
+
+    def ended_by(self, memory: Memory, source: str) -> bool:
+        """Whether something that this message states has ended the memory already."""
+        (now,) = self.now((self.new.get(memory.id, memory),))
+        by = self.new.get(now.superseded_by or "")
+        return by is not None and source in by.derived_from
+
+    def outdate(self, memory: Memory, source: str) -> None:
+        """Notes that the message `source` ended what those messages state that the memory was made from."""
+        self.outdated.update((older, source) for older in memory.derived_from if older != source)
+
+    def doubt(self, conflict: PutConflict) -> None:
+        """Records a conflict for a person to decide."""
+        self._conflicts.append(conflict)
+
+    def timeline(self, key: str, at: datetime) -> Generator[Read[Any], Any, list[Memory]]:
+        """The facts with this key, or with one that means the same, that haven't ended by `at`, by their beginning. Yields the
+        reads."""
+        keys = same_keys(key)
+        stored: list[Memory] = []
+        for one in keys:
+            stored += yield from read(FactsOnKey(one, at))
+        line = [
+            *self.now(stored),
+            *(one for one in self.new.values() if isinstance(one.content, Fact) and one.content.key in keys),
+        ]
+        return sorted((fact for fact in line if fact.valid_to is None or fact.valid_from < fact.valid_to), key=_begin)
+
+    def supersede(self, memory: Memory) -> Generator[Read[Any], Any, bool]:
+        """Puts a fact into the timeline of its key, unless something that was stated on purpose holds there. Yields the reads;
+        returns whether it was put."""
+        assert isinstance(memory.content, Fact)
+        line = yield from self.timeline(memory.content.key, memory.valid_from)
+        if any(not is_extracted(fact) and fact.holds(memory.valid_from) for fact in line):
+            return False
+        for change in place(memory, line).changes:
+            if isinstance(change, PutMemory):
+                self.put(change.memory)
+            elif isinstance(change, EndMemory):
+                self.end(change)
+        return True
+
+
+def _begin(fact: Memory) -> datetime:
+    return fact.valid_from
