@@ -84,7 +84,7 @@ def test_mistakes_are_told_in_one_line(ada: Run, run: Run) -> None:
     """What is no line; an option of the list with another command; and a scope that has nothing says which one has."""
     assert "no line 'absent'" in ada("profile", "hide", "absent", expect=1)
     assert "belong to the list" in ada("profile", "--all", "pin", "absent", expect=2)
-    assert "add --user ada" in run("profile")
+    assert "germane profile --user ada" in run("profile")
     line = listed(ada)["lines"][0]["id"]
     assert "use --user ada" in run("profile", "pin", line, expect=1)
     assert "--all" in run("profile", "--help", columns=40)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.elsewhere import elsewhere, whereabouts
+from germane.cli.elsewhere import elsewhere, print_hints, whereabouts
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, plain, print_json
 from germane.errors import InvalidInput, NotFound
@@ -120,8 +120,7 @@ def _print_view(view: ProfileView, everything: bool, hints: Sequence[str]) -> No
         screen.print(f"{count}, {view.tokens:,} tokens with headers; lines may take {view.budget:,}")
     if view.left_out and not everything:
         screen.print(f"{len(view.left_out)} left out: --all shows them")
-    for hint in hints:
-        screen.print(hint)
+    print_hints(screen, hints)
 
 
 def _print_lines(screen: Console, title: str, lines: Sequence[ViewedLine], short: dict[str, str]) -> None:
