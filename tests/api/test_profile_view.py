@@ -18,8 +18,8 @@ pytestmark = pytest.mark.requirement("PERSON-1")
 RULE, KNEE = "From now on keep every answer to five lines tops.", "My left knee is bad since the fall, so no stairs for me."
 
 
-async def said(agent: Agent, text: str, **fields: object) -> None:
-    await agent.record([{"role": "user", "content": text, **fields}], session="first")
+async def said(agent: Agent, *texts: str, session: str = "first") -> None:
+    await agent.record([{"role": "user", "content": text} for text in texts], session=session)
 
 
 def texts(view: ProfileView) -> list[str]:
@@ -148,6 +148,28 @@ async def test_newer_memories_push_no_instruction_out(agent: Agent, calendar: Ca
     for number in range(90):
         await agent.remember(f"value {number}", kind="fact", key=f"part.number{number}")
     assert texts(await agent.profile())[0] == "Answer in French"
+
+
+async def test_what_is_pinned_stands_however_much_was_said_since(agent: Agent, calendar: Calendar) -> None:
+    """A memory and a clause that would be read no more; not where the filters or the time asked about exclude them."""
+    kept = await agent.remember("size 43", kind="fact", key="user.shoes")
+    await said(agent, KNEE)
+    knee = next(line for line in (await agent.profile()).lines if line.text == KNEE)
+    before = (await agent.profile()).lines
+    await agent.mark_line(kept.id, "pin")
+    await agent.mark_line(knee.id, "pin")
+    calendar.advance(days=1)
+    told = [f"My right knee has been bad since fall {number}, so no stairs for me ever, please." for number in range(400)]
+    for start in range(0, 400, 100):
+        await said(agent, *told[start : start + 100], session="later")
+    for number in range(90):
+        await agent.remember(f"value {number}", kind="fact", key=f"part.number{number}")
+    pinned = [line for line in (await agent.profile(tokens=60)).lines if line.pinned]
+    assert {(line.id, line.kind, line.text, line.message) for line in pinned} == {
+        (line.id, line.kind, line.text, line.message) for line in before
+    }
+    await agent.forget([kept.id, knee.message or ""])
+    assert not [line for line in (await agent.profile()).lines if line.pinned]
 
 
 def test_the_blocking_twin_does_the_same(tmp_path: Path) -> None:

@@ -86,5 +86,5 @@ def test_mistakes_are_told_in_one_line(ada: Run, run: Run) -> None:
     assert "belong to the list" in ada("profile", "--all", "pin", "absent", expect=2)
     assert "germane profile --user ada" in run("profile")
     line = listed(ada)["lines"][0]["id"]
-    assert "use --user ada" in run("profile", "pin", line, expect=1)
+    assert f"germane profile pin {line} --user ada" in run("profile", "pin", line, expect=1)
     assert "--all" in run("profile", "--help", columns=40)

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from germane.memories.memory import Memory
 from germane.profile.choose import said_by
 from germane.profile.line import clause_line, memory_line, worth_order
+from germane.profile.marking import thing_of
 from germane.profile.reader import ToldClause
+from germane.profile.telling import TellingClause, telling_clauses
 from germane.types.profile_line import INSTRUCTION, ProfileLine
-from germane.types.query import Query
+from germane.types.query import Filters, Query
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
+    from germane.events.event import Event
     from germane.profile.marking import Mark
     from germane.store import ScopedStore
 
@@ -56,12 +60,56 @@ async def offered_lines(store: ScopedStore, query: Query, limit: int) -> Offered
     if page.cursor is not None and _RULE in kinds:  # newer memories mustn't push an instruction out
         rules = await store.memories.list(replace(filters, kinds=(_RULE,)), at=at, limit=limit)
         memories = (*memories, *rules.memories)
+    read = {*(clause.line for clause in clauses), *(memory.id for memory in memories)}
+    if beyond := [line for line, mark in marks.items() if mark == "pin" and line not in read]:
+        more = await _pinned(store, beyond[:limit], query)
+        clauses, memories = (*clauses, *more.clauses), (*memories, *more.memories)
     shown, hidden = dict[str, OfferedLine](), dict[str, OfferedLine]()
     for one in _lines(clauses, memories, marks, query, store.scope.user):
         (hidden if marks.get(one.line.id) == "hide" else shown)[one.line.id] = one
     for line in said_by([one.line for one in hidden.values()], [one.line for one in shown.values()]):
         hidden[line.id] = shown.pop(line.id)
     return OfferedLines(_worthiest(shown, limit), _worthiest(hidden, limit))
+
+
+class _Pinned(NamedTuple):
+    clauses: Sequence[ToldClause]
+    memories: Sequence[Memory]
+
+
+async def _pinned(store: ScopedStore, lines: Sequence[str], query: Query) -> _Pinned:
+    """What these pinned lines are of, where it may be shown and passes the filters: no more was read of all others."""
+    filters = query.said_by_then
+    allowed = await store.allowed(lines, at=query.at, filters=filters)
+    named = [line for line in lines if line in allowed]
+    memories, events = await asyncio.gather(store.memories.get(named), store.events.get([*dict.fromkeys(map(thing_of, named))]))
+    told = [_told(event, clause) for event in events for clause in telling_clauses(event.text)]
+    return _Pinned(
+        [clause for clause in told if clause.line in allowed and _passes(clause.created_at, filters)],
+        [memory for memory in memories if _passes(memory.created_at, filters) and memory.kind in (filters.kinds or _KINDS)],
+    )
+
+
+def _told(event: Event, clause: TellingClause) -> ToldClause:
+    return ToldClause(
+        id=event.id,
+        start=clause.start,
+        end=clause.end,
+        text=event.text[clause.start : clause.end],
+        rule=clause.rule,
+        lasting=clause.lasting,
+        session=event.session,
+        created_at=event.created_at,
+        speaker=event.name,
+        message_id=event.message_id,
+        sensitivity=event.sensitivity,
+        content_hash=event.content_hash,
+        outdated=event.outdated,
+    )
+
+
+def _passes(at: datetime, filters: Filters) -> bool:
+    return (filters.since is None or filters.since <= at) and (filters.until is None or at <= filters.until)
 
 
 def _lines(
