@@ -65,6 +65,9 @@ class ClauseTraits(NamedTuple):
     alone: bool
     lasting: float
     rule: float
+    changes: bool = False
+    """Whether it says that something changed or ended. No feature: it tells which clause stands beside what it makes
+    outdated."""
 
 
 class MessageFacts(NamedTuple):

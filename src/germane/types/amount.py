@@ -42,7 +42,7 @@ _TELLING = 8.0
 labelled conversation says what such a turn needs: 8 keeps 90 % of the prompts' prefix in replayed conversations, 1 keeps 59."""
 _OVERVIEW = 1.05
 """By how much they cost more for an overview (`broad`): its many short passages overlap in what they say."""
-EXPECTED_CLAUSES = 1.15
+EXPECTED_CLAUSES = 1.3
 """The clauses that a request needs, as a rule, where messages are shown clause by clause. Their probabilities mean what they
 say, so that little is shown where little is probable. Measured: docs/research/everyday.md."""
 COUNTED_ITEMS = 50

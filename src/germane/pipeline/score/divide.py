@@ -40,9 +40,14 @@ _MAX_READ = 4_000
 """Characters of a message that is divided; a longer one stays whole, and is shown by excerpts."""
 _NAME = re.compile(r"(?<=[\w,;:)'’\"”] )[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\w")
 _DIGIT = re.compile(r"\d")
-_EMPTY, _YOU = KINDS.index("empty"), KINDS.index("you")
+_CHANGE, _EMPTY, _NEVER, _YOU = (KINDS.index(kind) for kind in ("change", "empty", "never", "you"))
 _MIN_WORDS = 2
 """Words of a clause, besides those that say nothing: "Got it." and "Thanks!" are never worth their tokens."""
+_TELLS_CHANGE = 1.5
+"""By how many log-odds a clause that says what changed is preferred among those of a message that makes another one
+outdated."""
+_ABOVE, _BELOW = 0.5, 0.5
+"""By how many log-odds this clause stands above the outdated one's best, and below it where it only may be about the same."""
 _ODDS = 6.0
 _TALK = "conversation"
 
@@ -84,6 +89,7 @@ def divide(ranked: Sequence[Scored], query: Query, reader: ClauseReader, found: 
         return None
     divided = list(clause_rows(messages, query, reader))
     odds = np.maximum(clause_log_odds([row for _, _, row in divided]), _of_asked_days(divided, reader))
+    odds = _newer_beside(odds, divided, reader)
     chances = sigmoid(odds)
     made = zip(divided, odds.tolist(), chances.tolist(), strict=True)
     gone = {item.id for item in messages}
@@ -103,6 +109,29 @@ def _of_asked_days(divided: Sequence[tuple[Scored, Span, tuple[float, ...]]], re
             for item, _, _ in divided
         ]
     )
+
+
+def _newer_beside(
+    odds: NDArray[np.float64], divided: Sequence[tuple[Scored, Span, tuple[float, ...]]], reader: ClauseReader
+) -> NDArray[np.float64]:
+    """The log-odds with one clause of what makes a message outdated, or may, above the best clause of that message: the clause
+    that says what changed, so that the two are shown together (PERSON-4)."""
+    linked = {item.id: item.candidate for item, _, _ in divided if item.candidate.replaced_by}
+    if not linked:
+        return odds
+    places: dict[str, list[int]] = {}
+    for place, (item, _, _) in enumerate(divided):
+        places.setdefault(item.id, []).append(place)
+    messages = {item.id: item.candidate for item, _, _ in divided}.values()
+    changes = [traits.changes for message in messages for _, traits in reader.of(message)]
+    raised = odds.copy()
+    for older in sorted(linked.values(), key=lambda one: (one.created_at, one.id)):
+        best = max(raised[place] for place in places[older.id])
+        for id, ends in older.replaced_by:
+            if id in places:
+                told = max(places[id], key=lambda place: (odds[place] + (_TELLS_CHANGE if changes[place] else 0.0), -place))
+                raised[told] = max(raised[told], best + _ABOVE if ends else best - _BELOW)
+    return raised
 
 
 def clause_rows(
@@ -180,6 +209,7 @@ def _read(text: str) -> Iterator[_Known]:
             alone=len(spans) == 1,
             lasting=_odds(worth.lasting),
             rule=_odds(worth.rule),
+            changes=cues.counts[_CHANGE] + cues.counts[_NEVER] > 0,
         )
         yield _Known(span, traits)
 
