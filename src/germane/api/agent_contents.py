@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from germane.api.about import AboutEntity
     from germane.api.consolidating import Consolidated
     from germane.api.export import Exported
+    from germane.api.profile_view import ProfileView
     from germane.api.restore import Line, Restored
     from germane.memories.audit import Audit
+    from germane.profile.marking import Mark
     from germane.transfer.stored import Reach
     from germane.types.why import Why
 
@@ -65,6 +67,25 @@ class AgentContents(AgentRooms):
             raise InvalidInput("name must be the name of a person or a thing, not blank; leave it out for the user")
         number("max_tokens", max_tokens, minimum=1, maximum=COUNT.maximum)
         return await about(self._parts, self.scope, name, at=at, max_tokens=max_tokens, model=model, filters=filters)
+
+    async def profile(self, at: datetime | None = None, *, tokens: int | None = None) -> ProfileView:
+        """Returns the lines that stand in every prompt of a session that begins now, or at `at`: standing instructions and what
+        holds about the person, each with the reason; what was left out; and the text. The assembly makes the same choice.
+        `tokens` (0 to 1,000,000) is the budget (default: that of the strategy `default`). Raises `InvalidInput`."""
+        from germane.api.profile_view import look_at_profile
+
+        if tokens is not None:
+            number("tokens", tokens, maximum=COUNT.maximum)
+        return await look_at_profile(self._parts, self.scope, at=at, tokens=tokens)
+
+    async def mark_line(self, id: str, mark: Mark | None) -> str:
+        """Pins a line of the profile (`pin`: it is chosen before all others) or hides it (`hide`: it never stands); None takes
+        the mark away. Idempotent; returns the line's whole id. `id` is a line's, or the beginning of one: four characters or
+        more, and `@` with the place at which it begins where a message has several lines. The next session shows the change.
+        Raises `NotFound`, and `InvalidInput`, also where several lines begin so."""
+        from germane.api.profile_view import mark_named_line
+
+        return await mark_named_line(self._parts, self.scope, id, mark)
 
     async def why(self, id: str, context: Context, *, session: str | None = None) -> Why:
         """Returns what the assembly that made `context` did with one stored thing, and the reason: it went in, was left out,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from germane.api.export import Exported
     from germane.api.extraction_worker import ExtractionRun
     from germane.api.loop_thread import Loop
+    from germane.api.profile_view import ProfileView
     from germane.api.restore import Line, Restored
     from germane.compaction.strategy import CompactionStrategy
     from germane.events.event import Event, Recorded
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from germane.memories.memory import Memory
     from germane.memories.reader import Page
     from germane.memories.receipt import Receipt
+    from germane.profile.marking import Mark
     from germane.types.candidate import Provenance, Scored
     from germane.types.context import Context
     from germane.types.effort import Effort
@@ -303,6 +305,12 @@ class Agent(BlockingContexts):
         filters: Filters | None = None,
     ) -> AboutEntity:
         return self._call(self._awaited.about, name, at=at, max_tokens=max_tokens, model=model, filters=filters)
+
+    def profile(self, at: datetime | None = None, *, tokens: int | None = None) -> ProfileView:
+        return self._call(self._awaited.profile, at, tokens=tokens)
+
+    def mark_line(self, id: str, mark: Mark | None) -> str:
+        return self._call(self._awaited.mark_line, id, mark)
 
     def why(self, id: str, context: Context, *, session: str | None = None) -> Why:
         return self._call(self._awaited.why, id, context, session=session)

@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "list": ("list_memories:list_memories", "List the memories."),
         "show": ("show:show", "Print everything of one memory, message or handle."),
         "update": ("update:update", "Correct a memory."),
+        "profile": ("profile:app", "Print what always stands for a user; pin and hide lines."),
         "history": ("history:history", "Print what a memory superseded, and what superseded it."),
         "messages": ("messages:messages", "Print the recorded messages."),
         "sessions": ("messages:sessions", "List the conversations."),

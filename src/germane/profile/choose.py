@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from germane.text.analyse import analyse
 from germane.types.profile_line import ABOUT, INSTRUCTION, ProfileLine
 
-__all__ = ["ChosenLines", "LineReason", "UnchosenLine", "choose_lines"]
+__all__ = ["ChosenLines", "LineReason", "UnchosenLine", "choose_lines", "said_by"]
 
 LineReason = Literal["budget", "duplicate"]
 _PER_TOKEN = 0.7
@@ -66,6 +66,16 @@ def choose_lines(lines: Sequence[ProfileLine], budget: int, cost: Callable[[Prof
     return ChosenLines(tuple(chosen), tuple(others))
 
 
+def said_by(hidden: Sequence[ProfileLine], lines: Sequence[ProfileLine]) -> list[ProfileLine]:
+    """Returns the `lines` that say what a hidden one says: nobody who hides a line wants it back in other words.
+    What is pinned, or was said again later, isn't among them. Compares each pair, as `choose_lines` does."""
+    if not hidden:
+        return []
+    marked = [_said(line) for line in hidden]
+    others = [_said(line) for line in lines if not line.pinned]
+    return [one.line for one in others if any(each.line.said_at >= one.line.said_at and each.says(one) for each in marked)]
+
+
 class _Said(NamedTuple):
     line: ProfileLine
     stems: frozenset[str]
@@ -83,12 +93,16 @@ def _each_once(lines: Sequence[ProfileLine]) -> tuple[list[ProfileLine], list[Un
     first."""
     kept, others = list[_Said](), list[UnchosenLine]()
     for line in sorted(lines, key=lambda line: (not line.pinned, -line.said_at.timestamp(), -len(line.text), line.id)):
-        said = _Said(line, frozenset(analyse(line.text)), frozenset(analyse(line.core or line.text)))
+        said = _said(line)
         if any(one.says(said) for one in kept):
             others.append(UnchosenLine(line, "duplicate"))
         else:
             kept.append(said)
     return [one.line for one in kept], others
+
+
+def _said(line: ProfileLine) -> _Said:
+    return _Said(line, frozenset(analyse(line.text)), frozenset(analyse(line.core or line.text)))
 
 
 def _same(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -34,9 +34,9 @@ def worth_order(lines: Sequence[ProfileLine]) -> list[ProfileLine]:
 
 
 def memory_line(memory: Memory, mark: Mark | None, at: datetime) -> ProfileLine | None:
-    """Returns the line that a memory makes; None for one that makes none."""
+    """Returns the line that a memory makes, hidden or not; None for one that makes none."""
     known = _OF_MEMORY.get(memory.kind)
-    if known is None or mark == "hide":
+    if known is None:
         return None
     kind, probability = known
     stated = not is_extracted(memory)
@@ -55,14 +55,14 @@ def memory_line(memory: Memory, mark: Mark | None, at: datetime) -> ProfileLine 
 
 
 def clause_line(clause: ToldClause, mark: Mark | None, at: datetime) -> ProfileLine | None:
-    """Returns the line that a clause makes; None for one that says too little, and where a later statement replaced one of its
-    message by then."""
-    if mark == "hide" or any(one.since <= at for one in clause.outdated):
+    """Returns the line that a clause makes, hidden or not; None for one that says too little, and where a later statement
+    replaced one of its message by then."""
+    if any(one.since <= at for one in clause.outdated):
         return None
     kind: LineKind
     if clause.rule >= _MIN_RULE:
         kind, probability, why = INSTRUCTION, clause.rule, f"own words, a standing instruction with P = {clause.rule:.2f}"
-    elif clause.lasting >= _MIN_LASTING or mark == "pin":
+    elif clause.lasting >= _MIN_LASTING or mark is not None:
         kind, probability, why = ABOUT, clause.lasting, f"own words, lasting with P = {clause.lasting:.2f}"
     else:
         return None

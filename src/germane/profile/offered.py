@@ -1,0 +1,129 @@
+"""Offered: reads what may stand in a scope's profile and makes lines of it, for assemblies and for those who look at it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from germane.memories.memory import Memory
+from germane.profile.choose import said_by
+from germane.profile.line import clause_line, memory_line, worth_order
+from germane.profile.marking import thing_of
+from germane.profile.reader import ToldClause
+from germane.profile.telling import TellingClause, telling_clauses
+from germane.types.profile_line import INSTRUCTION, ProfileLine
+from germane.types.query import Filters, Query
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from germane.events.event import Event
+    from germane.profile.marking import Mark
+    from germane.store import ScopedStore
+
+__all__ = ["OfferedLine", "OfferedLines", "offered_lines"]
+
+_READ = 4
+"""Clauses that are read, as a multiple of the lines that may be offered: many say the same, or too little."""
+_RULE = "behavior"
+_KINDS = (_RULE, "fact", "preference")
+
+
+class OfferedLine(NamedTuple):
+    """A line, and what it is of."""
+
+    line: ProfileLine
+    thing: Memory | ToldClause
+
+
+class OfferedLines(NamedTuple):
+    """The lines that may stand, the worthiest first; and those that the scope's user hid, with what says the same."""
+
+    lines: Sequence[OfferedLine]
+    hidden: Sequence[OfferedLine]
+
+
+async def offered_lines(store: ScopedStore, query: Query, limit: int) -> OfferedLines:
+    """Returns at most `limit` lines of each sort. A user's profile has the agent-wide instructions too, and nothing else that
+    isn't the user's own."""
+    filters, at = query.filters, query.at
+    kinds = _KINDS if filters.kinds is None else tuple(kind for kind in _KINDS if kind in filters.kinds)
+    clauses, page, marks = await asyncio.gather(
+        store.profile.clauses(_READ * limit, filters=query.said_by_then),
+        store.memories.list(replace(filters, kinds=kinds), at=at, limit=limit),
+        store.profile.marks(),
+    )
+    memories = page.memories
+    if page.cursor is not None and _RULE in kinds:  # newer memories mustn't push an instruction out
+        rules = await store.memories.list(replace(filters, kinds=(_RULE,)), at=at, limit=limit)
+        memories = (*memories, *rules.memories)
+    read = {*(clause.line for clause in clauses), *(memory.id for memory in memories)}
+    if beyond := [line for line, mark in marks.items() if mark == "pin" and line not in read]:
+        more = await _pinned(store, beyond[:limit], query)
+        clauses, memories = (*clauses, *more.clauses), (*memories, *more.memories)
+    shown, hidden = dict[str, OfferedLine](), dict[str, OfferedLine]()
+    for one in _lines(clauses, memories, marks, query, store.scope.user):
+        (hidden if marks.get(one.line.id) == "hide" else shown)[one.line.id] = one
+    for line in said_by([one.line for one in hidden.values()], [one.line for one in shown.values()]):
+        hidden[line.id] = shown.pop(line.id)
+    return OfferedLines(_worthiest(shown, limit), _worthiest(hidden, limit))
+
+
+class _Pinned(NamedTuple):
+    clauses: Sequence[ToldClause]
+    memories: Sequence[Memory]
+
+
+async def _pinned(store: ScopedStore, lines: Sequence[str], query: Query) -> _Pinned:
+    """What these pinned lines are of, where it may be shown and passes the filters: no more was read of all others."""
+    filters = query.said_by_then
+    allowed = await store.allowed(lines, at=query.at, filters=filters)
+    named = [line for line in lines if line in allowed]
+    memories, events = await asyncio.gather(store.memories.get(named), store.events.get([*dict.fromkeys(map(thing_of, named))]))
+    told = [_told(event, clause) for event in events for clause in telling_clauses(event.text)]
+    return _Pinned(
+        [clause for clause in told if clause.line in allowed and _passes(clause.created_at, filters)],
+        [memory for memory in memories if _passes(memory.created_at, filters) and memory.kind in (filters.kinds or _KINDS)],
+    )
+
+
+def _told(event: Event, clause: TellingClause) -> ToldClause:
+    return ToldClause(
+        id=event.id,
+        start=clause.start,
+        end=clause.end,
+        text=event.text[clause.start : clause.end],
+        rule=clause.rule,
+        lasting=clause.lasting,
+        session=event.session,
+        created_at=event.created_at,
+        speaker=event.name,
+        message_id=event.message_id,
+        sensitivity=event.sensitivity,
+        content_hash=event.content_hash,
+        outdated=event.outdated,
+    )
+
+
+def _passes(at: datetime, filters: Filters) -> bool:
+    return (filters.since is None or filters.since <= at) and (filters.until is None or at <= filters.until)
+
+
+def _lines(
+    clauses: Sequence[ToldClause], memories: Sequence[Memory], marks: Mapping[str, Mark], query: Query, user: str | None
+) -> Iterator[OfferedLine]:
+    for memory in memories:
+        line = memory_line(memory, marks.get(memory.id), query.at)
+        if line is not None and (memory.user == user or line.kind == INSTRUCTION):
+            yield OfferedLine(line, memory)
+    for clause in clauses:
+        line = clause_line(clause, marks.get(clause.line), query.at)
+        if line is not None:
+            yield OfferedLine(line, clause)
+
+
+def _worthiest(found: Mapping[str, OfferedLine], limit: int) -> list[OfferedLine]:
+    return [found[line.id] for line in worth_order([one.line for one in found.values()])[:limit]]
