@@ -24,7 +24,7 @@ from germane.evaluate.question_clock import ends
 from germane.pipeline.score.divide import DIVIDED, ClauseReader, clause_rows
 from germane.pipeline.score.need import assess_need
 from germane.pipeline.signals.read import read
-from germane.search.clause_relevance import clause_log_odds, clause_need_row
+from germane.search.clause_relevance import CLAUSE_FEATURES, clause_log_odds, clause_need_row
 from germane.search.relevance import shipped
 from germane.search.sigmoid import sigmoid
 from germane.settings.settings import Settings
@@ -134,7 +134,7 @@ def _list(
 ) -> ClauseList:
     talk = [item for item in ranked if item.candidate.category == "conversation"][:DIVIDED]
     divided = list(clause_rows(talk, query, reader))
-    rows = np.array([row for _, _, row in divided], np.float64).reshape(len(divided), -1)
+    rows = np.array([row for _, _, row in divided], np.float64).reshape(len(divided), len(CLAUSE_FEATURES))
     texts = tuple((item.candidate.provenance.message_id or "", item.candidate.text[slice(*span)]) for item, span, _ in divided)
     features = assess_need(ranked, query, shipped(), 0.5).features
     need = None
@@ -159,7 +159,7 @@ def covering(units: Sequence[frozenset[str]], wanted: frozenset[str]) -> list[in
     """Returns which clauses, by their units, hold three quarters of what is wanted of the message: the fewest, found
     greedily."""
     left, chosen, need = set(wanted), list[int](), ceil(_ENOUGH * len(wanted))
-    while left and len(wanted) - len(left) < need:
+    while units and left and len(wanted) - len(left) < need:
         best = max(range(len(units)), key=lambda place: len(units[place] & left))
         if not units[best] & left:
             break

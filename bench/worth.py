@@ -208,7 +208,7 @@ def main(arguments: Sequence[str]) -> None:
             "How much a clause tells: logistic regressions over its cues, shape and place, in two passes (`worth.py`).",
             {f"{model}.{part}": (row, names[part]) for model, rows in fitted.items() for part, row in rows.items()},
         )
-        print("profile/worth.toml is written: run again, so that the others see it", flush=True)
+        print("profile/worth.toml is written", flush=True)
     lists = asyncio.run(clause_lists(data, main=True))
     if options.more is not None:
         more = asyncio.run(clause_lists(load(options.more), main=False))

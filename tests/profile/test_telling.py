@@ -40,14 +40,14 @@ def rule(text: str) -> float:
 @pytest.mark.requirement("PERSON-6")
 @pytest.mark.parametrize("text", RULES)
 def test_a_standing_instruction_is_told_in_any_language(text: str) -> None:
-    assert rule(text) >= 0.2
+    assert rule(text) >= 0.3
     assert telling_clauses(text)
 
 
 @pytest.mark.requirement("PERSON-6")
 @pytest.mark.parametrize("text", NARRATED)
 def test_what_is_told_or_asked_of_the_moment_is_no_instruction(text: str) -> None:
-    assert rule(text) < 0.2
+    assert rule(text) < 0.3
 
 
 @pytest.mark.requirement("PERSON-6")

@@ -57,7 +57,7 @@ def choose_profile(
         kept, shown = _without_shown(new, places)
         return ProfileChoice(kept, shown, places)
     out = list[LeftOut]()
-    chosen = set[str]()
+    chosen, said_twice = set[str](), set[str]()
     if stands:
         out = [LeftOut(scored=item, reason="profile_kept") for _, item in lines.values() if _only_line(item.candidate)]
     else:
@@ -65,10 +65,11 @@ def choose_profile(
             [line for line, _ in lines.values()], tokens, lambda line: _cost(lines[line.id][1].candidate, layout)
         )
         chosen = {line.id for line, _ in found.lines}
+        said_twice = {one.line.id for one in found.others if one.reason == "duplicate"}
         out = [
             LeftOut(scored=lines[one.line.id][1], reason=one.reason, tokens=one.tokens or None)
             for one in found.others
-            if _only_line(lines[one.line.id][1].candidate)
+            if one.line.id in said_twice or _only_line(lines[one.line.id][1].candidate)
         ]
     places = shown_places((*standing, *chosen))
     items = list[Scored]()
@@ -76,7 +77,7 @@ def choose_profile(
         line = item.candidate.line
         if line is not None and item.id in chosen:
             items.append(_standing(item, line))
-        elif not _only_line(item.candidate):
+        elif not _only_line(item.candidate) and item.id not in said_twice:
             items.append(item)
     said = {(line.origin, line.core.strip(_ENDS)) for line, _ in lines.values() if line.id in chosen and line.core}
     kept, shown = _without_shown(items, places, said)
