@@ -67,8 +67,8 @@ def choose_lines(lines: Sequence[ProfileLine], budget: int, cost: Callable[[Prof
 
 
 def said_by(those: Sequence[ProfileLine], lines: Sequence[ProfileLine]) -> list[ProfileLine]:
-    """Returns the `lines` that say what one of `those` says, such as a hidden one: nobody who hides a line wants it back in other
-    words. What is pinned, or was said again later, isn't among them. Compares each pair, as `choose_lines` does."""
+    """Returns the `lines` that say what one of `those` says, such as a hidden one: nobody who hides a line wants it back in
+    other words. What is pinned, or was said again later, isn't among them. Compares each pair, as `choose_lines` does."""
     if not those or not lines:
         return []
     marked = [_said(line) for line in those]
