@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from germane.pipeline.gather.profile import PROFILE
 from germane.pipeline.pack.cost import Layout
-from germane.profile.choose import choose_lines
+from germane.profile.choose import choose_lines, said_by
 from germane.profile.shown_clause import stored_clause
 from germane.types.candidate import Candidate, LeftOut, Scored
 from germane.types.profile_line import ProfileLine
@@ -57,7 +57,7 @@ def choose_profile(
         kept, shown = _without_shown(new, places)
         return ProfileChoice(kept, shown, places)
     out = list[LeftOut]()
-    chosen, said_twice = set[str](), set[str]()
+    chosen, again = set[str](), set[str]()
     if stands:
         out = [LeftOut(scored=item, reason="profile_kept") for _, item in lines.values() if _only_line(item.candidate)]
     else:
@@ -65,11 +65,12 @@ def choose_profile(
             [line for line, _ in lines.values()], tokens, lambda line: _cost(lines[line.id][1].candidate, layout)
         )
         chosen = {line.id for line, _ in found.lines}
-        said_twice = {one.line.id for one in found.others if one.reason == "duplicate"}
+        same = [one.line for one in found.others if one.reason == "duplicate"]
+        again = {line.id for line in said_by([line for line, _ in found.lines], same)}
         out = [
             LeftOut(scored=lines[one.line.id][1], reason=one.reason, tokens=one.tokens or None)
             for one in found.others
-            if one.line.id in said_twice or _only_line(lines[one.line.id][1].candidate)
+            if _only_line(lines[one.line.id][1].candidate) or one.line.id in again
         ]
     places = shown_places((*standing, *chosen))
     items = list[Scored]()
@@ -77,7 +78,7 @@ def choose_profile(
         line = item.candidate.line
         if line is not None and item.id in chosen:
             items.append(_standing(item, line))
-        elif not _only_line(item.candidate) and item.id not in said_twice:
+        elif not _only_line(item.candidate) and item.id not in again:
             items.append(item)
     said = {(line.origin, line.core.strip(_ENDS)) for line, _ in lines.values() if line.id in chosen and line.core}
     kept, shown = _without_shown(items, places, said)

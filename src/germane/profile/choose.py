@@ -66,12 +66,12 @@ def choose_lines(lines: Sequence[ProfileLine], budget: int, cost: Callable[[Prof
     return ChosenLines(tuple(chosen), tuple(others))
 
 
-def said_by(hidden: Sequence[ProfileLine], lines: Sequence[ProfileLine]) -> list[ProfileLine]:
-    """Returns the `lines` that say what a hidden one says: nobody who hides a line wants it back in other words.
-    What is pinned, or was said again later, isn't among them. Compares each pair, as `choose_lines` does."""
-    if not hidden:
+def said_by(those: Sequence[ProfileLine], lines: Sequence[ProfileLine]) -> list[ProfileLine]:
+    """Returns the `lines` that say what one of `those` says, such as a hidden one: nobody who hides a line wants it back in
+    other words. What is pinned, or was said again later, isn't among them. Compares each pair, as `choose_lines` does."""
+    if not those or not lines:
         return []
-    marked = [_said(line) for line in hidden]
+    marked = [_said(line) for line in those]
     others = [_said(line) for line in lines if not line.pinned]
     return [one.line for one in others if any(each.line.said_at >= one.line.said_at and each.says(one) for each in marked)]
 
