@@ -78,7 +78,7 @@ def choose_profile(
         line = item.candidate.line
         if line is not None and item.id in chosen:
             items.append(_standing(item, line))
-        elif not _only_line(item.candidate) and item.id not in again:
+        elif not (_only_line(item.candidate) or item.id in chosen or item.id in again):
             items.append(item)
     said = {(line.origin, line.core.strip(_ENDS)) for line, _ in lines.values() if line.id in chosen and line.core}
     kept, shown = _without_shown(items, places, said)
@@ -112,8 +112,8 @@ def _standing(item: Scored, line: ProfileLine) -> Scored:
 def _without_shown(
     items: Sequence[Scored], places: Places, said: Set[tuple[str, str]] = frozenset()
 ) -> tuple[list[Scored], tuple[LeftOut, ...]]:
-    """The items without the clauses that are shown already, and without the messages of which most is; and those. `said` is what
-    the lines say that were found in messages, by message."""
+    """The items without the clauses that are shown already, and without the messages of which most is; and those. `said` is
+    what the lines say that were found in messages, by message."""
     if not places and not said:
         return list(items), ()
     kept, out = list[Scored](), list[LeftOut]()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from germane.pipeline.assembly_state import Assembly
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.gather.gather import Gathered
+from germane.pipeline.gather.profile import PROFILE
 from germane.pipeline.score.divide import ClauseReader, divide
 from germane.pipeline.score.floor import split_at_floor
 from germane.pipeline.score.need import assess_need
@@ -52,10 +53,28 @@ def rank_candidates(
     scored = newer_beside(score(candidates, strategy, request.at, relevance, query))
     kept, dropped = split_at_floor(scored, strategy.floor)
     need, found = assess_need(kept, query, relevance, strategy.need, gathered.unread)
-    kept = once(kept)
+    others, lines = _lines_apart(kept)
+    kept = once(others)
     divided = divide(kept, query, reader, found) if strategy.clauses else None
     if divided is None:
-        return Ranked(kept, dropped, need)
+        return Ranked((*kept, *lines), dropped, need)
     if divided.need is not None and query.asked_day is None:
         need = Need(divided.need, need.threshold)
-    return Ranked(divided.items, dropped, need, True)
+    return Ranked((*divided.items, *lines), dropped, need, True)
+
+
+def _lines_apart(ranked: Sequence[Scored]) -> tuple[list[Scored], list[Scored]]:
+    """What competes by its relevance, and the lines that may stand in the profile. A memory that a search found too is both:
+    `profile_stage.py` decides which."""
+    others, lines = list[Scored](), list[Scored]()
+    for item in ranked:
+        candidate = item.candidate
+        if candidate.line is None:
+            others.append(item)
+            continue
+        lines.append(item._replace(candidate=candidate._replace(source=PROFILE, also=())))
+        sources = [source for source in (candidate.source, *candidate.also) if source != PROFILE]
+        if sources:
+            found = candidate._replace(line=None, source=sources[0], also=tuple(sources[1:]))
+            others.append(item._replace(candidate=found))
+    return others, lines

@@ -43,8 +43,8 @@ FEATURES = (
     *_SHAPE,
 )
 """Each kind as 0 or 1; `much:` its words over half of all, at most 1; `opens:` that the first word is of the kind; pairs of
-kinds; and the clause's shape: a number in it, names (0 to 3), ends in a question mark, has an exclamation mark, ln(1 + words) and its
-square, and whether it ends in a colon. Its place in the message is none: it would tell how the sample was written."""
+kinds; and the clause's shape: a number in it, names (0 to 3), ends in a question mark, has an exclamation mark, ln(1 + words)
+and its square, and whether it ends in a colon. Its place in the message is none: it would tell how the sample was written."""
 NEIGHBOURS = ("before", "behind")
 _INDEX = {kind: index for index, kind in enumerate(KINDS)}
 _NAME = re.compile(r"(?<=[\w,;:)'’\"”] )[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\w")

@@ -18,13 +18,12 @@ def once(ranked: Sequence[Scored]) -> tuple[Scored, ...]:
 
     A message stands for what was extracted from it, with the higher of the two scores: it holds the statement in its own words,
     with its day. Of a message that is much longer than the statement, and of a message and the line that an outline has of its
-    exchange, the more probable of the two forms stays. The form that stays names the sources of both. What may stand in the profile
-    stays: `profile_stage.py` decides on it.
+    exchange, the more probable of the two forms stays. The form that stays names the sources of both.
     """
     found = {item.id: item for item in ranked}
     for item in ranked:
         said = next((found[id] for id in _sources(item.candidate) if id in found), None)
-        if said is None or item.candidate.required or item.candidate.line is not None:
+        if said is None or item.candidate.required:
             continue
         if _stands_for(said.candidate, item.candidate) or item.log_odds < said.log_odds or said.candidate.required:
             found[said.id] = _joined(said, item)
