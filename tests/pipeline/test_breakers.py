@@ -26,7 +26,7 @@ from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, idle
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
-    *("blocks.standing", "blocks.search", "journal.revision"),
+    *("blocks.standing", "blocks.search", "journal.revision", "memories.list", "profile.clauses", "profile.marks"),
 )
 ANN, BO = Scope(user="ann"), Scope(user="bo")
 
@@ -75,7 +75,7 @@ async def test_a_store_that_hangs_costs_the_first_requests_their_time_and_the_ne
         else:
             assert rung(context) == (2, "assembly_error:BreakerOpen")
             assert seconds == 0
-    names = ("structured", "blocks", "memories", "archive", "messages", "directive")
+    names = ("structured", "blocks", "profile", "memories", "archive", "messages", "directive")
     assert told(context) == dict.fromkeys(names, "skipped:breaker") | {
         "continuity": "skipped:no_session",
         "tasks": "skipped:no_session",

@@ -24,6 +24,7 @@ MADE_WHEN_IT_RUNS = {
     "pipeline.signals.past_forms:re.compile": "endings of single words, each repeat bounded",
     "text.days.dates:re.compile": "held by the module",
     "text.analyse:re.compile": "one character class; runs of two classes that have no character in common",
+    "text.cues:re.compile": "of cues.toml: words, each escaped, and no repeat",
     "text.words:re.compile": "a run of one character class",
 }
 """Expressions that are only known at run time, with the reason why they take linear time."""

@@ -43,7 +43,7 @@ TWINS: Mapping[str, frozenset[str]] = {
 }
 """Classes that exist twice on purpose, once to await and once blocking, with the modules that define them."""
 
-MAX_ROOT_ENTRIES = 40
+MAX_ROOT_ENTRIES = 41
 MAX_PURPOSE = 128
 """Characters of the first sentence of a package."""
 

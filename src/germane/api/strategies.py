@@ -49,7 +49,7 @@ COMPACT = replace(VERBOSE, name="compact", format="compact", details=(), floor=0
 DEFAULT = replace(
     COMPACT,
     name="default",
-    sources=(*_STATED, SourcePlan(name="profile", limit=80), *_DEEP, SourcePlan(name="continuity", limit=6)),
+    sources=(*_STATED, SourcePlan(name="profile", limit=40), *_DEEP, SourcePlan(name="continuity", limit=6)),
     clauses=True,
     profile=500,
     need=0.13,

@@ -194,6 +194,7 @@ def metadata(report: Metadata, request_id: str) -> context_pb2.InjectionMetadata
         need=report.need,
         need_threshold=report.need_threshold,
         earlier_tokens=report.earlier_tokens,
+        profile_tokens=report.profile_tokens,
     )
 
 

@@ -27,7 +27,7 @@ _JOINING = (
     "and|but|so|because|cause|since|though|und|aber|weil|denn|sondern|y|pero|porque|xq|aunque|et|mais|car|parce|donc|e|ma|perché"
     "|mas|pois|en|maar|want|omdat|och|men|eftersom|i|ale|bo|więc|и|но|а|потому|ve|ama|çünkü"
 )
-_STOP = re.compile(r"(?<=[^\W\d_][^\W\d_][^\W\d_])[.!?…]+(?= )|(?<=\d)[.!?…]+(?= [^\W\d_])|[!?]+(?= )")
+_STOP = re.compile(r"(?<=[^\W\d_][^\W\d_][^\W\d_])[.!?…]{1,8}+(?= )|(?<=\d)[.!?…]{1,8}+(?= [^\W\d_])|(?<![!?])[!?]{1,8}+(?= )")
 """A full stop before a space. People who write without capitals end sentences so; an abbreviation of three letters may too."""
 _CUT = re.compile(rf"[,;:](?= )|[，、；：]| (?=[-–—] )| (?=(?:{_JOINING}) )|(?<=[\u3040-\u30ff\u3400-\u9fff]) ")
 """Ends where a clause may end."""

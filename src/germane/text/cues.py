@@ -16,7 +16,7 @@ KINDS = (
     *("people", "life", "repeating", "asking", "empty"),
 )
 """The tables of `cues.toml`, in the order of `Cues.counts`."""
-_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*|\d[\d.,:]*")
+_WORD = re.compile(r"[^\W\d_]++(?:['-][^\W\d_]++){0,8}+|\d[\d.,:]*+")
 _APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _MAX_WORD = 40

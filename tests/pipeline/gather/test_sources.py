@@ -159,7 +159,7 @@ def test_a_strategy_gets_the_sources_it_plans_and_no_others() -> None:
         "semantic",
     }
     assert set(sources(scoped(), VERBOSE, {}, wait=False, said=EMPTY, relevance=shipped())) == (
-        set(SOURCES) - of_the_graph - {"directive", "continuity", "days", "outline", "semantic"}
+        set(SOURCES) - of_the_graph - {"directive", "continuity", "days", "outline", "profile", "semantic"}
     )
     assert set(sources(scoped(), planning(*of_the_graph), {}, wait=False, said=EMPTY, relevance=shipped())) == of_the_graph
     assert set(sources(scoped(), planning("recent", "mesages"), {}, wait=False, said=EMPTY, relevance=shipped())) == {"recent"}

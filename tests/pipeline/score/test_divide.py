@@ -95,4 +95,4 @@ def test_more_messages_than_are_divided_stay_behind_whole() -> None:
     items = [said(f"m{n:02}", TALK, -2.0 - n / 10) for n in range(50)]
     divided = divide(items, asking("spare key"), ClauseReader(), None)
     assert divided is not None
-    assert sum(stored_clause(item.id) is None for item in divided.items) == 10
+    assert sum(stored_clause(item.id) is None for item in divided.items) == 26

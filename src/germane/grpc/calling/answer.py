@@ -62,6 +62,7 @@ def metadata_from_wire(wire: context_pb2.InjectionMetadata) -> ClientMetadata:
         need=wire.need if wire.HasField("need") else None,
         need_threshold=wire.need_threshold if wire.HasField("need_threshold") else None,
         earlier_tokens=wire.earlier_tokens,
+        profile_tokens=wire.profile_tokens,
     )
 
 

@@ -34,7 +34,7 @@ from germane.types.query import Query
 
 __all__ = ["DIVIDED", "ClauseReader", "Divided", "clause_rows", "divide"]
 
-DIVIDED = 40
+DIVIDED = 24
 """The best messages that are divided; those behind them stay whole. Measured: docs/research/everyday.md."""
 _MAX_READ = 4_000
 """Characters of a message that is divided; a longer one stays whole, and is shown by excerpts."""

@@ -58,7 +58,7 @@ class SqliteMemories:
     async def list(self, filters: Filters, *, at: datetime, limit: int, cursor: str | None = None) -> Page:
         if limit < 1:
             raise InvalidInput(f"limit must be 1 or more, not {limit}")
-        return await self._readers.run(lambda reading: _page(reading, self._scope, filters, at, limit, cursor))
+        return await self._readers.read_batched(lambda reading: _page(reading, self._scope, filters, at, limit, cursor))
 
     async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
         return await self._readers.read_batched(lambda reading: _pinned(reading, self._scope, keys, tags, at, filters))
