@@ -20,6 +20,8 @@ from support.stories import ask, texts, told
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 SMALL_TALK = ["hi", "thanks, that helps", "ok", "Write a haiku about autumn.", "How do I sort a list in Python?"]
+SEARCHING = derive(DEFAULT, {"name": "searching", "sources": {"profile": {"limit": 0}}})
+"""The default without what always stands: how much of what is searched for goes in."""
 PINNED = "Metric units, always"
 DIARY = "On trip {} my greyhound Biscuit ran along the beach number {} near the harbour."
 QUESTION = "Where did Biscuit run on trip 17?"
@@ -37,7 +39,7 @@ async def knowing(shared: Germane) -> Agent:
 
 async def asked(agent: Agent, question: str, **options: Any) -> Context:
     """In no session: each answer stands alone."""
-    return await ask(agent, question, **{"session": None} | options)
+    return await ask(agent, question, **{"session": None, "strategy": SEARCHING} | options)
 
 
 def lines(context: Context, start: str) -> list[str]:
@@ -95,7 +97,7 @@ async def test_what_would_have_gone_in_is_told(knowing: Agent) -> None:
     withheld = {one.id for one in left_out if one.reason == "not_needed"}
     assert withheld
     assert all(one.tokens for one in left_out if one.reason == "not_needed")
-    open_to_all = derive(DEFAULT, {"name": "open", "need": 1e-9})
+    open_to_all = derive(SEARCHING, {"name": "open", "need": 1e-9})
     context = await asked(knowing, question, effort=100, strategy=open_to_all)
     assert withheld == {item.id for item in context.items} - {item.id for item in context.items if item.text == PINNED}
 
@@ -163,7 +165,7 @@ async def test_a_fixed_budget_is_still_filled(knowing: Agent, max_tokens: int, s
     context = await asked(knowing, QUESTION, max_tokens=max_tokens, strategy=strategy)
     assert max_tokens - 60 < context.metadata.total_tokens_injected <= max_tokens
     assert context.trace.cut is None
-    assert {one.reason for one in context.trace.left_out} == {"budget"}
+    assert {one.reason for one in context.trace.left_out} - {"already_shown", "duplicate"} == {"budget"}
 
 
 @pytest.mark.requirement("AMOUNT-1")
@@ -199,10 +201,10 @@ async def test_budget_cap_and_shares_bound_what_is_worth_its_tokens(knowing: Age
     free = await asked(knowing, QUESTION, effort=100)
     assert free.metadata.total_tokens_injected > 400
     bounded = await asked(knowing, QUESTION, effort=100, max_tokens=300)
-    capped = await asked(knowing, QUESTION, effort=100, strategy=derive(DEFAULT, {"name": "capped", "cap": 300}))
+    capped = await asked(knowing, QUESTION, effort=100, strategy=derive(SEARCHING, {"name": "capped", "cap": 300}))
     assert 200 < bounded.metadata.total_tokens_injected <= 300
     assert texts(capped) == texts(bounded)
-    shared = replace(DEFAULT, name="shared", shares=Shares(kinds={"conversation": Cap(items=2)}))
+    shared = replace(SEARCHING, name="shared", shares=Shares(kinds={"conversation": Cap(items=2)}))
     few = await asked(knowing, QUESTION, effort=100, strategy=shared)
     assert len([item for item in few.items if item.category == "conversation"]) == 2
 

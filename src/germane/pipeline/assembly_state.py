@@ -18,7 +18,7 @@ from germane.pipeline.format.layout import Format, RenderedContext
 from germane.pipeline.gather.gather import Gathered
 from germane.pipeline.pack.packing import Packing
 from germane.ports.tokenizer import Tokenizer
-from germane.types.amount import EXPECTED_CLAUSES, Need, TokenPrice, price_asked
+from germane.types.amount import Need, TokenPrice, price_asked
 from germane.types.budget import Budget
 from germane.types.candidate import Candidate, Scored
 from germane.types.effort import price
@@ -137,7 +137,7 @@ class Assembly:
         if self.price is None:
             return None
         if divided:
-            return TokenPrice(self.price, EXPECTED_CLAUSES, need.probability)
+            return TokenPrice.of_clauses(self.price, ranked, need.probability)
         asked = price_asked(self.price, asks=gathered.query.asks, broad=gathered.query.broad)
         return TokenPrice.of(asked, ranked, need.probability, unread=gathered.unread)
 

@@ -11,7 +11,7 @@ from germane.pipeline.gather.gather import Gathered
 from germane.pipeline.gather.profile import PROFILE
 from germane.pipeline.score.divide import ClauseReader, divide
 from germane.pipeline.score.floor import split_at_floor
-from germane.pipeline.score.need import assess_need
+from germane.pipeline.score.need import assess_need, best_searched
 from germane.pipeline.score.newer import newer_beside
 from germane.pipeline.score.same_thing import once
 from germane.pipeline.score.score import score
@@ -59,7 +59,7 @@ def rank_candidates(
     if divided is None:
         return Ranked((*kept, *lines), dropped, need)
     if divided.need is not None and query.asked_day is None:
-        need = Need(divided.need, need.threshold)
+        need = Need(max(divided.need, best_searched(divided.items)), need.threshold)
     return Ranked((*divided.items, *lines), dropped, need, True)
 
 
@@ -69,8 +69,8 @@ def _lines_apart(ranked: Sequence[Scored]) -> tuple[list[Scored], list[Scored]]:
     others, lines = list[Scored](), list[Scored]()
     for item in ranked:
         candidate = item.candidate
-        if candidate.line is None:
-            others.append(item)
+        if candidate.line is None or candidate.required:
+            others.append(item if candidate.line is None else item._replace(candidate=candidate._replace(line=None)))
             continue
         lines.append(item._replace(candidate=candidate._replace(source=PROFILE, also=())))
         sources = [source for source in (candidate.source, *candidate.also) if source != PROFILE]

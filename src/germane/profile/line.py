@@ -16,7 +16,7 @@ from germane.types.profile_line import ABOUT, INSTRUCTION, LineKind, ProfileLine
 
 __all__ = ["clause_line", "memory_line", "worth_order"]
 
-_MIN_RULE, _MIN_LASTING = 0.3, 0.5
+_MIN_RULE, _MIN_LASTING = 0.2, 0.5
 """Probabilities from which on a clause is a standing instruction, or says something lasting that is worth a line."""
 _STATED = 0.98
 """How probable it is that what was stated on purpose is meant to last."""

@@ -26,6 +26,7 @@ from germane.types.unread import Unread
 __all__ = [
     "COUNTED_ITEMS",
     "EXPECTED_CLAUSES",
+    "LINE_TOKENS",
     "MOST_CHARS_PER_TOKEN",
     "PASSAGE_TOKENS",
     "PASSAGE_VALUE",
@@ -45,6 +46,9 @@ _OVERVIEW = 1.05
 EXPECTED_CLAUSES = 1.3
 """The clauses that a request needs, as a rule, where messages are shown clause by clause. Their probabilities mean what they
 say, so that little is shown where little is probable. Measured: docs/research/everyday.md."""
+LINE_TOKENS = 32
+"""Tokens that the best clause is worth at least, where the request needs anything."""
+_LEAST = 1e-6
 COUNTED_ITEMS = 50
 """The best candidates that count as possibly relevant. Measured on LoCoMo within 750 tokens: 10 or 20 give 86.8 % of the
 evidence, 50 give 87.7, all of some hundred 87.2."""
@@ -103,6 +107,13 @@ class TokenPrice:
         if unread:
             found = nlargest(COUNTED_ITEMS, [*found, *(item.probability for item in unread)])
         return cls(per_token, sum(found), need)
+
+    @classmethod
+    def of_clauses(cls, per_token: float, ranked: Iterable[Scored], need: float) -> TokenPrice:
+        """The price where clauses were scored, whose probabilities mean what they say: `EXPECTED_CLAUSES` are expected, or so
+        many fewer that the best of them is worth a line."""
+        best = next((item.score for item in ranked if not item.candidate.required and item.candidate.line is None), 0.0)
+        return cls(per_token, min(EXPECTED_CLAUSES, max(best, _LEAST) / (per_token * LINE_TOKENS)), need)
 
     def gain(self, value: float) -> float:
         """The share of what is missing that `value`, a probability, is expected to bring."""

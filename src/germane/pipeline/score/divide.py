@@ -48,6 +48,8 @@ _TELLS_CHANGE = 1.5
 outdated."""
 _ABOVE, _BELOW = 0.5, 0.5
 """By how many log-odds this clause stands above the outdated one's best, and below it where it only may be about the same."""
+_USUAL = 24
+"""Messages of which a term's weight is reckoned at least: in a store of two, a word that both have tells something too."""
 _ODDS = 6.0
 _TALK = "conversation"
 
@@ -145,7 +147,8 @@ def clause_rows(
     texts = [_lower(item.candidate.text) for item in messages]
     holding = [[_stands(begin, low, (0, len(low))) for begin in beginnings] for low in texts]
     counts = [sum(column) for column in zip(*holding, strict=True)]
-    weights = [log((len(texts) + 1) / (count + 0.5)) for count in counts]
+    size = max(_USUAL, len(texts))
+    weights = [log((size + 1) / (count + 0.5)) for count in counts]
     everything = sum(weight for weight, count in zip(weights, counts, strict=True) if count)
     times = sorted(item.candidate.created_at for item in messages)
     for place, (item, low, held) in enumerate(zip(messages, texts, holding, strict=True)):

@@ -18,7 +18,7 @@ from germane.types.evidence import FEATURES
 from germane.types.query import Query
 from germane.types.unread import Unread
 
-__all__ = ["Assessed", "assess_need"]
+__all__ = ["Assessed", "assess_need", "best_searched"]
 
 _UNSEARCHED = frozenset(
     (
@@ -65,3 +65,10 @@ def assess_need(
     if query.broad and query.personal and any(item.candidate.source == OUTLINE for item in ranked):
         probability = max(probability, _OF_WHAT_WAS_SAID)
     return Assessed(Need(probability, threshold), need_features(table[order], odds, asked) if found else None)
+
+
+def best_searched(ranked: Sequence[Scored]) -> float:
+    """The probability of the best that a search found, whole or clause by clause: the request needs something at least as
+    probably. `ranked` must stand in score order."""
+    found = (item.score for item in ranked if not (item.candidate.required or item.candidate.only_from(_UNSEARCHED)))
+    return next(found, 0.0)
