@@ -18,6 +18,7 @@ import numpy as np
 from bench.compaction_readers import COMPACTION_READERS
 from bench.document_readers import DOCUMENT_READERS
 from bench.event_readers import EVENT_READERS
+from bench.everyday_readers import EVERYDAY_READERS
 from bench.graph_readers import GRAPH_READERS
 from bench.message_readers import MESSAGE_READERS
 from bench.own_readers import OWN_READERS
@@ -483,6 +484,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         **_dialects(),
         **_tokenizers(),
         **OWN_READERS,
+        **EVERYDAY_READERS,
         **REQUEST_READERS,
         **EVENT_READERS,
         **MESSAGE_READERS,

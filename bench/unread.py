@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from bench.compaction_readers import COMPACTION_UNREAD
+from bench.everyday_readers import EVERYDAY_UNREAD
 from bench.graph_readers import GRAPH_UNREAD
 from bench.request_readers import REQUEST_UNREAD
 
@@ -17,6 +18,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         **REQUEST_UNREAD,
         **GRAPH_UNREAD,
         **COMPACTION_UNREAD,
+        **EVERYDAY_UNREAD,
         "catalog.bounded.CountedTokenizer.ceiling": "hands over to its tokenizer",
         "catalog.bounded.CountedTokenizer.count": "hands over to its tokenizer",
         "catalog.images.price": "a rule of the catalog's, checked when it is read",
@@ -59,7 +61,6 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "memories.compose.a_kind": "one of six kinds",
         "memories.extraction.language.Rule.may_begin_with": "one word of at most thirty letters, compared",
         "memories.extraction.language.language": _OF_CODE,
-        "memories.extraction.remember_found.extracted_memory": "what memories.extraction.extract returns, then checked",
         "events.reader.EventReader.sessions": "a protocol",
         "memories.resolve.resolve": "compares ids",
         "memories.audit.secret_finding": "text.secrets.find.find_secrets, which is measured",

@@ -256,7 +256,7 @@ async def test_a_history_is_exported_and_restored(tmp_path: Path, agent: Agent) 
     await agent.record(talk(6), session=S)
     made = await short(agent, talk(30))
     lines = [line async for line in agent.export()]
-    assert lines[0]["version"] == 4
+    assert lines[0]["version"] == 5
     async with Germane.open(tmp_path / "b.db", embedder=Hashed(), warm=False) as other:
         moved = other.agent(user="anna")
         restored = await moved.restore(lines)

@@ -36,8 +36,9 @@ async def test_a_question_gets_what_matters_for_it(agent: Agent) -> None:
     found = await agent.digest("When do we launch Aurora?")
     assert found.text.splitlines()[1] == "Memory digest:"
     assert "Launch — The launch of Aurora moved to 14 May" in found.text
-    assert [item.id in found.text for item in found.items] == [True]
-    assert (found.status, "rosebud" in found.text, "Berlin" in found.text) == ("", False, False)
+    assert [item.id in found.text for item in found.items] == [True, True]
+    assert (found.status, "rosebud" in found.text) == ("", False)
+    assert "user.home — Berlin" in found.text, "what holds about the user always stands"
     context = await agent.assemble(ASKED, model="gpt-4o", strategy="digest", deadline=None)
     assert found.text in str(context.added)
 
@@ -48,7 +49,7 @@ async def test_a_question_gets_what_matters_for_it(agent: Agent) -> None:
     [
         ({"enabled": False}, "disabled by config"),
         ({"allow_sensitivities": []}, "no allowed sensitivities"),
-        ({"keyword": {"enabled": False}}, "no matching memory"),
+        ({"keyword": {"enabled": False}, "budgets": {"about": {"items": 0}}}, "no matching memory"),
         ({"budgets": {"total": {"items": 0}}}, "no matching memory"),
     ],
 )
@@ -71,7 +72,8 @@ async def test_a_store_that_fails_is_told_from_an_empty_one(agent: Agent) -> Non
         async def gather(self, query: object, plan: object) -> list[Any]:
             raise OSError
 
-    agent._parts.engine.sources["memories"] = lambda _: Broken()  # type: ignore[index]
+    for name in ("memories", "profile"):
+        agent._parts.engine.sources[name] = lambda _: Broken()  # type: ignore[index]
     assert (await agent.digest("When do we launch Aurora?")).status == "unavailable"
 
 
@@ -195,5 +197,5 @@ async def test_the_check_of_the_budgets_can_fail(agent: Agent) -> None:
     context = await agent.assemble(ASKED, model="gpt-4o", strategy=strategy, deadline=None)
     small = replace(strategy, shares=digest_strategy({"v1": {"budgets": {"total": {"items": 0, "chars": 9}}}}).shares, cap=3)
     found = " ".join(problems(context, small, ("public",), oracle("o200k")))
-    for said in ("a private memory", "total: 1 items of 0", "chars of 9", "tokens of 3"):
+    for said in ("a private memory", "total: 2 items of 0", "chars of 9", "tokens of 3"):
         assert said in found

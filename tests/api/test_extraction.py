@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from germane import Agent, Germane, InvalidInput, Memory, Message
+from germane.api.strategies import DEFAULT, derive
 from germane.types.query import Filters
 
+SEARCHING = derive(DEFAULT, {"name": "searching", "sources": {"profile": {"limit": 0}}})
+"""The default without what always stands."""
 MARCH = datetime(2024, 3, 1, 9, tzinfo=UTC)
 ORDERS = [
     "Always answer in French.",
@@ -230,7 +233,8 @@ async def test_a_long_import_is_extracted_in_slices(agent: Agent) -> None:
 async def test_a_message_and_its_memory_are_shown_once(agent: Agent) -> None:
     """As the message, in its own words with its day."""
     await agent.record([user("I prefer green tea over coffee.", id="m1")], session="s1")
-    context = await agent.assemble([{"role": "user", "content": "Which tea do I prefer?"}], model="gpt-4o", deadline=None)
+    asked = [{"role": "user", "content": "Which tea do I prefer?"}]
+    context = await agent.assemble(asked, model="gpt-4o", strategy=SEARCHING, deadline=None)
     assert context.added.count("green tea") == 1
     (item,) = context.items
     assert (item.source, item.scored.candidate.also, context.trace.left_out) == ("messages", ("memories",), ())
@@ -251,11 +255,11 @@ async def test_a_message_that_states_an_outdated_value_says_so(agent: Agent) -> 
     talk = [user("I live in Berlin.", created_at=MARCH), user("I moved to Paris.", created_at=MARCH + timedelta(days=60))]
     await agent.record(talk, session="s1")
     asked = [{"role": "user", "content": "Where do I live?"}]
-    context = await agent.assemble(asked, model="gpt-4o", deadline=None)
+    context = await agent.assemble(asked, model="gpt-4o", strategy=SEARCHING, deadline=None)
     assert "user (outdated since 2024-04-30: home): I live in Berlin." in context.added
     assert "user: I moved to Paris." in context.added
     assert "user.home: Berlin" not in context.added
-    earlier = await agent.assemble(asked, model="gpt-4o", at=MARCH + timedelta(days=9), deadline=None)
+    earlier = await agent.assemble(asked, model="gpt-4o", at=MARCH + timedelta(days=9), strategy=SEARCHING, deadline=None)
     assert "user: I live in Berlin." in earlier.added
     verbose = await agent.assemble(asked, model="gpt-4o", strategy="verbose", deadline=None)
     assert 'outdated_since="2024-04-30T09:00Z" outdated="home" score=' in verbose.added

@@ -16,13 +16,12 @@ from germane.profile.marking import mark_line
 from germane.profile.telling import TellingClause
 from germane.testing.stored import NOON, an_event
 from germane.types.candidate import Provenance
-from germane.types.message import Image, Message, Text, ToolResult
+from germane.types.message import Message, Text, ToolResult
 from germane.types.query import Filters
 
 pytestmark = pytest.mark.requirement("PERSON-1")
 
 SAID = "Answer in Welsh"
-PICTURE = "data:image/png;base64,aGk="
 OWN: list[Any] = [
     {"role": "user", "content": SAID},
     {"role": "user", "content": SAID, "extra": 1},
@@ -33,10 +32,8 @@ OWN: list[Any] = [
 OTHERS: list[Any] = [
     {"role": "assistant", "content": SAID},
     {"role": "user", "content": [{"type": "text", "text": SAID}, {"type": "text", "text": "and a page"}]},
-    {"role": "user", "content": [{"type": "text", "text": SAID}, {"type": "image_url", "image_url": {"url": PICTURE}}]},
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "42"}, {"type": "text", "text": SAID}]},
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": SAID}]},
-    Message(role="user", parts=(Text(SAID), Image(url=PICTURE))),
     Message(role="user", parts=(ToolResult(call_id="c", text="42"), Text(SAID))),
 ]
 

@@ -119,10 +119,10 @@ class Weather:
 @pytest.mark.parametrize("base", [DEFAULT, VERBOSE, COMPACT, COMPOSITE], ids=lambda base: base.name)
 async def test_a_source_of_ones_own_is_gathered_scored_and_written_like_the_others(opening: Opening, base: Any) -> None:
     """In a section of its own before the conversation; it is asked only by strategies that plan it."""
-    strategy = derive(base, {"name": "rainy", "sources": {"weather": {"limit": 3}}})
+    strategy = derive(base, {"name": "rainy", "sources": {"weather": {"limit": 3}, "profile": {"limit": 0}}})
     async with opening(sources={"weather": Weather}) as germane:
         agent = await told(germane.agent(user="caroline"))
-        context = await ask(agent, strategy=strategy)
+        context = await ask(agent, strategy=strategy, effort=100)
         item = next(item for item in context.items if item.source == "weather")
         assert (item.id, item.category, item.provenance.channel) == ("weather-1", "surroundings", "sensor")
         assert context.added.index("It rains where caroline asks") < context.added.index("Biscuit last week")

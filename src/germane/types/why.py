@@ -43,6 +43,7 @@ LEFT_OUT: Mapping[str, str] = MappingProxyType(
         "other_task": "it was done for another task than the current one",
         "task_share": "the share of its role in the task stack was used up",
         "turn_kept": "the newest turn had its text already, and nothing is added to it",
+        "profile_kept": "the profile of the session's first turn stands, and nothing is added to it",
     }
 )
 """What each reason of a `LeftOut` means."""
