@@ -48,7 +48,7 @@ async def agent(germane: Germane) -> Agent:
 async def test_the_graph_comes_back_as_it_was(agent: Agent, empty: Germane) -> None:
     """The same lines are exported again; restoring twice stores nothing more."""
     lines = await lines_of(agent)
-    assert lines[0]["version"] == 4
+    assert lines[0]["version"] == 5
     assert {name: lines[0]["holds"][name] for name in ("entities", "relations", "patterns")} == {
         "entities": 3,
         "relations": 2,

@@ -48,6 +48,11 @@ class RequestContents:
         return [(message.role, content) for message in self._messages if (content := message.content)]
 
     @cached_property
+    def spoken(self) -> list[str]:
+        """The user's texts that aren't long, with single spaces between their words."""
+        return [" ".join(content.split()) for role, content in self.contents if role == "user" and len(content) <= LONG]
+
+    @cached_property
     def hashes(self) -> frozenset[int]:
         """Of the contents that aren't long."""
         return frozenset(content_hash(role, content) for role, content in self.contents if len(content) <= LONG)
@@ -83,12 +88,22 @@ def fresh(
 
 
 def _is_of_request(memory: Candidate, said: RequestContents, session: str | None) -> bool:
-    """Whether the memory was extracted from a message that the request holds."""
+    """Whether the memory was extracted from a message that the request holds, or a line of the profile is a clause of one."""
     origin = memory.provenance
     if "extracted" not in origin.metadata:
-        return False
+        return memory.line is not None and _is_said(memory, said, session)
     here = session is None or origin.session in (None, session)
     return (here and origin.message_id in said.ids) or origin.metadata.get("message_hash") in said.hashes
+
+
+def _is_said(line: Candidate, said: RequestContents, session: str | None) -> bool:
+    """Whether the request holds the message of a clause: by its id, or as the message's words stand in one of the same
+    session."""
+    origin = line.provenance
+    if origin.message_id is None and origin.session is None:
+        return False
+    here = session is None or origin.session in (None, session)
+    return here and (origin.message_id in said.ids or any(line.text in content for content in said.spoken))
 
 
 def _repeated(talk: Sequence[Candidate], said: RequestContents) -> frozenset[str]:
