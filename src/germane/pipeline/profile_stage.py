@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from math import log
-from types import MappingProxyType
 from typing import NamedTuple
 
 from germane.pipeline.gather.profile import PROFILE
@@ -18,7 +17,7 @@ from germane.profile.shown_clause import stored_clause
 from germane.types.candidate import Candidate, LeftOut, Scored
 from germane.types.profile_line import ProfileLine
 
-__all__ = ["ProfileChoice", "choose_profile", "is_profile", "shown_places"]
+__all__ = ["ProfileChoice", "choose_profile"]
 
 _ENDS = " .,;:!?。！？"
 _SPARE = 12
@@ -31,16 +30,10 @@ Places = Mapping[str, Sequence[tuple[int, int]]]
 
 
 class ProfileChoice(NamedTuple):
-    """What may be packed, the profile's lines as required items; what was left out; and which clauses of messages are shown."""
+    """What may be packed, the profile's lines as required items; and what was left out."""
 
     items: Sequence[Scored]
     left_out: tuple[LeftOut, ...] = ()
-    places: Places = MappingProxyType({})
-
-
-def is_profile(candidate: Candidate) -> bool:
-    """Whether the profile source offered the candidate, alone or among others."""
-    return candidate.line is not None
 
 
 def choose_profile(
@@ -53,9 +46,7 @@ def choose_profile(
         if item.candidate.line is not None:
             lines[item.id] = item.candidate.line, item
     if not lines:
-        places = shown_places(standing)
-        kept, shown = _without_shown(new, places)
-        return ProfileChoice(kept, shown, places)
+        return ProfileChoice(*_without_shown(new, _shown_places(standing)))
     out = list[LeftOut]()
     chosen, again = set[str](), set[str]()
     if stands:
@@ -72,7 +63,7 @@ def choose_profile(
             for one in found.others
             if _only_line(lines[one.line.id][1].candidate) or one.line.id in again
         ]
-    places = shown_places((*standing, *chosen))
+    places = _shown_places((*standing, *chosen))
     items = list[Scored]()
     for item in new:
         line = item.candidate.line
@@ -82,10 +73,10 @@ def choose_profile(
             items.append(item)
     said = {(line.origin, line.core.strip(_ENDS)) for line, _ in lines.values() if line.id in chosen and line.core}
     kept, shown = _without_shown(items, places, said)
-    return ProfileChoice(kept, (*out, *shown), places)
+    return ProfileChoice(kept, (*out, *shown))
 
 
-def shown_places(ids: Iterable[str]) -> Places:
+def _shown_places(ids: Iterable[str]) -> Places:
     """The places of the clauses among these ids, by message."""
     places = defaultdict[str, list[tuple[int, int]]](list)
     for id in ids:

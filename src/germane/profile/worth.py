@@ -21,7 +21,17 @@ from numpy.typing import NDArray
 from germane.text.clauses import Span
 from germane.text.cues import KINDS, read_cues
 
-__all__ = ["FEATURES", "MODELS", "NEIGHBOURS", "ClauseWorth", "clause_features", "judge_clauses", "with_neighbours"]
+__all__ = [
+    "FEATURES",
+    "MODELS",
+    "NEIGHBOURS",
+    "ClauseWorth",
+    "clause_features",
+    "has_number",
+    "judge_clauses",
+    "names_in",
+    "with_neighbours",
+]
 
 Floats = NDArray[np.float64]
 MODELS = ("rule", "lasting")
@@ -86,6 +96,15 @@ def with_neighbours(table: Floats, odds: Floats) -> Floats:
     return np.column_stack((table, before, behind))
 
 
+def has_number(clause: str) -> bool:
+    return _DIGIT.search(clause) is not None
+
+
+def names_in(clause: str) -> int:
+    """Returns how many capitalised words stand inside the clause, at most 3."""
+    return min(3, len(_NAME.findall(clause)))
+
+
 def _log_odds(model: _Model, table: Floats, spans: Sequence[Span]) -> list[float]:
     alone = np.clip(table @ model.alone[:-1] + model.alone[-1], -8, 8)
     beside = with_neighbours(table, alone)
@@ -111,11 +130,17 @@ def _features(clause: str) -> list[float]:
 
 
 def _shape(clause: str, words: float) -> tuple[float, ...]:
-    number = _DIGIT.search(clause) is not None
-    names = min(3, len(_NAME.findall(clause)))
     exclaims = "!" in clause or "！" in clause
     asks, opens = clause.endswith(("?", "？")), clause.endswith((":", "："))
-    return (float(number), float(names), float(asks), float(exclaims), words, words * words, float(opens))
+    return (
+        float(has_number(clause)),
+        float(names_in(clause)),
+        float(asks),
+        float(exclaims),
+        words,
+        words * words,
+        float(opens),
+    )
 
 
 @cache

@@ -6,7 +6,6 @@ same for a third of the tokens. Messages between people are short and say one th
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from math import log
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.profile.shown_clause import clause_hash, shown_clause
-from germane.profile.worth import judge_clauses
+from germane.profile.worth import has_number, judge_clauses, names_in
 from germane.search.clause_relevance import (
     ClauseTraits,
     MessageFacts,
@@ -29,6 +28,7 @@ from germane.search.sigmoid import sigmoid
 from germane.text.clauses import Span, clauses
 from germane.text.cues import KINDS, read_cues
 from germane.text.fifo_cache import FifoCache
+from germane.text.normal import in_lower_case
 from germane.types.candidate import Candidate, Provenance, Scored
 from germane.types.query import Query
 
@@ -38,8 +38,6 @@ DIVIDED = 24
 """The best messages that are divided; those behind them stay whole. Measured: docs/research/everyday.md."""
 _MAX_READ = 4_000
 """Characters of a message that is divided; a longer one stays whole, and is shown by excerpts."""
-_NAME = re.compile(r"(?<=[\w,;:)'’\"”] )[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\w")
-_DIGIT = re.compile(r"\d")
 _CHANGE, _EMPTY, _NEVER, _YOU = (KINDS.index(kind) for kind in ("change", "empty", "never", "you"))
 _MIN_WORDS = 2
 """Words of a clause, besides those that say nothing: "Got it." and "Thanks!" are never worth their tokens."""
@@ -144,7 +142,7 @@ def clause_rows(
     """Yields each clause of the messages, which must stand in score order: its message, its place and its features."""
     beginnings = [_beginnings(term.stems) for term in query.terms]
     addresses = read_cues(query.text).counts[_YOU] > 0
-    texts = [_lower(item.candidate.text) for item in messages]
+    texts = [in_lower_case(item.candidate.text) for item in messages]
     holding = [[_stands(begin, low, (0, len(low))) for begin in beginnings] for low in texts]
     counts = [sum(column) for column in zip(*holding, strict=True)]
     size = max(_USUAL, len(texts))
@@ -202,13 +200,13 @@ def _read(text: str) -> Iterator[_Known]:
     worths = judge_clauses(text, spans)
     for place, (span, worth) in enumerate(zip(spans, worths, strict=True)):
         clause = text[slice(*span)]
-        cues, number = read_cues(clause), _DIGIT.search(clause) is not None
+        cues, number = read_cues(clause), has_number(clause)
         if not number and cues.words - cues.counts[_EMPTY] < _MIN_WORDS:
             continue
         traits = ClauseTraits(
             words=cues.words,
             number=number,
-            names=min(3, len(_NAME.findall(clause))),
+            names=names_in(clause),
             question=clause.endswith(("?", "？")),
             first=place == 0,
             alone=len(spans) == 1,
@@ -222,12 +220,6 @@ def _read(text: str) -> Iterator[_Known]:
 def _odds(probability: float) -> float:
     probability = min(max(probability, 1e-9), 1 - 1e-9)
     return max(-_ODDS, min(_ODDS, log(probability / (1 - probability))))
-
-
-def _lower(text: str) -> str:
-    """The text in lower case, of the same length."""
-    low = text.lower()
-    return low if len(low) == len(text) else "".join(one if len(one := char.lower()) == 1 else char for char in text)
 
 
 def _beginnings(stems: Sequence[str]) -> tuple[str, ...]:
