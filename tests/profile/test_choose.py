@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.profile.choose import choose_lines, said_by
+from germane.profile.line import worth_order
 from germane.testing.builders import MOMENT
 from germane.types.profile_line import ABOUT, INSTRUCTION, ProfileLine
 
@@ -48,6 +49,13 @@ def test_of_one_kind_more_worth_per_token_comes_first() -> None:
     assert chosen(long, a_line("juniper kelp lotus"), a_line("maple nettle olive", worth=0.2)) == [
         *("juniper kelp lotus", long.text, "maple nettle olive")
     ]
+
+
+def test_of_two_lines_that_are_worth_the_same_the_newer_one_comes_first() -> None:
+    """Statements a microsecond apart are worth the same up to rounding: their order mustn't depend on when they are read."""
+    older, newer = a_line("amber grows at home", id="a"), a_line("cedar stands in yards", id="b", days=1)
+    assert chosen(older, newer) == [newer.text, older.text]
+    assert worth_order([older, newer]) == [newer, older]
 
 
 def test_two_lines_never_say_the_same() -> None:

@@ -51,7 +51,9 @@ def choose_lines(lines: Sequence[ProfileLine], budget: int, cost: Callable[[Prof
     pair of lines, so give it some hundred at most."""
     kept, others = _each_once(lines)
     priced = [(line, cost(line)) for line in kept]
-    priced.sort(key=lambda pair: (not pair[0].pinned, pair[0].kind != INSTRUCTION, _order(*pair), pair[0].id))
+    priced.sort(
+        key=lambda pair: (not pair[0].pinned, pair[0].kind != INSTRUCTION, _order(*pair))
+    )  # stable: the newer one first
     chosen, left = list[tuple[ProfileLine, int]](), budget
     shares = {INSTRUCTION: int(_FOUND * budget), ABOUT: int(_ABOUT * budget)}
     for line, tokens in priced:

@@ -29,8 +29,10 @@ _FRESHNESS, _HALF_LIFE = 1.0, 120.0
 
 
 def worth_order(lines: Sequence[ProfileLine]) -> list[ProfileLine]:
-    """Returns the lines: what is pinned first, then instructions, then by worth."""
-    return sorted(lines, key=lambda line: (not line.pinned, line.kind != INSTRUCTION, -line.worth, line.id))
+    """Returns the lines: what is pinned first, then instructions, then by worth, then the newer ones."""
+    return sorted(
+        lines, key=lambda line: (not line.pinned, line.kind != INSTRUCTION, -line.worth, -line.said_at.timestamp(), line.id)
+    )
 
 
 def memory_line(memory: Memory, mark: Mark | None, at: datetime) -> ProfileLine | None:
