@@ -20,7 +20,7 @@ from germane.memories.operations import Forget
 from germane.search.hit import Hit
 from germane.search.parts import parts
 from germane.stores.sqlite import SqliteStore
-from germane.stores.sqlite.database import APPLICATION
+from germane.stores.sqlite.database import APPLICATION, migrations
 from germane.stores.sqlite.passage import passage
 from germane.stores.sqlite.units import UNIT_TABLES
 from germane.testing.hashed import Hashed
@@ -123,34 +123,31 @@ async def test_a_very_long_text_gets_its_vectors_after_the_commit(tmp_path: Path
 
 
 def as_before(path: Path) -> None:
-    """Makes the file what the version before wrote: one search row for a long text."""
-    connection = apsw.Connection(str(path / "a.db"))
-    columns = ", ".join(row[1] for row in connection.execute("PRAGMA table_info(units_events)"))
-    connection.execute(f"INSERT INTO units_events ({columns}) SELECT {columns} FROM units_parts WHERE part = 0")
-    connection.execute(
-        "DROP TABLE units_parts; DROP TABLE undivided; DROP TABLE links;"
-        "ALTER TABLE units_events DROP COLUMN tokens; ALTER TABLE units_memories DROP COLUMN tokens;"
-        "ALTER TABLE injections DROP COLUMN relies_on;"
-        "DROP TABLE extraction_queue; DROP TABLE llm_usage;"
-        "DROP TABLE derivations; ALTER TABLE memories DROP COLUMN derived_from;"
-        "ALTER TABLE memories DROP COLUMN stale_since;"
-        "DROP TABLE units_blocks; DROP TABLE archival_entries; DROP TABLE block_consents; DROP TABLE block_shares;"
-        "DROP TABLE block_snapshots; DROP TABLE block_versions; DROP TABLE blocks; ALTER TABLE counters DROP COLUMN blocks;"
-        "DROP INDEX sessions_documents; DROP INDEX sessions_started; DROP INDEX sessions_last;"
-        "ALTER TABLE sessions DROP COLUMN document; CREATE INDEX sessions_started ON sessions (partition, started_at);"
-        "CREATE INDEX sessions_last ON sessions (partition, last_at);"
-        "DROP TABLE pattern_refs; DROP TABLE pattern_words; DROP TABLE patterns; DROP TABLE relation_refs;"
-        "DROP TABLE relations; DROP TABLE mentions; DROP TABLE entity_names; DROP TABLE entities; DROP INDEX events_task;"
-        "ALTER TABLE events DROP COLUMN outcome; ALTER TABLE events DROP COLUMN task;"
-        "DROP TABLE task_checkpoints; DROP TABLE task_heads; DROP TABLE task_branches; DROP TABLE tasks;"
-        "ALTER TABLE counters DROP COLUMN tasks;"
-        "DROP TABLE unoutlined; DROP TABLE history_outlines; DROP TABLE history_summaries; DROP TABLE history_archive;"
-        "ALTER TABLE sessions DROP COLUMN outlined;"
-        "DROP TABLE untold; DROP TABLE telling_clauses; DROP TABLE profile_marks; DELETE FROM meta WHERE key = 'telling';"
-        "DROP INDEX partitions_agent; DROP INDEX partitions_user; DROP INDEX speakers_code;"
-        f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
-    )
+    """Makes the file what the version before wrote: rows of its tables and columns only, and one search row for a long text."""
+    now, before = path / "a.db", path / "before.db"
+    connection = apsw.Connection(str(before))
+    connection.execute("".join(migrations()[:4]) + f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}")
+    connection.execute("ATTACH ? AS now", (str(now),))
+    connection.execute("BEGIN")
+    for table, columns in _tables(connection, "main"):
+        kept = ", ".join(columns & dict(_tables(connection, "now"))[table])
+        connection.execute(f"DELETE FROM {table}; INSERT INTO {table} ({kept}) SELECT {kept} FROM now.{table}")
+    every = ", ".join(dict(_tables(connection, "main"))["units_events"])
+    connection.execute(f"INSERT INTO units_events ({every}) SELECT {every} FROM units_parts WHERE part = 0")
+    connection.execute("DELETE FROM meta WHERE key = 'telling'; COMMIT")
     connection.close()
+    for old in path.glob("a.db*"):
+        old.unlink()
+    before.rename(now)
+
+
+def _tables(connection: apsw.Connection, schema: str) -> list[tuple[str, set[str]]]:
+    """The tables with their columns, also those in which SQLite keeps an index of words."""
+    tables = connection.execute(
+        f"SELECT name, sql FROM {schema}.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+    )
+    names = [name for name, sql in tables if not sql.startswith("CREATE VIRTUAL")]
+    return [(name, {row[1] for row in connection.execute(f"PRAGMA {schema}.table_info({name})")}) for name in names]
 
 
 async def test_long_texts_of_the_version_before_are_divided(tmp_path: Path) -> None:
