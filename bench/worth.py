@@ -2,15 +2,14 @@
 
     python -m bench worth ../shared/data/everyday-dev --more ../shared/data/prefeval-dev --write
 
-Three models are fitted, one after the other, each on what the others before it say:
+Three kinds of models are fitted, one after the other, each on what the others before it say:
 
-- `profile/worth.toml`: how probable a clause is a standing instruction, or says something lasting. Fitted on `person.jsonl`,
-1,285
-  invented messages in fourteen languages whose clauses are labelled, and on the messages that the requests of the data need.
+- `profile/worth.toml` with `telling_words.tsv`: how probable a clause is a standing instruction, says something lasting, or
+  says what matters unasked. Fitted on `person.jsonl` alone: invented messages in fourteen languages whose clauses are
+  labelled, most of them those of invented people in the order of time, who mostly say nothing of the kind.
 - `search/clause_relevance.toml`, table `clause`: how probable a clause holds what a request needs.
 - the same, table `need`: P(need). Requests that need something stored, those that need nothing, and germane's turns without
-need,
-  asked in the same stores.
+  need, asked in the same stores.
 
 Without `--write` it prints what is found, each person by models that didn't see that person, and leaves the files as they are.
 """
@@ -21,20 +20,22 @@ import argparse
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import log
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.clause_evidence import ClauseList, clause_lists, covering
-from germane.evaluate.dataset import Conversation, Dataset
-from germane.evaluate.everyday.found import answer_units
+from bench.clause_evidence import ClauseList, clause_lists
+from bench.word_weights import LabelledMessage, count_words, write_words
+from germane.evaluate.dataset import Dataset
 from germane.evaluate.fit.newton import minimise
 from germane.evaluate.formats import load
-from germane.profile.worth import FEATURES, MODELS, NEIGHBOURS, clause_features, with_neighbours
+from germane.profile.telling_words import MODELS, WordWeights
+from germane.profile.worth import FEATURES, NEIGHBOURS, clause_features, with_neighbours
 from germane.search.clause_relevance import CLAUSE_FEATURES, CLAUSE_NEED
 from germane.search.sigmoid import sigmoid
 from germane.text.clauses import Span, clauses
@@ -46,21 +47,14 @@ _SAMPLE = Path(__file__).with_name("person.jsonl")
 _SOURCE = Path(__file__).parent.parent / "src" / "germane"
 _LABELLED = 0.4
 """The share of a clause's characters with a label from which on the clause has it."""
-_OF_RULES, _NOT_LASTING = "instruction", ("instruction", "day", "assistant")
+_LABELS = {"rule": ("rule",), "lasting": ("matters", "fact"), "matters": ("matters",)}
+"""The labels of a clause in the sample for which each model's answer is yes."""
+_OF_RULES = "instruction"
 _L2 = {"worth": 25.0, "clause": 20.0, "need": 10.0}
 _LIMIT = 8.0
+_FOLDS = 6
 _CAUTION = 0.3
 """Log-odds by which P(need) is lowered: what is added for nothing costs more than the one statement in twenty that it loses."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Labelled:
-    """A message's clauses with their labels, 0 or 1: whether each is an instruction, and whether it says something lasting."""
-
-    person: str
-    text: str
-    spans: Sequence[Span]
-    labels: tuple[Floats, Floats]
 
 
 def ridge(table: Floats, labels: Floats, l2: float, weights: Floats | None = None) -> Floats:
@@ -85,8 +79,8 @@ def ridge(table: Floats, labels: Floats, l2: float, weights: Floats | None = Non
     return np.append(slopes, found[-1] - float(slopes @ mean))
 
 
-def _of_sample() -> Iterable[_Labelled]:
-    for line in _SAMPLE.read_text("utf-8").splitlines():
+def _of_sample() -> Iterable[LabelledMessage]:
+    for number, line in enumerate(_SAMPLE.read_text("utf-8").splitlines()):
         entry = json.loads(line)
         text, places, at = "", list[tuple[int, int, str]](), 0
         for part, label in entry["parts"]:
@@ -94,42 +88,42 @@ def _of_sample() -> Iterable[_Labelled]:
             places.append((at, at + len(part), label))
             at += len(part)
         spans = clauses(text)
-        labels = [np.array([float(_share(span, places, one) >= _LABELLED) for span in spans]) for one in MODELS]
-        yield _Labelled("", text, spans, (labels[0], labels[1]))
+        if spans:
+            labels = {model: [_share(span, places, _LABELS[model]) >= _LABELLED for span in spans] for model in MODELS}
+            arrays = {model: np.array(row, np.float64) for model, row in labels.items()}
+            yield LabelledMessage(entry.get("person", f"message {number}"), text, spans, arrays)
 
 
-def _share(span: Span, places: Sequence[tuple[int, int, str]], label: str) -> float:
+def _share(span: Span, places: Sequence[tuple[int, int, str]], labels: Sequence[str]) -> float:
     start, end = span
-    return sum(max(0, min(end, last) - max(start, first)) for first, last, one in places if one == label) / (end - start)
+    return sum(max(0, min(end, last) - max(start, first)) for first, last, one in places if one in labels) / (end - start)
 
 
-def _of_person(conversation: Conversation) -> Iterable[_Labelled]:
-    needed: dict[str, list[tuple[str, frozenset[str]]]] = {}
-    for question in conversation.questions:
-        for id in question.evidence:
-            needed.setdefault(id, []).append((question.category, answer_units(question.answer or "")))
-    for messages in conversation.sessions.values():
-        for message in messages:
-            spans = clauses(message.content) if message.role == "user" else []
-            units = [answer_units(message.content[slice(*span)]) for span in spans]
-            labels = np.zeros((2, len(spans)))
-            for category, answer in needed.get(message.id or "", ()):
-                for place in covering(units, answer & frozenset().union(*units)):
-                    labels[0, place] = max(labels[0, place], float(category == _OF_RULES))
-                    labels[1, place] = max(labels[1, place], float(category not in _NOT_LASTING))
-            if spans:
-                yield _Labelled(conversation.name, message.content, spans, (labels[0], labels[1]))
+class _Worth(NamedTuple):
+    """The models, by name and pass, and the weights of words."""
+
+    models: Mapping[str, Mapping[str, Floats]]
+    weights: WordWeights
 
 
-def _fit_worth(messages: Sequence[_Labelled]) -> dict[str, dict[str, Floats]]:
-    tables = [clause_features(one.text, one.spans) for one in messages]
+def _fit_worth(messages: Sequence[LabelledMessage]) -> _Worth:
+    """What words say of a message is counted without its person when the models are fitted on it."""
+    people = sorted({one.person for one in messages})
+    fold = {person: number % _FOLDS for number, person in enumerate(np.random.default_rng(1).permutation(people).tolist())}
+    tables: dict[int, Floats] = {}
+    for number in range(_FOLDS):
+        weights = count_words([one for one in messages if fold[one.person] != number])
+        for place, one in enumerate(messages):
+            if fold[one.person] == number:
+                tables[place] = clause_features(one.text, one.spans, weights)
+    found = [tables[place] for place in range(len(messages))]
     fitted: dict[str, dict[str, Floats]] = {}
-    for number, name in enumerate(MODELS):
-        labels = np.concatenate([one.labels[number] for one in messages])
-        alone = ridge(np.vstack(tables), labels, _L2["worth"])
-        seen = [with_neighbours(table, np.clip(table @ alone[:-1] + alone[-1], -_LIMIT, _LIMIT)) for table in tables]
+    for name in MODELS:
+        labels = np.concatenate([one.labels[name] for one in messages])
+        alone = ridge(np.vstack(found), labels, _L2["worth"])
+        seen = [with_neighbours(table, np.clip(table @ alone[:-1] + alone[-1], -_LIMIT, _LIMIT)) for table in found]
         fitted[name] = {"alone": alone, "beside": ridge(np.vstack(seen), labels, _L2["worth"])}
-    return fitted
+    return _Worth(fitted, count_words(messages))
 
 
 def _stacked(lists: Sequence[ClauseList]) -> tuple[Floats, Floats]:
@@ -204,15 +198,15 @@ def main(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     data: Dataset = load(options.data)
     if options.write:
-        messages = [*_of_sample(), *(one for person in data.conversations for one in _of_person(person))]
-        fitted = _fit_worth(messages)
+        fitted = _fit_worth(list(_of_sample()))
         names = {"alone": FEATURES, "beside": (*FEATURES, *NEIGHBOURS)}
         _write(
             _SOURCE / "profile" / "worth.toml",
             "How much a clause tells: logistic regressions over its cues, shape and place, in two passes (`worth.py`).",
-            {f"{model}.{part}": (row, names[part]) for model, rows in fitted.items() for part, row in rows.items()},
+            {f"{model}.{part}": (row, names[part]) for model, rows in fitted.models.items() for part, row in rows.items()},
         )
-        print("profile/worth.toml is written", flush=True)
+        write_words(_SOURCE / "profile" / "telling_words.tsv", fitted.weights)
+        print(f"profile/worth.toml and telling_words.tsv ({len(fitted.weights)} tokens) are written", flush=True)
     lists = asyncio.run(clause_lists(data, main=True))
     if options.more is not None:
         more = asyncio.run(clause_lists(load(options.more), main=False))

@@ -62,5 +62,5 @@ def test_lines_stand_in_order_and_apart(text: str) -> None:
     for line in telling_clauses(text):
         assert last <= line.start < line.end <= len(text)
         assert 0 <= line.rule <= 1
-        assert 0 <= line.lasting <= 1
+        assert 0 <= line.matters <= 1
         last = line.end

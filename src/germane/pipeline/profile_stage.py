@@ -6,8 +6,9 @@ A session's first turn gets the profile, and keeps it: later turns add nothing t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from math import log
+from types import MappingProxyType
 from typing import NamedTuple
 
 from germane.pipeline.gather.profile import PROFILE
@@ -71,7 +72,10 @@ def choose_profile(
             items.append(_standing(item, line))
         elif not (_only_line(item.candidate) or item.id in chosen or item.id in again):
             items.append(item)
-    said = {(line.origin, line.core.strip(_ENDS)) for line, _ in lines.values() if line.id in chosen and line.core}
+    said = defaultdict[str, list[str]](list)
+    for line, _ in lines.values():
+        if line.id in chosen and line.core:
+            said[line.origin].append(line.core.strip(_ENDS))
     kept, shown = _without_shown(items, places, said)
     return ProfileChoice(kept, (*out, *shown))
 
@@ -101,7 +105,7 @@ def _standing(item: Scored, line: ProfileLine) -> Scored:
 
 
 def _without_shown(
-    items: Sequence[Scored], places: Places, said: Set[tuple[str, str]] = frozenset()
+    items: Sequence[Scored], places: Places, said: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> tuple[list[Scored], tuple[LeftOut, ...]]:
     """The items without the clauses that are shown already, and without the messages of which most is; and those. `said` is
     what the lines say that were found in messages, by message."""
@@ -125,8 +129,8 @@ def _is_shown(candidate: Candidate, places: Places) -> bool:
     return shown > 0 and shown >= _MOSTLY * len(candidate.text)
 
 
-def _is_said(candidate: Candidate, said: Set[tuple[str, str]]) -> bool:
+def _is_said(candidate: Candidate, said: Mapping[str, Sequence[str]]) -> bool:
     """Whether a line of the profile says all that the clause, or a short message, does."""
     clause = stored_clause(candidate.id)
     id, text = candidate.id if clause is None else clause[0], candidate.text
-    return any(origin == id and core in text and len(text) <= len(core) + _SPARE for origin, core in said)
+    return any(core in text and len(text) <= len(core) + _SPARE for core in said.get(id, ()))

@@ -55,7 +55,7 @@ def rank_candidates(
     need, found = assess_need(kept, query, relevance, strategy.need, gathered.unread)
     others, lines = _lines_apart(kept)
     kept = once(others)
-    divided = divide(kept, query, reader, found) if strategy.clauses else None
+    divided = divide(kept, query, reader, found, assembly.price) if strategy.clauses else None
     if divided is None:
         return Ranked((*kept, *lines), dropped, need)
     if divided.need is not None and query.asked_day is None:

@@ -6,11 +6,14 @@ same: of those the newer one stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from math import log
 from typing import Literal, NamedTuple
 
 from germane.text.analyse import analyse
+from germane.text.fifo_cache import FifoCache
 from germane.types.profile_line import ABOUT, INSTRUCTION, ProfileLine
 
 __all__ = ["ChosenLines", "LineReason", "UnchosenLine", "choose_lines", "said_by"]
@@ -23,7 +26,7 @@ _SAME = 0.6
 _INSIDE = 0.85
 """The share of the shorter line's stems that the longer one has then."""
 _MIN_STEMS = 3
-_FOUND, _ABOUT = 0.7, 0.25
+_FOUND, _ABOUT = 0.6, 0.35
 """The shares of the budget that instructions may take which were found in messages, and that may be taken by what holds about
 the person and was found there: a search finds most of that when it is asked for. What was stated on purpose has no such
 limit."""
@@ -47,8 +50,7 @@ class ChosenLines(NamedTuple):
 
 
 def choose_lines(lines: Sequence[ProfileLine], budget: int, cost: Callable[[ProfileLine], int]) -> ChosenLines:
-    """Chooses among `lines` what stands within `budget` tokens; `cost` returns the tokens of a line as written. Compares each
-    pair of lines, so give it some hundred at most."""
+    """Chooses among `lines` what stands within `budget` tokens; `cost` returns the tokens of a line as written."""
     kept, others = _each_once(lines)
     priced = [(line, cost(line)) for line in kept]
     priced.sort(
@@ -70,49 +72,88 @@ def choose_lines(lines: Sequence[ProfileLine], budget: int, cost: Callable[[Prof
 
 def said_by(those: Sequence[ProfileLine], lines: Sequence[ProfileLine]) -> list[ProfileLine]:
     """Returns the `lines` that say what one of `those` says, such as a hidden one: nobody who hides a line wants it back in
-    other words. What is pinned, or was said again later, isn't among them. Compares each pair, as `choose_lines` does."""
+    other words. What is pinned, or was said again later, isn't among them."""
     if not those or not lines:
         return []
-    marked = [_said(line) for line in those]
+    marked = _Sayings()
+    for line in those:
+        marked.add(_said(line))
     others = [_said(line) for line in lines if not line.pinned]
-    return [one.line for one in others if any(each.line.said_at >= one.line.said_at and each.says(one) for each in marked)]
+    return [one.line for one in others if any(each.line.said_at >= one.line.said_at for each in marked.saying(one))]
 
 
 class _Said(NamedTuple):
-    line: ProfileLine
-    stems: frozenset[str]
-    core: frozenset[str]
+    """What a line says: its stems, as numbers."""
 
-    def says(self, other: _Said) -> bool:
-        """Whether a prompt with this line needs the other no more."""
-        if self.line.origin and self.line.origin == other.line.origin and other.core <= self.stems:
-            return True
-        return self.line.kind == other.line.kind and _same(self.stems, other.stems)
+    line: ProfileLine
+    stems: frozenset[int]
+    core: frozenset[int]
+
+
+class _Sayings:
+    """Lines, of which those are compared with another one that share a stem or a message with it."""
+
+    def __init__(self) -> None:
+        self.lines: list[_Said] = []
+        self._with_stem = defaultdict[int, list[int]](list)
+        self._of_message = defaultdict[str, list[int]](list)
+
+    def add(self, said: _Said) -> None:
+        place = len(self.lines)
+        self.lines.append(said)
+        for stem in said.stems:
+            self._with_stem[stem].append(place)
+        if said.line.origin:
+            self._of_message[said.line.origin].append(place)
+
+    def saying(self, other: _Said) -> Iterator[_Said]:
+        """Yields the lines with which a prompt needs the other no more."""
+        for place in self._of_message.get(other.line.origin, ()):
+            if other.core <= self.lines[place].stems:
+                yield self.lines[place]
+        shared = Counter(chain.from_iterable(self._with_stem.get(stem, ()) for stem in other.stems))
+        for place, both in shared.items():
+            one = self.lines[place]
+            if one.line.kind == other.line.kind and _same(both, len(one.stems), len(other.stems)):
+                yield one
 
 
 def _each_once(lines: Sequence[ProfileLine]) -> tuple[list[ProfileLine], list[UnchosenLine]]:
     """The lines, newest first, without those that a pinned or a newer one says; of the lines of one message the longer
     first."""
-    kept, others = list[_Said](), list[UnchosenLine]()
+    kept, others = _Sayings(), list[UnchosenLine]()
     for line in sorted(lines, key=lambda line: (not line.pinned, -line.said_at.timestamp(), -len(line.text), line.id)):
         said = _said(line)
-        if any(one.says(said) for one in kept):
+        if any(True for _ in kept.saying(said)):
             others.append(UnchosenLine(line, "duplicate"))
         else:
-            kept.append(said)
-    return [one.line for one in kept], others
+            kept.add(said)
+    return [one.line for one in kept.lines], others
+
+
+_STEMS: FifoCache[tuple[str, int], frozenset[int]] = FifoCache(1 << 13)
+"""By the line's id and its text's hash: hashes of the stems, so that no text is kept."""
 
 
 def _said(line: ProfileLine) -> _Said:
-    return _Said(line, frozenset(analyse(line.text)), frozenset(analyse(line.core or line.text)))
+    stems = _stems(line.id, line.text)
+    same = not line.core or line.core == line.text
+    return _Said(line, stems, stems if same else _stems(line.id, line.core))
 
 
-def _same(one: frozenset[str], other: frozenset[str]) -> bool:
-    both = len(one & other)
-    if not both:
-        return False
-    shorter = min(len(one), len(other))
-    return both >= _SAME * len(one | other) or (shorter >= _MIN_STEMS and both >= _INSIDE * shorter)
+def _stems(id: str, text: str) -> frozenset[int]:
+    key = id, hash(text)
+    known = _STEMS.get(key)
+    if known is None:
+        known = frozenset(map(hash, analyse(text)))
+        _STEMS.keep(key, known)
+    return known
+
+
+def _same(both: int, one: int, other: int) -> bool:
+    """Whether two lines of so many stems, of which they share `both`, say the same."""
+    shorter = min(one, other)
+    return both >= _SAME * (one + other - both) or (shorter >= _MIN_STEMS and both >= _INSIDE * shorter)
 
 
 def _order(line: ProfileLine, tokens: int) -> float:

@@ -16,10 +16,10 @@ from germane.types.profile_line import ABOUT, INSTRUCTION, LineKind, ProfileLine
 
 __all__ = ["clause_line", "memory_line", "worth_order"]
 
-_MIN_RULE, _MIN_LASTING = 0.2, 0.5
-"""Probabilities from which on a clause is a standing instruction, or says something lasting that is worth a line."""
-_STATED = 0.98
-"""How probable it is that what was stated on purpose is meant to last."""
+_MIN_RULE, _MIN_MATTERS = 0.2, 0.15
+"""Probabilities from which on a clause is a standing instruction, or says what matters, that is worth a line."""
+_STATED, _MOST_FOUND = 0.98, 0.95
+"""How probable it is that what was stated on purpose is meant to last, and at most that a clause of a message is."""
 _OF_MEMORY: Mapping[str, tuple[LineKind, float]] = MappingProxyType(
     {"behavior": (INSTRUCTION, 0.9), "preference": (ABOUT, 0.8), "fact": (ABOUT, 0.7)}
 )
@@ -64,15 +64,15 @@ def clause_line(clause: ToldClause, mark: Mark | None, at: datetime) -> ProfileL
     kind: LineKind
     if clause.rule >= _MIN_RULE:
         kind, probability, why = INSTRUCTION, clause.rule, f"own words, a standing instruction with P = {clause.rule:.2f}"
-    elif clause.lasting >= _MIN_LASTING or mark is not None:
-        kind, probability, why = ABOUT, clause.lasting, f"own words, lasting with P = {clause.lasting:.2f}"
+    elif clause.matters >= _MIN_MATTERS or mark is not None:
+        kind, probability, why = ABOUT, clause.matters, f"own words, matters with P = {clause.matters:.2f}"
     else:
         return None
     return ProfileLine(
         id=clause.line,
         kind=kind,
         text=" ".join(clause.text.split()),
-        worth=_worth(probability, clause.created_at, at),
+        worth=_worth(min(probability, _MOST_FOUND), clause.created_at, at),
         said_at=clause.created_at,
         why=why,
         origin=clause.id,

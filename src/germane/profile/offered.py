@@ -97,7 +97,7 @@ def _told(event: Event, clause: TellingClause) -> ToldClause:
         end=clause.end,
         text=event.text[clause.start : clause.end],
         rule=clause.rule,
-        lasting=clause.lasting,
+        matters=clause.matters,
         session=event.session,
         created_at=event.created_at,
         speaker=event.name,

@@ -25,8 +25,8 @@ class ToldClause(NamedTuple):
     text: str
     rule: float
     """P(it is a standing instruction), as of `TellingClause`."""
-    lasting: float
-    """P(it says something lasting)."""
+    matters: float
+    """P(it says what matters for requests that don't ask for it)."""
     session: str
     created_at: datetime
     speaker: str = ""
@@ -52,7 +52,7 @@ class ProfileReader(Protocol):
     """Every method sees what belongs to the scope's own user, or the agent-wide things where the scope has no user."""
 
     async def clauses(self, limit: int, *, filters: Filters) -> tuple[ToldClause, ...]:
-        """Returns the `limit` most telling clauses of messages that pass `filters`, by the greater of `rule` and `lasting`; of
+        """Returns the `limit` most telling clauses of messages that pass `filters`, by the greater of `rule` and `matters`; of
         equal ones those of the message that was stored last come first, in order. Takes as long however many messages there
         are. Of long messages the first 20,000 characters were read."""
 

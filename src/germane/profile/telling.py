@@ -1,6 +1,6 @@
 """Telling: the clauses of a message that may stand in the person's profile, each with how much it tells (PERSON-1).
 
-A clause tells something where it demands something lasting (`rule`), or says something lasting about the person (`lasting`). It
+A clause tells something where it demands something lasting (`rule`), or says what matters about the person (`matters`). It
 takes the clauses beside it along where they go on with it: the rest of its sentence, and what tells something itself.
 """
 
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from germane.profile.worth import ClauseWorth, judge_clauses
 from germane.text.clauses import Span, clauses
+from germane.text.cues import only_always
 from germane.text.own.own_words import own_words
 from germane.text.sentences import sentences
 
@@ -35,12 +36,12 @@ _BESIDE, _SAME_SENTENCE = 0.12, 0.018
 
 class TellingClause(NamedTuple):
     """A line of a person's own words: its place in the message's text in characters, and the probabilities that it is a
-    standing instruction, and that it says something lasting."""
+    standing instruction, and that it says what matters for requests that don't ask for it."""
 
     start: int
     end: int
     rule: float
-    lasting: float
+    matters: float
 
 
 def telling_clauses(text: str) -> tuple[TellingClause, ...]:
@@ -59,7 +60,7 @@ def _own(clause: str) -> bool:
 
 def lines_of(text: str, spans: Sequence[Span], worths: Sequence[ClauseWorth]) -> tuple[TellingClause, ...]:
     """Returns the lines made of these clauses, in order; no two overlap."""
-    telling = [max(worth) for worth in worths]
+    telling = [max(worth.rule, worth.matters) for worth in worths]
     order = sorted(range(len(spans)), key=lambda place: (-telling[place], place))
     starts = [start for start, _ in sentences(text)]
     taken, lines = set[int](), list[TellingClause]()
@@ -69,10 +70,14 @@ def lines_of(text: str, spans: Sequence[Span], worths: Sequence[ClauseWorth]) ->
         if place in taken:
             continue
         first, last = _grown(place, spans, worths, starts, taken)
+        while only_always(text[spans[first][0] : spans[last][1]]) and first > 0 and first - 1 not in taken:
+            first -= 1  # "every time" belongs to what was said before
+        if only_always(text[spans[first][0] : spans[last][1]]):
+            continue
         taken.update(range(first, last + 1))
         inside = worths[first : last + 1]
         line = TellingClause(
-            spans[first][0], spans[last][1], max(one.rule for one in inside), max(one.lasting for one in inside)
+            spans[first][0], spans[last][1], max(one.rule for one in inside), max(one.matters for one in inside)
         )
         lines.append(line)
     return tuple(sorted(lines))
@@ -82,7 +87,7 @@ def _grown(
     place: int, spans: Sequence[Span], worths: Sequence[ClauseWorth], starts: Sequence[int], taken: set[int]
 ) -> tuple[int, int]:
     """The first and the last clause of the line that grows from this one."""
-    rules = worths[place].rule >= worths[place].lasting
+    rules = worths[place].rule >= worths[place].matters
     sentence = bisect_right(starts, spans[place][0])
     first = last = place
 
@@ -90,9 +95,11 @@ def _grown(
         if not 0 <= beside < len(spans) or beside in taken:
             return False
         size = max(spans[last][1], spans[beside][1]) - min(spans[first][0], spans[beside][0])
-        likely = worths[beside].rule if rules else worths[beside].lasting
-        least = _SAME_SENTENCE if bisect_right(starts, spans[beside][0]) == sentence else _BESIDE
-        return size <= _MAX_LINE and likely >= least
+        worth = worths[beside]
+        likely, other = (worth.rule, worth.matters) if rules else (worth.matters, worth.rule)
+        if bisect_right(starts, spans[beside][0]) == sentence:
+            return size <= _MAX_LINE and likely >= _SAME_SENTENCE
+        return size <= _MAX_LINE and likely >= max(_BESIDE, other)
 
     while True:
         if goes_on(last + 1):

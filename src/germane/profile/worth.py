@@ -1,6 +1,7 @@
-"""Worth: how probable it is that a clause of a person's own words demands something lasting, or says something lasting.
+"""Worth: how probable it is that a clause of a person's own words is a standing instruction, says something lasting, or says
+what matters.
 
-Two logistic regressions over the clause's cues, its shape and its place; each in two passes, as a clause says more beside one
+Three logistic regressions over the clause's cues, its shape and its words; each in two passes, as a clause says more beside one
 that tells something: the second pass sees the log-odds of the clauses before and behind. The coefficients are data
 (`worth.toml`), the same for all languages, and say on what they were fitted.
 """
@@ -18,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.profile.telling_words import EVIDENCE, MODELS, WordWeights, word_evidence, word_tokens
 from germane.text.clauses import Span
 from germane.text.cues import KINDS, read_cues
 
@@ -34,7 +36,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-MODELS = ("rule", "lasting")
 _OPENS = ("i", "mine", "you", "always", "never", "please", "case", "asking", "answering", "empty")
 """Kinds for which it matters that the first word is one."""
 _PAIRS = (
@@ -44,17 +45,19 @@ _PAIRS = (
     *(("you", "shape"), ("mine", "life"), ("i", "life"), ("i", "taste"), ("mine", "change"), ("please", "shape")),
     *(("please", "never"), ("never", "limit"), ("please", "limit"), ("always", "case"), ("never", "case"), ("always", "never")),
 )
-_SHAPE = ("number", "names", "question", "exclaims", "words", "words_squared", "ends_in_colon")
+_SHAPE = ("number", "names", "question", "exclaims", "words", "words_squared", "ends_in_colon", "clauses", "share")
 FEATURES = (
     *KINDS,
     *(f"much:{kind}" for kind in KINDS),
     *(f"opens:{kind}" for kind in _OPENS),
     *(f"{one}:{other}" for one, other in _PAIRS),
     *_SHAPE,
+    *EVIDENCE,
 )
 """Each kind as 0 or 1; `much:` its words over half of all, at most 1; `opens:` that the first word is of the kind; pairs of
 kinds; and the clause's shape: a number in it, names (0 to 3), ends in a question mark, has an exclamation mark, ln(1 + words)
-and its square, and whether it ends in a colon. Its place in the message is none: it would tell how the sample was written."""
+and its square, whether it ends in a colon, ln(1 + the message's clauses), and its share of the message's characters; and what
+its words say (`telling_words.py`). Its place in the message is none: it would tell how the sample was written."""
 NEIGHBOURS = ("before", "behind")
 _INDEX = {kind: index for index, kind in enumerate(KINDS)}
 _NAME = re.compile(r"(?<=[\w,;:)'’\"”] )[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\w")
@@ -64,10 +67,12 @@ _FAR = -4.0
 
 
 class ClauseWorth(NamedTuple):
-    """The probabilities that a clause is a standing instruction, and that it says something lasting."""
+    """The probabilities that a clause is a standing instruction; that it says something about the person that may be asked for
+    later; and that this matters for other requests, though they don't ask for it: an allergy, a budget, working nights."""
 
     rule: float
     lasting: float
+    matters: float
 
 
 class _Model(NamedTuple):
@@ -81,13 +86,14 @@ def judge_clauses(text: str, spans: Sequence[Span]) -> list[ClauseWorth]:
     if not spans:
         return []
     table = clause_features(text, spans)
-    rule, lasting = (_log_odds(model, table, spans) for model in _models())
-    return [ClauseWorth(_probability(one), _probability(other)) for one, other in zip(rule, lasting, strict=True)]
+    odds = (_log_odds(model, table) for model in _models())
+    return [ClauseWorth(*map(_probability, row)) for row in zip(*odds, strict=True)]
 
 
-def clause_features(text: str, spans: Sequence[Span]) -> Floats:
-    """Returns the features of the clauses, shape (len(spans), len(FEATURES))."""
-    return np.array([_features(text[slice(*span)]) for span in spans], np.float64)
+def clause_features(text: str, spans: Sequence[Span], weights: WordWeights | None = None) -> Floats:
+    """Returns the features of the clauses, shape (len(spans), len(FEATURES)). `weights` of words; default: the shipped ones."""
+    message = log1p(len(spans)), max(1, len(text))
+    return np.array([_features(text[slice(*span)], *message, weights) for span in spans], np.float64)
 
 
 def with_neighbours(table: Floats, odds: Floats) -> Floats:
@@ -105,7 +111,7 @@ def names_in(clause: str) -> int:
     return min(3, len(_NAME.findall(clause)))
 
 
-def _log_odds(model: _Model, table: Floats, spans: Sequence[Span]) -> list[float]:
+def _log_odds(model: _Model, table: Floats) -> list[float]:
     alone = np.clip(table @ model.alone[:-1] + model.alone[-1], -8, 8)
     beside = with_neighbours(table, alone)
     odds: list[float] = (beside @ model.beside[:-1] + model.beside[-1]).tolist()
@@ -116,7 +122,7 @@ def _probability(odds: float) -> float:
     return 1 / (1 + exp(-max(-30.0, min(30.0, odds))))
 
 
-def _features(clause: str) -> list[float]:
+def _features(clause: str, clauses: float, size_of_all: int, weights: WordWeights | None) -> list[float]:
     cues = read_cues(clause)
     has = [float(number > 0) for number in cues.counts]
     size = max(1, cues.words)
@@ -126,6 +132,9 @@ def _features(clause: str) -> list[float]:
         *(float(_INDEX[kind] in cues.first) for kind in _OPENS),
         *(has[_INDEX[one]] * has[_INDEX[other]] for one, other in _PAIRS),
         *_shape(clause, log1p(size)),
+        clauses,
+        len(clause) / size_of_all,
+        *word_evidence(word_tokens(clause), weights),
     ]
 
 

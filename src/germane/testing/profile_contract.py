@@ -70,7 +70,7 @@ class ProfileContract:
                 end=len(RULE),
                 text=RULE,
                 rule=rule.rule,
-                lasting=rule.lasting,
+                matters=rule.matters,
                 session="s1",
                 created_at=event.created_at,
                 speaker="Anna",
@@ -78,7 +78,7 @@ class ProfileContract:
                 sensitivity="public",
                 content_hash=event.content_hash,
             )
-            assert [(one.text, one.lasting) for one in found[1:]] == [(NOTE, note.lasting)]
+            assert [(one.text, one.matters) for one in found[1:]] == [(NOTE, note.matters)]
             assert found[0].line == f"{event.id}@0-{len(RULE)}"
         long = "é\0" * 4_000 + RULE
         clause = TellingClause(8_000, len(long), 0.95, 0.0)
@@ -92,8 +92,8 @@ class ProfileContract:
         """By the greater of the two probabilities; of equal ones those that were said last; and no more than are asked for."""
         mine = store.within(ANNA)
         ranked = [(0.2, 0.5), (0.9, 0.0), (0.1, 0.8), (0.5, 0.2), (0.0, 0.95)]
-        for place, (rule, lasting) in enumerate(ranked):
-            clause = TellingClause(0, 2, rule, lasting)
+        for place, (rule, matters) in enumerate(ranked):
+            clause = TellingClause(0, 2, rule, matters)
             await mine.journal.commit(writing(_said(place, clause, text=f"{place}!")))
         assert await _texts(mine) == ["4!", "1!", "2!", "3!", "0!"]
         assert await _texts(mine, 2) == ["4!", "1!"]

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = ["KINDS", "Cues", "read_cues"]
+__all__ = ["KINDS", "Cues", "lower_words", "only_always", "read_cues"]
 
 KINDS = (
     *("i", "mine", "you", "always", "never", "please", "answering", "shape", "limit", "case", "change", "taste", "body"),
@@ -40,12 +40,14 @@ class _Lexicon(NamedTuple):
     """By first word: the words that follow in a run of words, and the run's kind."""
     unspaced: re.Pattern[str]
     unspaced_kinds: Mapping[str, frozenset[int]]
+    always: frozenset[str]
+    """The words of the kind `always`, and those of which its runs are made."""
 
 
 def read_cues(text: str) -> Cues:
     """Reads the cues of a clause. Linear."""
     lexicon, counts = _lexicon(), [0] * len(KINDS)
-    low = text.translate(_APOSTROPHES).lower()
+    low = _lower(text)
     words = _WORD.findall(low)
     first = frozenset[int]()
     for place, word in enumerate(words):
@@ -65,6 +67,25 @@ def read_cues(text: str) -> Cues:
                 counts[kind] += 1
         size = max(1, wide // 2 + sum(_WIDE.search(word) is None for word in words))
     return Cues(tuple(counts), first, size)
+
+
+def lower_words(text: str) -> list[str]:
+    """Returns the words and numbers of the text in lower case, with straight apostrophes, each cut to 40 characters. Linear."""
+    return [word[:_MAX_WORD] for word in _WORD.findall(_lower(text))]
+
+
+def only_always(text: str) -> bool:
+    """Returns whether the text says nothing but that something always holds: "every single time"."""
+    words, lexicon = lower_words(text), _lexicon()
+    if _WIDE.search(text):
+        always = KINDS.index("always")
+        rest = lexicon.unspaced.sub(lambda found: "" if always in lexicon.unspaced_kinds[found[0]] else found[0], text)
+        return _WIDE.search(rest) is None and not words[1:]
+    return bool(words) and lexicon.always.issuperset(words)
+
+
+def _lower(text: str) -> str:
+    return text.translate(_APOSTROPHES).lower()
 
 
 @lru_cache(maxsize=1 << 14)
@@ -97,7 +118,9 @@ def _lexicon() -> _Lexicon:
                     _add(exact, word, kind)
     longest_first = sorted(unspaced, key=lambda word: (-len(word), word))
     lengths = tuple(sorted({len(word) for word in beginnings}))
-    return _Lexicon(exact, beginnings, lengths, runs, re.compile("|".join(map(re.escape, longest_first))), unspaced)
+    listed_always = " ".join(tables["always"].values()).replace("_", " ").split()
+    always = frozenset(word.rstrip("*") for word in listed_always)
+    return _Lexicon(exact, beginnings, lengths, runs, re.compile("|".join(map(re.escape, longest_first))), unspaced, always)
 
 
 def _add(table: dict[str, frozenset[int]], word: str, kind: int) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "Cut",
     "Need",
     "TokenPrice",
+    "expected_clauses",
     "price_asked",
     "shown_value",
 ]
@@ -70,6 +71,12 @@ def shown_value(share: float) -> float:
     the rest grows with the share. Measured on chats with an assistant within 1,000 tokens: passages worth everything touch 70 %
     of the evidence and show 54 % of it; by this rule they touch 68 and show 61; worth their share alone, 62 and 62."""
     return PASSAGE_VALUE + (1 - PASSAGE_VALUE) * min(1.0, share)
+
+
+def expected_clauses(per_token: float, best: float) -> float:
+    """Returns how many clauses a request needs whose best one has this probability: `EXPECTED_CLAUSES`, or so many fewer that
+    it is worth a line."""
+    return min(EXPECTED_CLAUSES, max(best, _LEAST) / (per_token * LINE_TOKENS))
 
 
 def price_asked(per_token: float, *, asks: bool, broad: bool) -> float:
@@ -110,10 +117,9 @@ class TokenPrice:
 
     @classmethod
     def of_clauses(cls, per_token: float, ranked: Iterable[Scored], need: float) -> TokenPrice:
-        """The price where clauses were scored, whose probabilities mean what they say: `EXPECTED_CLAUSES` are expected, or so
-        many fewer that the best of them is worth a line."""
+        """The price where clauses were scored, whose probabilities mean what they say."""
         best = next((item.score for item in ranked if not item.candidate.required and item.candidate.line is None), 0.0)
-        return cls(per_token, min(EXPECTED_CLAUSES, max(best, _LEAST) / (per_token * LINE_TOKENS)), need)
+        return cls(per_token, expected_clauses(per_token, best), need)
 
     def gain(self, value: float) -> float:
         """The share of what is missing that `value`, a probability, is expected to bring."""

@@ -29,6 +29,7 @@ from germane.text.clauses import Span, clauses
 from germane.text.cues import KINDS, read_cues
 from germane.text.fifo_cache import FifoCache
 from germane.text.normal import in_lower_case
+from germane.types.amount import expected_clauses
 from germane.types.candidate import Candidate, Provenance, Scored
 from germane.types.query import Query
 
@@ -48,6 +49,8 @@ _ABOVE, _BELOW = 0.5, 0.5
 """By how many log-odds this clause stands above the outdated one's best, and below it where it only may be about the same."""
 _USUAL = 24
 """Messages of which a term's weight is reckoned at least: in a store of two, a word that both have tells something too."""
+_LEAST_TOKENS = 8
+"""Tokens that the line of a clause costs at least."""
 _ODDS = 6.0
 _TALK = "conversation"
 
@@ -80,10 +83,17 @@ class Divided(NamedTuple):
     need: float | None
 
 
-def divide(ranked: Sequence[Scored], query: Query, reader: ClauseReader, found: NDArray[np.float64] | None) -> Divided | None:
+def divide(
+    ranked: Sequence[Scored],
+    query: Query,
+    reader: ClauseReader,
+    found: NDArray[np.float64] | None,
+    price: float | None = None,
+) -> Divided | None:
     """Puts the clauses of the best messages of chats with an assistant in the place of the messages. `ranked` must stand in
     score order; `found` are the features that P(need) is judged by (`search.need.need_features`), None where it isn't to be
-    judged. Returns None where no message is divided."""
+    judged. With a `price` of a token, clauses that can't be worth their tokens are left out, but for each message's best one.
+    Returns None where no message is divided."""
     messages = [item for item in ranked if _is_divided(item.candidate)][:DIVIDED]
     if not messages or query.broad:
         return None
@@ -95,11 +105,25 @@ def divide(ranked: Sequence[Scored], query: Query, reader: ClauseReader, found: 
     odds = np.maximum(clause_log_odds([row for _, _, row in divided]), _of_asked_days(divided, reader))
     odds = _newer_beside(odds, divided, reader)
     chances = sigmoid(odds)
-    made = zip(divided, odds.tolist(), chances.tolist(), strict=True)
-    items += [_clause(item, span, value, chance) for (item, span, _), value, chance in made]
+    origins = {item.id: _origin(item.candidate) for item in messages}
+    made = zip(divided, odds.tolist(), chances.tolist(), _may_pay(divided, chances, price), strict=True)
+    items += [_clause(item, origins[item.id], span, value, chance) for (item, span, _), value, chance, pays in made if pays]
     items.sort(key=lambda item: (-item.log_odds, item.rank, item.id))
     need = None if found is None else clause_need(clause_need_row(found, chances, query))
     return Divided(tuple(item._replace(rank=rank) for rank, item in enumerate(items, start=1)), need)
+
+
+def _may_pay(
+    divided: Sequence[tuple[Scored, Span, tuple[float, ...]]], chances: NDArray[np.float64], price: float | None
+) -> list[bool]:
+    """Whether each clause may be worth its tokens at this price, or is the best of its message."""
+    if price is None:
+        return [True] * len(divided)
+    least = price * _LEAST_TOKENS * expected_clauses(price, float(chances.max()))
+    best = dict[str, float]()
+    for (item, _, _), chance in zip(divided, chances.tolist(), strict=True):
+        best[item.id] = max(chance, best.get(item.id, 0.0))
+    return [chance >= min(least, best[item.id]) for (item, _, _), chance in zip(divided, chances.tolist(), strict=True)]
 
 
 def _of_asked_days(divided: Sequence[tuple[Scored, Span, tuple[float, ...]]], reader: ClauseReader) -> NDArray[np.float64]:
@@ -175,10 +199,10 @@ def _is_divided(candidate: Candidate) -> bool:
     )
 
 
-def _clause(item: Scored, span: Span, odds: float, chance: float) -> Scored:
-    candidate = item.candidate
+def _origin(candidate: Candidate) -> Provenance:
+    """Where the clauses of a message come from."""
     origin = candidate.provenance
-    about = Provenance(
+    return Provenance(
         source_kind=origin.source_kind,
         channel=origin.channel,
         session=origin.session,
@@ -186,11 +210,15 @@ def _clause(item: Scored, span: Span, odds: float, chance: float) -> Scored:
         refs=(candidate.id,),
         metadata=origin.metadata,
     )
+
+
+def _clause(item: Scored, origin: Provenance, span: Span, odds: float, chance: float) -> Scored:
+    candidate = item.candidate
     part = candidate._replace(
         id=shown_clause(candidate.id, *span),
         text=candidate.text[slice(*span)],
         content_hash=clause_hash(candidate.content_hash, *span),
-        provenance=about,
+        provenance=origin,
     )
     return item._replace(candidate=part, score=chance, log_odds=odds, breakdown=item.breakdown._replace(relevance=chance))
 

@@ -215,7 +215,7 @@ def put_events(transaction: Transaction, partition: int, changes: Sequence[PutEv
             found = units_of(key, number, event, analysis)
             speaker = (partition, event.name, found[0][0].speaker) if event.name else None
             told = told_by(event) if change.telling is None else change.telling
-            clauses = [(key, one.start, one.end, partition, one.rule, one.lasting) for one in told]
+            clauses = [(key, one.start, one.end, partition, one.rule, one.matters) for one in told]
             batch.add(_row(key, partition, number, event), speaker, clauses)
             batch.replace([(one.id, key, one.ends) for one in event.replaces])
             units += found

@@ -28,12 +28,12 @@ from germane.types.scope import Scope
 __all__ = ["SqliteProfile"]
 
 _MOST = (
-    "SELECT e.id, t.start, t.stop, t.rule, t.lasting, s.id, e.created_at, e.name, e.message_id, e.sensitivity, e.content_hash,"
+    "SELECT e.id, t.start, t.stop, t.rule, t.matters, s.id, e.created_at, e.name, e.message_id, e.sensitivity, e.content_hash,"
     f" {OUTDATED}, CASE WHEN octet_length(e.text) <= {LONG} THEN e.text END, e.key, octet_length(e.text)"
     " FROM telling_clauses t INDEXED BY telling_clauses_most CROSS JOIN events e ON e.key = t.event"
     " CROSS JOIN sessions s ON s.key = e.session WHERE t.partition = ?"
 )
-_FIRST = " ORDER BY max(t.rule, t.lasting) DESC, t.event DESC, t.start"
+_FIRST = " ORDER BY max(t.rule, t.matters) DESC, t.event DESC, t.start"
 _READ_BYTES = 4 * READ
 """Bytes that hold all that is read of a text."""
 
@@ -88,14 +88,14 @@ def _most_telling(connection: apsw.Connection, own: VisiblePartition, limit: int
 
 
 def _clause(row: list[Any] | Row, text: str) -> ToldClause:
-    id, start, end, rule, lasting, session, created_at, speaker, message_id, level, content_hash, replaced = row
+    id, start, end, rule, matters, session, created_at, speaker, message_id, level, content_hash, replaced = row
     return ToldClause(
         id=id,
         start=start,
         end=end,
         text=text[start:end],
         rule=rule,
-        lasting=lasting,
+        matters=matters,
         session=shown(session),
         created_at=moment(created_at),
         speaker=shown(speaker),

@@ -87,7 +87,7 @@ def _read(breath: Callable[[], None], reading: Reading) -> _Portion | None:
 def _replace(portion: _Portion, transaction: Transaction) -> None:
     connection = transaction.connection
     connection.executemany("DELETE FROM telling_clauses WHERE event = ?", [(key,) for key, _ in portion.told])
-    found = [(key, one.start, one.end, one.rule, one.lasting) for key, told in portion.told for one in told]
+    found = [(key, one.start, one.end, one.rule, one.matters) for key, told in portion.told for one in told]
     connection.executemany(_PUT, found)
     if portion.next is None:
         connection.execute("DELETE FROM untold WHERE session = ?", (portion.session,))

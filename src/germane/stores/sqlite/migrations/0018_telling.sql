@@ -1,5 +1,5 @@
 -- What may stand in a user's profile: the telling clauses of what the user wrote, each as its place in the text, in characters, with
--- the probabilities that it is a standing instruction and that it says something lasting. Texts say which clauses these are; which
+-- the probabilities that it is a standing instruction and that it says what matters. Texts say which clauses these are; which
 -- version of germane read them stands in `meta` under `telling`.
 CREATE TABLE telling_clauses (
   event INTEGER NOT NULL REFERENCES events (key) ON DELETE CASCADE,
@@ -7,10 +7,10 @@ CREATE TABLE telling_clauses (
   stop INTEGER NOT NULL,
   partition INTEGER NOT NULL,
   rule REAL NOT NULL,
-  lasting REAL NOT NULL,
+  matters REAL NOT NULL,
   PRIMARY KEY (event, start)
 ) WITHOUT ROWID;
-CREATE INDEX telling_clauses_most ON telling_clauses (partition, max(rule, lasting) DESC, event DESC);
+CREATE INDEX telling_clauses_most ON telling_clauses (partition, max(rule, matters) DESC, event DESC);
 
 -- Sessions whose messages are still to be read for telling clauses, from the position `next` on.
 CREATE TABLE untold (session INTEGER PRIMARY KEY REFERENCES sessions (key) ON DELETE CASCADE, next INTEGER NOT NULL DEFAULT 0);
