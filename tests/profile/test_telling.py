@@ -64,3 +64,21 @@ def test_lines_stand_in_order_and_apart(text: str) -> None:
         assert 0 <= line.rule <= 1
         assert 0 <= line.matters <= 1
         last = line.end
+
+
+@pytest.mark.requirement("PERSON-1")
+def test_that_it_always_holds_is_no_line_alone() -> None:
+    """It belongs to what was said before it; with nothing before it, it says nothing."""
+    text = "Give me prices in forints. Every single time."
+    assert [text[line.start : line.end] for line in telling_clauses(text)] == [text]
+    assert telling_clauses("Every single time.") == ()
+    assert telling_clauses("以后都要") == ()
+
+
+@pytest.mark.requirement("PERSON-1")
+def test_what_matters_is_told_from_what_is_so_today() -> None:
+    """And from what is said of things."""
+    matters = ["I can't eat gluten, a crumb puts me in bed for two days", "we've no car so it has to be near a bus stop"]
+    others = ["what's the capital of Mongolia", "the printer is out of paper again", "danke, das reicht mir schon"]
+    told, other = ([judge_clauses(text, clauses(text))[0].matters for text in texts] for texts in (matters, others))
+    assert min(told) > 2 * max(other)

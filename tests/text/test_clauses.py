@@ -59,3 +59,9 @@ def test_a_long_sentence_is_cut_where_a_clause_begins() -> None:
 
 def test_a_run_without_any_place_to_cut_is_cut_all_the_same() -> None:
     assert max(map(len, pieces("x" * 5_000))) <= 400
+
+
+def test_one_word_stands_with_what_follows_it() -> None:
+    """It says nothing by itself, and may be what matters: "Felixstowe. That's my Mondays now"."""
+    text = "Felixstowe. That's my Mondays now. Ha.\nSo what?"
+    assert [text[start:end] for start, end in clauses(text)] == ["Felixstowe. That's my Mondays now.", "Ha.", "So what?"]

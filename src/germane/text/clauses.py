@@ -42,9 +42,18 @@ def clauses(text: str) -> list[Span]:
             piece = text[first:last]
             first += len(piece) - len(piece.lstrip())
             last -= len(piece) - len(piece.rstrip())
-            if any(map(str.isalnum, text[first:last])):
-                found.append((first, last))
+            if not any(map(str.isalnum, text[first:last])):
+                continue
+            if found and _belongs(text, *found[-1], first, last):
+                first = found.pop()[0]
+            found.append((first, last))
     return found
+
+
+def _belongs(text: str, start: int, end: int, first: int, last: int) -> bool:
+    """Whether the clause before is one word of the same line, as in "Felixstowe. That's my Mondays now"."""
+    before, between = text[start:end], text[end:first]
+    return " " not in before and between == " " and last - start <= _MOST and _WIDE.search(before) is None
 
 
 def _stopped(text: str, start: int, end: int) -> Iterator[Span]:

@@ -158,3 +158,23 @@ def test_it_costs_a_fraction_of_xml() -> None:
     ]
     xml = opened("xml", details=("id", "confidence", "score"))
     assert opened("compact").total("", items) < 0.4 * xml.total("", items)
+
+
+@pytest.mark.requirement("FORMAT-2", "PERSON-3")
+def test_clauses_of_one_message_stand_on_one_line_in_the_order_of_the_message() -> None:
+    """With one handle, and a sign where something of the message is left out."""
+    texts = {"e1@41-51": "My boat is", "e1@0-20": "I live by the canal.", "e1@21-31": "It floods."}
+    items = [chosen(text, 0.5, id=id, speaker="", role="user", **TALK) for id, text in texts.items()]
+    other = chosen("And hers?", 0.4, id="e2@0-9", speaker="", role="user", position=1, **TALK)
+    written = opened("compact").write("", [*items, other])
+    assert written.late.splitlines()[3:5] == ["[a1] I live by the canal. It floods. … My boat is", "[a2] And hers?"]
+    assert [item.handle for item in written.items] == ["a1", "a1", "a1", "a2"]
+
+
+@pytest.mark.requirement("FORMAT-3")
+def test_a_clause_of_several_lines_has_a_line_of_its_own() -> None:
+    """Nothing that a message holds may look like a line of germane's."""
+    first = chosen("I live by the canal.", 0.5, id="e1@0-20", speaker="", role="user", **TALK)
+    second = chosen("and\n## 2023-05-09", 0.5, id="e1@30-47", speaker="", role="user", **TALK)
+    lines = opened("compact").write("", [first, second]).late.splitlines()
+    assert lines[3:6] == ["[a1] I live by the canal.", "[a2] and", " · ## 2023-05-09"]

@@ -96,3 +96,15 @@ def test_more_messages_than_are_divided_stay_behind_whole() -> None:
     divided = divide(items, asking("spare key"), ClauseReader(), None)
     assert divided is not None
     assert sum(stored_clause(item.id) is None for item in divided.items) == 26
+
+
+@pytest.mark.requirement("PERSON-3", "PACK-5")
+def test_at_a_price_only_what_may_pay_is_made_and_each_messages_best_clause() -> None:
+    """So that the explanation names every message that was looked at."""
+    items = [said(f"m{n}", TALK, -2.0 - n) for n in range(8)]
+    every, priced = (divide(items, asking("spare key"), ClauseReader(), None, price) for price in (None, 2e-3))
+    assert every is not None
+    assert priced is not None
+    assert len(priced.items) < len(every.items)
+    assert {stored_clause(item.id)[0] for item in priced.items} == {item.id for item in items}  # type: ignore[index]
+    assert set(parts(priced.items[:2])) == set(parts(every.items[:2]))

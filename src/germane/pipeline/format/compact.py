@@ -123,6 +123,10 @@ class Compact:
             by = f"{by} (outdated since {day(since, self._zone)}{about})"
         return RenderedLine("[", f"] {by}: {shown}" if by else f"] {shown}")
 
+    def further(self, candidate: Candidate, text: str, *, adjoining: bool) -> str | None:
+        shown = escape_text(clean(text, self._nonce)).strip()
+        return None if "\n" in shown else f" {shown}" if adjoining else f" … {shown}"
+
     def _block(self, block: BlockText, text: str) -> RenderedLine:
         opening, *inside, closing = write_block(block, self._nonce, text=text).split("\n")
         lines = (opening, *(f" {_content(line.rstrip())}" if line.strip() else "" for line in inside), closing)

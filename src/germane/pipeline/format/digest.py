@@ -64,6 +64,9 @@ class Digest:
         begin = escape_text(f"- [{kind}] {id} ({sensitivity}){header}")
         return RenderedLine(begin, escape_text(f"{self._plain(snippet)} ({self._provenance(candidate)})"), handle=id)
 
+    def further(self, candidate: Candidate, text: str, *, adjoining: bool) -> str | None:
+        return None
+
     def late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
         lines = (line for _, own in sections for line in own)
         return "\n".join((f'<memory nonce="{self._nonce}">', HEADING, _NOTICE, *lines, "</memory>"))

@@ -17,6 +17,7 @@ from germane.pipeline.format.category import ACTIVITY, BLOCKS, CONVERSATION, TAL
 from germane.pipeline.format.event_excerpt import ends_matter, event_excerpt
 from germane.pipeline.format.shorten import Excerpt, Excerpts
 from germane.ports.tokenizer import Tokenizer
+from germane.profile.shown_clause import stored_clause
 from germane.text.summary import Summaries, Summary
 from germane.types.candidate import Candidate, Chosen
 from germane.types.strategy import Shortening
@@ -73,6 +74,10 @@ class Grammar(Protocol):
 
     def line(self, candidate: Candidate, text: str) -> RenderedLine:
         """The candidate's line, showing `text` of it."""
+
+    def further(self, candidate: Candidate, text: str, *, adjoining: bool) -> str | None:
+        """What a clause adds to the line of an earlier clause of its message, `adjoining` where nothing stands between them;
+        None where it has a line of its own."""
 
     def late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
         """The text that changes with the query: the sections in the given order, each with its lines."""
@@ -231,12 +236,22 @@ class Format:
             members, lines = list(group), list[str]()
             section = members[0][0]
             talk = section.rank[0] == TALK
+            before: tuple[str, int] | None = None
             for _, item in members:
                 scored = item.scored
                 candidate = scored.candidate
+                clause = stored_clause(candidate.id) if talk else None
+                if clause is not None and before is not None and clause[0] == before[0]:
+                    further = self._grammar.further(candidate, item.text, adjoining=clause[1] - before[1] <= 1)
+                    if further is not None:
+                        lines[-1] += further
+                        items.append(Chosen(scored, item.text, item.tokens, item.share, items[-1].handle))
+                        before = clause[0], clause[2]
+                        continue
+                before = None if clause is None else (clause[0], clause[2])
                 line = self._line(candidate, item.text)
                 said = talk or candidate.category in (ACTIVITY, CONVERSATION)
-                short = f"{'a' if said else 'm'}{len(items) + self._first_number}"
+                short = f"{'a' if said else 'm'}{len(handles) + self._first_number}"
                 handle = line.handle or short
                 if handle in handles:
                     handle = _unused(handle, handles)
@@ -281,7 +296,9 @@ def _order(pair: tuple[Section, Chosen]) -> tuple[object, ...]:
         return (section.rank, "", candidate.position, item.scored.rank, candidate.id)
     if section.rank[0] != TALK:
         return (section.rank, "", -item.score, item.scored.rank, candidate.id)
-    return (section.rank, section.key, candidate.created_at, candidate.session or "", candidate.position, candidate.id)
+    clause = stored_clause(candidate.id)
+    place = (candidate.id, 0) if clause is None else clause[:2]
+    return (section.rank, section.key, candidate.created_at, candidate.session or "", candidate.position, *place)
 
 
 def _unused(handle: str, taken: Mapping[str, str]) -> str:

@@ -136,6 +136,9 @@ class Markdown:
             outdated = f" (outdated since {day(since, self._zone)}{about})"
         return RenderedLine("- [", f"] [{self._time(candidate)}] **{by}**{outdated}: {_indented(lines, _FORGED)}")
 
+    def further(self, candidate: Candidate, text: str, *, adjoining: bool) -> str | None:
+        return None
+
     def late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
         parts = [self._opening]
         for section, lines in sections:

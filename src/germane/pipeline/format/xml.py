@@ -170,5 +170,8 @@ class Xml:
             known = self._labels[name] = escape_attribute(label(name, self._nonce))
         return known
 
+    def further(self, candidate: Candidate, text: str, *, adjoining: bool) -> str | None:
+        return None
+
     def late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
         return "\n\n".join("\n".join((section.opening, *lines, section.closing)) for section, lines in sections)

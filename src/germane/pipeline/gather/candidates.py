@@ -61,8 +61,6 @@ def _title(memory: Memory) -> str:
             return ""
 
 
-_BESIDE = Evidence()
-"""Of a message that no search found, and that is shown beside another one."""
 _STALE = 0.5
 """The share of its confidence that a stale memory keeps."""
 _EXTRACTED = MappingProxyType({"behavior": 1.0, "preference": 1.0, "fact": 0.5})
@@ -114,7 +112,7 @@ def from_event(
         else None,
         replaced_by=event.replaced_by,
         newer=tuple(
-            from_event(newer, source, _BESIDE, at=at, words=words)
+            from_event(newer, source, Evidence(assistant=evidence.assistant), at=at, words=words)
             for newer in event.newer
             if at is None or newer.created_at <= at
         ),

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.pipeline.score.beside import LinkedClause, newer_clauses_beside
 from germane.profile.shown_clause import clause_hash, shown_clause
 from germane.profile.worth import has_number, judge_clauses, names_in
 from germane.search.clause_relevance import (
@@ -42,11 +43,8 @@ _MAX_READ = 4_000
 _CHANGE, _EMPTY, _NEVER, _YOU = (KINDS.index(kind) for kind in ("change", "empty", "never", "you"))
 _MIN_WORDS = 2
 """Words of a clause, besides those that say nothing: "Got it." and "Thanks!" are never worth their tokens."""
-_TELLS_CHANGE = 1.5
-"""By how many log-odds a clause that says what changed is preferred among those of a message that makes another one
-outdated."""
-_ABOVE, _BELOW = 0.5, 0.5
-"""By how many log-odds this clause stands above the outdated one's best, and below it where it only may be about the same."""
+_BEST = 10
+"""The best messages, of which what may have made them outdated is divided too."""
 _USUAL = 24
 """Messages of which a term's weight is reckoned at least: in a store of two, a word that both have tells something too."""
 _LEAST_TOKENS = 8
@@ -94,7 +92,7 @@ def divide(
     score order; `found` are the features that P(need) is judged by (`search.need.need_features`), None where it isn't to be
     judged. With a `price` of a token, clauses that can't be worth their tokens are left out, but for each message's best one.
     Returns None where no message is divided."""
-    messages = [item for item in ranked if _is_divided(item.candidate)][:DIVIDED]
+    messages = _divided(ranked)
     if not messages or query.broad:
         return None
     divided = list(clause_rows(messages, query, reader))
@@ -103,7 +101,8 @@ def divide(
     if not divided:  # the messages say nothing
         return Divided(tuple(items), None if found is None else 0.0)
     odds = np.maximum(clause_log_odds([row for _, _, row in divided]), _of_asked_days(divided, reader))
-    odds = _newer_beside(odds, divided, reader)
+    if any(item.candidate.replaced_by for item in messages):
+        odds = newer_clauses_beside(odds, list(_linked(messages, reader)))
     chances = sigmoid(odds)
     origins = {item.id: _origin(item.candidate) for item in messages}
     made = zip(divided, odds.tolist(), chances.tolist(), _may_pay(divided, chances, price), strict=True)
@@ -111,6 +110,20 @@ def divide(
     items.sort(key=lambda item: (-item.log_odds, item.rank, item.id))
     need = None if found is None else clause_need(clause_need_row(found, chances, query))
     return Divided(tuple(item._replace(rank=rank) for rank, item in enumerate(items, start=1)), need)
+
+
+def _divided(ranked: Sequence[Scored]) -> list[Scored]:
+    """The best messages that are divided; and what makes one of the very best outdated, or may, wherever it stands."""
+    talk = [item for item in ranked if _is_divided(item.candidate)]
+    linked = {id for item in talk[:_BEST] for id, _ in item.candidate.replaced_by}
+    return [*talk[:DIVIDED], *(item for item in talk[DIVIDED:] if item.id in linked)]
+
+
+def _linked(messages: Sequence[Scored], reader: ClauseReader) -> Iterator[LinkedClause]:
+    """The clauses in the order of `clause_rows`."""
+    for item in messages:
+        for span, traits in reader.of(item.candidate):
+            yield LinkedClause(item.candidate, item.candidate.text[slice(*span)], changes=traits.changes)
 
 
 def _may_pay(
@@ -135,29 +148,6 @@ def _of_asked_days(divided: Sequence[tuple[Scored, Span, tuple[float, ...]]], re
             for item, _, _ in divided
         ]
     )
-
-
-def _newer_beside(
-    odds: NDArray[np.float64], divided: Sequence[tuple[Scored, Span, tuple[float, ...]]], reader: ClauseReader
-) -> NDArray[np.float64]:
-    """The log-odds with one clause of what makes a message outdated, or may, above the best clause of that message: the clause
-    that says what changed, so that the two are shown together (PERSON-4)."""
-    linked = {item.id: item.candidate for item, _, _ in divided if item.candidate.replaced_by}
-    if not linked:
-        return odds
-    places: dict[str, list[int]] = {}
-    for place, (item, _, _) in enumerate(divided):
-        places.setdefault(item.id, []).append(place)
-    messages = {item.id: item.candidate for item, _, _ in divided}.values()
-    changes = [traits.changes for message in messages for _, traits in reader.of(message)]
-    raised = odds.copy()
-    for older in sorted(linked.values(), key=lambda one: (one.created_at, one.id)):
-        best = max(raised[place] for place in places[older.id])
-        for id, ends in older.replaced_by:
-            if id in places:
-                told = max(places[id], key=lambda place: (odds[place] + (_TELLS_CHANGE if changes[place] else 0.0), -place))
-                raised[told] = max(raised[told], best + _ABOVE if ends else best - _BELOW)
-    return raised
 
 
 def clause_rows(

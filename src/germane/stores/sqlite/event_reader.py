@@ -28,6 +28,8 @@ __all__ = ["SqliteEvents", "fetch_events"]
 
 _SESSIONS = 5
 """Latest sessions that `recent` reads."""
+_BEST = 10
+"""The best events of a search, of which what may have made them outdated is read too."""
 
 
 class SqliteEvents:
@@ -136,5 +138,6 @@ def fetch_events(
     sql = f"{BRIEF} WHERE e.key IN {LISTED} AND +e.partition IN {IN_VISIBLE}"
     users, connection = owners(visible), reading.connection
     found: list[tuple[Any, ...]] = connection.execute(sql, (to_json(list(places)), *visible_ids(visible))).fetchall()
-    events = [brief_of(connection, row, users, places[row[0]]) for row in found]
-    return dict(zip((row[0] for row in found), with_newer(connection, visible, events), strict=True))
+    events = {row[0]: brief_of(connection, row, users, places[row[0]]) for row in found}
+    best = {events[key].id for key in islice(places, _BEST) if key in events}
+    return dict(zip(events, with_newer(connection, visible, list(events.values()), best), strict=True))

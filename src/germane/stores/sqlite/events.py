@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -120,11 +120,13 @@ def brief_of(
     return with_outdated(event, outdated)
 
 
-def with_newer(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], found: Sequence[Event]) -> tuple[Event, ...]:
-    """Returns the events, each with those that ended something in it, and in these in turn, up to three of a row. Reads nothing
-    where none is outdated."""
+def with_newer(
+    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], found: Sequence[Event], best: Collection[str] = ()
+) -> tuple[Event, ...]:
+    """Returns the events, each with those that ended something in it, and in these in turn, up to three of a row; the `best` of
+    them, by id, also with those that only may have. Reads nothing where none is outdated."""
     known: dict[str, Event] = {}
-    wanted = newer_ids(found, known)
+    wanted = newer_ids(found, known, best)
     users = owners(visible)
     for _ in range(_NEWER):
         if not wanted:
@@ -133,16 +135,17 @@ def with_newer(connection: apsw.Connection, visible: tuple[VisiblePartition, ...
         read = [brief_of(connection, row, users) for row in connection.execute(sql, (to_json(wanted),)).fetchall()]
         known |= {event.id: event for event in read}
         wanted = newer_ids(read, known)
-    return tuple(event._replace(newer=_newer(event, known)) if event.replaced_by else event for event in found)
+    return tuple(event._replace(newer=_newer(event, known, best)) if event.replaced_by else event for event in found)
 
 
-def _newer(event: Event, known: Mapping[str, Event]) -> tuple[Event, ...]:
-    """What `known` events ended something in the event, or in one of these."""
+def _newer(event: Event, known: Mapping[str, Event], best: Collection[str]) -> tuple[Event, ...]:
+    """What `known` events ended something in the event, or in one of these; of the best, also what may have."""
     reached: dict[str, Event] = {}
     waiting = [event]
     while waiting:
-        for one in waiting.pop().replaced_by:
-            if one.ends and one.id in known and one.id not in reached and one.id != event.id:
+        older = waiting.pop()
+        for one in older.replaced_by:
+            if (one.ends or older.id in best) and one.id in known and one.id not in reached and one.id != event.id:
                 reached[one.id] = known[one.id]
                 waiting.append(known[one.id])
     return tuple(reached.values())

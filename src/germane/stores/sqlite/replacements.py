@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import apsw
 
@@ -71,6 +71,9 @@ def delete_replacements(connection: apsw.Connection, events: Iterable[tuple[int,
     connection.executemany("DELETE FROM replacements WHERE older = ?", [(id,) for _, id in gone])
 
 
-def newer_ids(events: Iterable[Event], known: Mapping[str, Event]) -> list[str]:
-    """Returns the ids of what ended something in the events, without those that are `known`."""
-    return sorted({one.id for event in events for one in event.replaced_by if one.ends and one.id not in known})
+def newer_ids(events: Iterable[Event], known: Mapping[str, Event], best: Collection[str] = ()) -> list[str]:
+    """Returns the ids of what ended something in the events, or in the `best` of them may have, without those that are
+    `known`."""
+    return sorted(
+        {one.id for event in events for one in event.replaced_by if (one.ends or event.id in best) and one.id not in known}
+    )

@@ -1,0 +1,73 @@
+"""Beside: puts the clause of a later message that makes an earlier clause outdated, or may, beside that clause (PERSON-4).
+
+Which messages are linked was found when the later one was recorded, and many links say only that the two have rare words in
+common. Which of their clauses belong together is told here: those that share a word. Where one ended the other for certain, the
+clause that speaks of a change does without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.text.analyse import analyse
+from germane.types.candidate import Candidate
+
+__all__ = ["LinkedClause", "newer_clauses_beside"]
+
+_TELLS_CHANGE = 1.5
+"""By how many log-odds a clause that says what changed is preferred among those of a message that makes another one
+outdated."""
+_ABOVE, _BELOW = 0.5, 0.2
+"""By how many log-odds the clause stands above the outdated one, and below it where it only may be about the same."""
+
+
+class LinkedClause:
+    """A clause of a message. `changes` tells whether it says that something changed or ended."""
+
+    def __init__(self, message: Candidate, text: str, *, changes: bool) -> None:
+        self.message, self.text, self.changes = message, text, changes
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        return frozenset(analyse(self.text))
+
+
+def newer_clauses_beside(odds: NDArray[np.float64], clauses: Sequence[LinkedClause]) -> NDArray[np.float64]:
+    """Returns the log-odds of the clauses, raised where a clause belongs beside one that it makes outdated."""
+    places: dict[str, list[int]] = {}
+    for place, clause in enumerate(clauses):
+        places.setdefault(clause.message.id, []).append(place)
+    linked = {one.message.id: one.message for one in clauses if one.message.replaced_by}
+    raised = odds.copy()
+    for older in sorted(linked.values(), key=lambda one: (one.created_at, one.id)):
+        for id, ends in older.replaced_by:
+            if id in places:
+                _raise(raised, odds, clauses, places[older.id], places[id], ends)
+    return raised
+
+
+def _raise(
+    raised: NDArray[np.float64],
+    odds: NDArray[np.float64],
+    clauses: Sequence[LinkedClause],
+    older: Sequence[int],
+    newer: Sequence[int],
+    ends: bool,
+) -> None:
+    """Raises one clause of the newer message."""
+    shared: Mapping[tuple[int, int], int] = {
+        (one, other): common for one in older for other in newer if (common := len(clauses[one].stems & clauses[other].stems))
+    }
+    told = {place: odds[place] + (_TELLS_CHANGE if clauses[place].changes else 0.0) for place in newer}
+    if ends:
+        best = max(raised[place] for place in older)
+        fits = {place: told[place] + sum(shared.get((one, place), 0) for one in older) for place in newer}
+        place = max(newer, key=lambda place: (fits[place], -place))
+        raised[place] = max(raised[place], best + _ABOVE)
+    elif shared:
+        one, place = max(shared, key=lambda pair: (raised[pair[0]] + shared[pair], told[pair[1]], pair))
+        raised[place] = max(raised[place], raised[one] - _BELOW)
