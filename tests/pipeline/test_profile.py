@@ -92,10 +92,19 @@ async def test_what_is_sensitive_never_stands_unasked(agent: Agent) -> None:
 
 async def test_two_people_in_one_chat_get_labels(agent: Agent) -> None:
     """Each line says whose it is."""
-    await said(agent, {"role": "user", "name": "Anna", "content": KNEE}, {"role": "user", "name": "Ben", "content": RULE})
+    anna, ben = ({"role": "user", "name": name, "content": text} for name, text in (("Anna", KNEE), ("Ben", RULE)))
+    await said(agent, anna, {"role": "assistant", "content": "I'm sorry to hear that."}, ben)
     context = await agent.assemble([{"role": "user", "content": "hi"}], model="gpt-4o", session="next", deadline=None)
     assert f"Anna: {KNEE}" in context.added
     assert f"Ben: {RULE}" in context.added
+
+
+async def test_people_who_talk_with_one_another_demand_nothing_of_an_assistant(agent: Agent) -> None:
+    """Neither clauses nor what rules found of such a talk are lines; what was stated on purpose is."""
+    anna, ben = ({"role": "user", "name": name, "content": text} for name, text in (("Anna", KNEE), ("Ben", RULE)))
+    await said(agent, anna, ben, {"role": "user", "name": "Ben", "content": "I love live music."})
+    await agent.remember("Answer in French", kind="behavior")
+    assert await shown(agent) == ["Answer in French"]
 
 
 @pytest.mark.parametrize("budget", [0, 20, 10_000])

@@ -12,7 +12,7 @@ from itertools import chain
 from math import log
 from typing import Literal, NamedTuple
 
-from germane.text.analyse import analyse
+from germane.text.analyse import stem_set
 from germane.text.fifo_cache import FifoCache
 from germane.types.profile_line import ABOUT, INSTRUCTION, ProfileLine
 
@@ -132,7 +132,7 @@ def _each_once(lines: Sequence[ProfileLine]) -> tuple[list[ProfileLine], list[Un
 
 
 _STEMS: FifoCache[tuple[str, int], frozenset[int]] = FifoCache(1 << 13)
-"""By the line's id and its text's hash: hashes of the stems, so that no text is kept."""
+"""By the line's id and its text's hash. No text is kept."""
 
 
 def _said(line: ProfileLine) -> _Said:
@@ -145,7 +145,7 @@ def _stems(id: str, text: str) -> frozenset[int]:
     key = id, hash(text)
     known = _STEMS.get(key)
     if known is None:
-        known = frozenset(map(hash, analyse(text)))
+        known = stem_set(text)
         _STEMS.keep(key, known)
     return known
 

@@ -48,7 +48,8 @@ class OfferedLines(NamedTuple):
 
 async def offered_lines(store: ScopedStore, query: Query, limit: int) -> OfferedLines:
     """Returns at most `limit` lines of each sort. A user's profile has the agent-wide instructions too, and nothing else that
-    isn't the user's own."""
+    isn't the user's own. What somebody with a name said is only a line where an assistant took part: people who talk with one
+    another demand nothing of it."""
     filters, at = query.filters, query.at
     kinds = _KINDS if filters.kinds is None else tuple(kind for kind in _KINDS if kind in filters.kinds)
     clauses, page, marks = await asyncio.gather(
@@ -65,11 +66,23 @@ async def offered_lines(store: ScopedStore, query: Query, limit: int) -> Offered
         more = await _pinned(store, beyond[:limit], query)
         clauses, memories = (*clauses, *more.clauses), (*memories, *more.memories)
     shown, hidden = dict[str, OfferedLine](), dict[str, OfferedLine]()
-    for one in _lines(clauses, memories, marks, query, store.scope.user):
+    lines = list(_lines(clauses, memories, marks, query, store.scope.user))
+    named = {session for one in lines if (session := _named_in(one.thing)) is not None}
+    chats = await store.profile.with_assistant(named) if named else frozenset[str]()
+    for one in lines:
+        if (session := _named_in(one.thing)) is not None and session not in chats:
+            continue
         (hidden if marks.get(one.line.id) == "hide" else shown)[one.line.id] = one
     for line in said_by([one.line for one in hidden.values()], [one.line for one in shown.values()]):
         hidden[line.id] = shown.pop(line.id)
     return OfferedLines(_worthiest(shown, limit), _worthiest(hidden, limit))
+
+
+def _named_in(thing: Memory | ToldClause) -> str | None:
+    """The session in which somebody with a name said this; None for what has no such name."""
+    if isinstance(thing, ToldClause):
+        return thing.session if thing.speaker else None
+    return thing.provenance.session if thing.provenance.metadata.get("speaker") else None
 
 
 class _Pinned(NamedTuple):

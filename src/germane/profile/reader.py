@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -55,6 +55,9 @@ class ProfileReader(Protocol):
         """Returns the `limit` most telling clauses of messages that pass `filters`, by the greater of `rule` and `matters`; of
         equal ones those of the message that was stored last come first, in order. Takes as long however many messages there
         are. Of long messages the first 20,000 characters were read."""
+
+    async def with_assistant(self, sessions: Collection[str]) -> frozenset[str]:
+        """Returns which of these sessions are chats with an assistant: it speaks in one of their first 40 messages."""
 
     async def marks(self) -> Mapping[str, Mark]:
         """Returns the lines that are pinned or hidden, by line: a clause's name, or the id of a memory. Nothing that a mark

@@ -100,6 +100,17 @@ class ProfileContract:
         assert await _texts(mine, 0) == []
 
     @pytest.mark.requirement("PERSON-1", "SCOPE-2")
+    async def test_which_sessions_are_chats_with_an_assistant(self, store: Store) -> None:
+        """Of the scope's own."""
+        mine = store.within(ANNA)
+        for place, (session, role) in enumerate((("chat", "user"), ("chat", "assistant"), ("people", "user"))):
+            event = _said(place, text=f"{place}!").event._replace(session=session, position=place, role=role)
+            await mine.journal.commit(writing(PutEvent(event)))
+        assert await mine.profile.with_assistant(["chat", "people", "none"]) == {"chat"}
+        assert await mine.profile.with_assistant([]) == frozenset()
+        assert await store.within(BEN).profile.with_assistant(["chat"]) == frozenset()
+
+    @pytest.mark.requirement("PERSON-1", "SCOPE-2")
     async def test_a_scope_reads_only_its_own(self, store: Store) -> None:
         """A user's clauses are the user's, and the agent-wide ones the agent's; so are the marks."""
         for scope in (AGENT, ANNA):

@@ -22,7 +22,7 @@ from germane.text.stopwords import STOP
 from germane.text.words import JOINT, UNSPACED, words
 from germane.types.query import Term
 
-__all__ = ["VERSION", "analyse", "hashed", "query_terms", "stem", "term_hash"]
+__all__ = ["VERSION", "analyse", "hashed", "query_terms", "stem", "stem_set", "term_hash"]
 
 VERSION = 1
 """Rises whenever the same text would give other stems: an index made by another version must be rebuilt."""
@@ -43,6 +43,11 @@ def analyse(text: str, language: str | None = None) -> list[str]:
 def hashed(text: str, language: str | None = None) -> bytes:
     """Returns the hashes of the stems that `analyse` returns, as little-endian uint32."""
     return b"".join(map(_hashes_in(language or detect(text) or "english").__getitem__, _chunks(text)))
+
+
+def stem_set(text: str) -> frozenset[int]:
+    """Returns the hashes of the distinct stems, to compare texts by: nothing of the text can be read from them."""
+    return frozenset(memoryview(hashed(text)).cast("I"))
 
 
 def query_terms(text: str) -> tuple[Term, ...]:

@@ -11,6 +11,7 @@ import pytest
 from germane import Germane
 from germane.api.strategies import DEFAULT
 from germane.pipeline.score.beside import LinkedClause, newer_clauses_beside
+from germane.text.analyse import stem_set
 from germane.types.candidate import Candidate
 
 pytestmark = pytest.mark.requirement("PERSON-4")
@@ -23,13 +24,13 @@ def clauses(
     message = Candidate(
         id=id, source="messages", category="conversation", text=" ".join(texts), created_at=MOMENT + timedelta(days=days)
     )._replace(replaced_by=by)
-    return [LinkedClause(message, text, changes=place == changes) for place, text in enumerate(texts)]
+    return [LinkedClause(message, stem_set(text), place == changes) for place, text in enumerate(texts)]
 
 
 def test_of_what_may_be_about_the_same_the_clause_with_a_word_in_common_is_raised() -> None:
     old = clauses("old", "The choir meets on Mondays.", "I bought new shoes.", by=(("new", False),))
     new = clauses("new", "What a week.", "Choir practice moved to the annex on Tuesdays.", "Any soup ideas?", days=9)
-    raised = newer_clauses_beside(np.array([-1.0, -4.0, -6.0, -6.0, -6.0]), [*old, *new])
+    raised = newer_clauses_beside(np.array([-1.0, -4.0, -6.0, -6.0, -6.0]), [*old, *new], {"old"})
     assert raised.tolist() == pytest.approx([-1.0, -4.0, -6.0, -1.2, -6.0])
 
 
@@ -38,7 +39,7 @@ def test_where_no_clauses_share_a_word_only_a_certain_ending_is_raised() -> None
     for ends in (False, True):
         old = clauses("old", "The choir meets on Mondays.", by=(("new", ends),))
         new = clauses("new", "What a week.", "I quit, it got too loud.", days=9, changes=1)
-        raised = newer_clauses_beside(np.array([-1.0, -6.0, -6.0]), [*old, *new])
+        raised = newer_clauses_beside(np.array([-1.0, -6.0, -6.0]), [*old, *new], {"old"})
         assert raised.tolist() == pytest.approx([-1.0, -6.0, -0.5 if ends else -6.0])
 
 
@@ -46,7 +47,7 @@ def test_through_several_changes_the_newest_stands_with_the_first() -> None:
     first = clauses("a", "Bin day is Monday.", by=(("b", False),))
     second = clauses("b", "Bin day is Tuesday now.", days=5, by=(("c", False),))
     third = clauses("c", "They moved bin day again, Friday.", days=9)
-    raised = newer_clauses_beside(np.array([-1.0, -7.0, -9.0]), [*first, *second, *third])
+    raised = newer_clauses_beside(np.array([-1.0, -7.0, -9.0]), [*first, *second, *third], {"a"})
     assert raised.tolist() == pytest.approx([-1.0, -1.2, -1.4])
 
 

@@ -7,13 +7,12 @@ clause that speaks of a change does without.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.text.analyse import analyse
 from germane.types.candidate import Candidate
 
 __all__ = ["LinkedClause", "newer_clauses_beside"]
@@ -25,28 +24,30 @@ _ABOVE, _BELOW = 0.5, 0.2
 """By how many log-odds the clause stands above the outdated one, and below it where it only may be about the same."""
 
 
-class LinkedClause:
-    """A clause of a message. `changes` tells whether it says that something changed or ended."""
+class LinkedClause(NamedTuple):
+    """A clause of a message, with its stems (`text.analyse.stem_set`). `changes` tells whether it says that something changed
+    or ended."""
 
-    def __init__(self, message: Candidate, text: str, *, changes: bool) -> None:
-        self.message, self.text, self.changes = message, text, changes
-
-    @cached_property
-    def stems(self) -> frozenset[str]:
-        return frozenset(analyse(self.text))
+    message: Candidate
+    stems: frozenset[int]
+    changes: bool
 
 
-def newer_clauses_beside(odds: NDArray[np.float64], clauses: Sequence[LinkedClause]) -> NDArray[np.float64]:
-    """Returns the log-odds of the clauses, raised where a clause belongs beside one that it makes outdated."""
+def newer_clauses_beside(
+    odds: NDArray[np.float64], clauses: Sequence[LinkedClause], older: Collection[str]
+) -> NDArray[np.float64]:
+    """Returns the log-odds of the clauses, raised where a clause belongs beside one that it makes outdated: of the messages
+    with the ids `older`, and of those that make these outdated in turn."""
     places: dict[str, list[int]] = {}
     for place, clause in enumerate(clauses):
         places.setdefault(clause.message.id, []).append(place)
-    linked = {one.message.id: one.message for one in clauses if one.message.replaced_by}
+    asked = {*older, *(id for one in clauses if one.message.id in older for id, _ in one.message.replaced_by)}
+    linked = {one.message.id: one.message for one in clauses if one.message.replaced_by and one.message.id in asked}
     raised = odds.copy()
-    for older in sorted(linked.values(), key=lambda one: (one.created_at, one.id)):
-        for id, ends in older.replaced_by:
+    for message in sorted(linked.values(), key=lambda one: (one.created_at, one.id)):
+        for id, ends in message.replaced_by:
             if id in places:
-                _raise(raised, odds, clauses, places[older.id], places[id], ends)
+                _raise(raised, odds, clauses, places[message.id], places[id], ends)
     return raised
 
 

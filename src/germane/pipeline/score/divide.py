@@ -26,6 +26,7 @@ from germane.search.clause_relevance import (
     clause_row,
 )
 from germane.search.sigmoid import sigmoid
+from germane.text.analyse import stem_set
 from germane.text.clauses import Span, clauses
 from germane.text.cues import KINDS, read_cues
 from germane.text.fifo_cache import FifoCache
@@ -56,6 +57,7 @@ _TALK = "conversation"
 class _Known(NamedTuple):
     span: Span
     traits: ClauseTraits
+    stems: frozenset[int]
 
 
 class ClauseReader:
@@ -101,8 +103,8 @@ def divide(
     if not divided:  # the messages say nothing
         return Divided(tuple(items), None if found is None else 0.0)
     odds = np.maximum(clause_log_odds([row for _, _, row in divided]), _of_asked_days(divided, reader))
-    if any(item.candidate.replaced_by for item in messages):
-        odds = newer_clauses_beside(odds, list(_linked(messages, reader)))
+    if linked := {item.id for item in messages[:_BEST] if item.candidate.replaced_by}:
+        odds = newer_clauses_beside(odds, list(_linked(messages, reader)), linked)
     chances = sigmoid(odds)
     origins = {item.id: _origin(item.candidate) for item in messages}
     made = zip(divided, odds.tolist(), chances.tolist(), _may_pay(divided, chances, price), strict=True)
@@ -122,8 +124,8 @@ def _divided(ranked: Sequence[Scored]) -> list[Scored]:
 def _linked(messages: Sequence[Scored], reader: ClauseReader) -> Iterator[LinkedClause]:
     """The clauses in the order of `clause_rows`."""
     for item in messages:
-        for span, traits in reader.of(item.candidate):
-            yield LinkedClause(item.candidate, item.candidate.text[slice(*span)], changes=traits.changes)
+        for _, traits, stems in reader.of(item.candidate):
+            yield LinkedClause(item.candidate, stems, traits.changes)
 
 
 def _may_pay(
@@ -174,7 +176,7 @@ def clause_rows(
             addresses=addresses,
         )
         own = [(begin, weight) for begin, weight, holds in zip(beginnings, weights, held, strict=True) if holds]
-        for span, traits in reader.of(item.candidate):
+        for span, traits, _ in reader.of(item.candidate):
             weight = sum(weight for begin, weight in own if _stands(begin, low, span))
             yield item, span, clause_row(traits, message, weight=weight, all_weight=everything)
 
@@ -232,7 +234,7 @@ def _read(text: str) -> Iterator[_Known]:
             rule=_odds(worth.rule),
             changes=cues.counts[_CHANGE] + cues.counts[_NEVER] > 0,
         )
-        yield _Known(span, traits)
+        yield _Known(span, traits, stem_set(clause))
 
 
 def _odds(probability: float) -> float:

@@ -5,7 +5,7 @@ The text of a clause isn't stored a second time: it is read from its message.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import apsw
@@ -13,7 +13,7 @@ import apsw
 from germane.events.own_words import READ
 from germane.profile.marking import Mark
 from germane.profile.reader import ToldClause
-from germane.stores.sqlite.encoding import moment, sensitivity_of, shown, stored
+from germane.stores.sqlite.encoding import LISTED, moment, sensitivity_of, shown, stored, to_json
 from germane.stores.sqlite.passage import text_bytes
 from germane.stores.sqlite.profile_work import marks_of
 from germane.stores.sqlite.readers import Readers, Reading
@@ -34,6 +34,11 @@ _MOST = (
     " CROSS JOIN sessions s ON s.key = e.session WHERE t.partition = ?"
 )
 _FIRST = " ORDER BY max(t.rule, t.matters) DESC, t.event DESC, t.start"
+_WITH_ASSISTANT = (
+    f"SELECT s.id FROM sessions s WHERE s.partition = ? AND s.id IN {LISTED} AND EXISTS (SELECT 1 FROM"
+    " (SELECT role FROM events e WHERE e.session = s.key AND e.position >= 0 ORDER BY e.position LIMIT 40)"
+    " WHERE role = 'assistant')"
+)
 _READ_BYTES = 4 * READ
 """Bytes that hold all that is read of a text."""
 
@@ -51,6 +56,16 @@ class SqliteProfile:
         def work(reading: Reading) -> tuple[ToldClause, ...]:
             own = self._own(reading)
             return () if own is None else _most_telling(reading.connection, own, limit, filters)
+
+        return await self._readers.read_batched(work)
+
+    async def with_assistant(self, sessions: Collection[str]) -> frozenset[str]:
+        def work(reading: Reading) -> frozenset[str]:
+            own = self._own(reading)
+            if own is None:
+                return frozenset()
+            found = rows(reading.connection, _WITH_ASSISTANT, (own.id, to_json([stored(session) for session in sessions])))
+            return frozenset(shown(row[0]) for row in found)
 
         return await self._readers.read_batched(work)
 
