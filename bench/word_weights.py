@@ -16,7 +16,7 @@ from germane.text.clauses import Span
 
 __all__ = ["LabelledMessage", "count_words", "write_words"]
 
-_MIN_PEOPLE = 4
+_MIN_PEOPLE = 6
 """People in whose messages a token must stand."""
 _SHRINKAGE = 6.0
 """A token in so many clauses has half the weight that its counts alone would give."""

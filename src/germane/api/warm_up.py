@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,7 @@ async def _assemble(engine: Engine, store: Store) -> None:
         await warming.assemble(request, store.within(_SCOPE), replace(strategy, floor=0.0))
 
 
+@cache  # to ask how much is frozen takes tens of milliseconds in a large process
 def freeze() -> None:
     """Excludes every living object from the garbage collector's walks, once a process: a walk over a large heap stops it for
     tens of milliseconds. Excluded objects are still freed when nothing refers to them, but their reference cycles aren't.

@@ -36,6 +36,7 @@ class TableEmbedder(ABC, Generic[T]):
     def __init__(self) -> None:
         self._loading = threading.Lock()
         self._table: T | None = None
+        self._words: StaticWordVectors | None = None
 
     @abstractmethod
     def _load(self) -> T:
@@ -59,8 +60,12 @@ class TableEmbedder(ABC, Generic[T]):
         await asyncio.to_thread(self.warm)
 
     def word_vectors(self) -> StaticWordVectors:
-        """Returns the vectors of single words from this table."""
-        return StaticWordVectors(self)
+        """Returns the vectors of single words from this table; the same ones for all who ask, as making them takes a third of a
+        second."""
+        words = self._words
+        if words is None:
+            words = self._words = StaticWordVectors(self)
+        return words
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """As `embed_now`. A large batch or the first load would block the event loop, so they run in a thread."""
@@ -91,7 +96,7 @@ class TableEmbedder(ABC, Generic[T]):
 
     async def close(self) -> None:
         """Releases the table, which is loaded again at the next use. Idempotent."""
-        self._table = None
+        self._table = self._words = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.identity}>"

@@ -50,7 +50,7 @@ def rank_candidates(
         assembly.hurried = True
         return Ranked(once(in_source_order(candidates)), (), None)
     request, strategy, query = assembly.request, assembly.strategy, gathered.query
-    scored = newer_beside(score(candidates, strategy, request.at, relevance, query))
+    scored = newer_beside(score(candidates, strategy, request.at, relevance, query), clauses=strategy.clauses)
     kept, dropped = split_at_floor(scored, strategy.floor)
     need, found = assess_need(kept, query, relevance, strategy.need, gathered.unread)
     others, lines = _lines_apart(kept)

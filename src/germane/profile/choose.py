@@ -26,7 +26,7 @@ _SAME = 0.6
 _INSIDE = 0.85
 """The share of the shorter line's stems that the longer one has then."""
 _MIN_STEMS = 3
-_FOUND, _ABOUT = 0.6, 0.35
+_FOUND, _ABOUT = 0.6, 0.4
 """The shares of the budget that instructions may take which were found in messages, and that may be taken by what holds about
 the person and was found there: a search finds most of that when it is asked for. What was stated on purpose has no such
 limit."""

@@ -16,7 +16,7 @@ from germane.types.profile_line import ABOUT, INSTRUCTION, LineKind, ProfileLine
 
 __all__ = ["clause_line", "memory_line", "worth_order"]
 
-_MIN_RULE, _MIN_MATTERS = 0.2, 0.15
+_MIN_RULE, _MIN_MATTERS = 0.3, 0.2
 """Probabilities from which on a clause is a standing instruction, or says what matters, that is worth a line."""
 _STATED, _MOST_FOUND = 0.98, 0.95
 """How probable it is that what was stated on purpose is meant to last, and at most that a clause of a message is."""
