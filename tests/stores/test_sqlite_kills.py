@@ -147,7 +147,8 @@ def everything(_: object, __: str) -> Doing:
 async def test_a_kill_at_any_step_leaves_all_or_nothing(
     tmp_path: Path, disk: Disk, doing: Callable[[dict[str, PutMemory | PutEvent], str], Doing]
 ) -> None:
-    """Of what was acknowledged nothing, of what was on its way all or nothing, and the store is sound."""
+    """Of what was acknowledged nothing, of what was on its way all or nothing, and the store is sound. Every third step is looked
+    at, and the last two; `make soak` kills processes anywhere."""
     (folder := tmp_path / "live").mkdir()
     scope, marks, change = doing(*await lived_in(folder))
     left_behind(folder, marks)
@@ -161,7 +162,7 @@ async def test_a_kill_at_any_step_leaves_all_or_nothing(
     disk.before = lambda growth: None
     film.take()
     assert len(film.taken) >= 40  # of each of five: more than 200
-    for copy, gone, going in film.taken:
+    for copy, gone, going in [*film.taken[:-2:3], *film.taken[-2:]]:
         again = opened(copy, vfs=disk.name)
         assert await again.within(Scope()).journal.scrub() == ""
         unwell = [finding for finding in (await again.check()).findings if not finding[2]]

@@ -45,8 +45,8 @@ labelled conversation says what such a turn needs: 8 keeps 90 % of the prompts' 
 _OVERVIEW = 1.05
 """By how much they cost more for an overview (`broad`): its many short passages overlap in what they say."""
 EXPECTED_CLAUSES = 1.3
-"""The clauses that a request needs, as a rule, where messages are shown clause by clause. Their probabilities mean what they
-say, so that little is shown where little is probable. Measured: docs/research/everyday.md."""
+"""The clauses that a request needs at least, as a rule, where messages are shown clause by clause. Their probabilities mean
+what they say, so that little is shown where little is probable. Measured: docs/research/everyday.md."""
 LINE_TOKENS = 32
 """Tokens that the best clause is worth at least, where the request needs anything."""
 _LEAST = 1e-6
@@ -73,10 +73,12 @@ def shown_value(share: float) -> float:
     return PASSAGE_VALUE + (1 - PASSAGE_VALUE) * min(1.0, share)
 
 
-def expected_clauses(per_token: float, best: float) -> float:
-    """Returns how many clauses a request needs whose best one has this probability: `EXPECTED_CLAUSES`, or so many fewer that
-    it is worth a line."""
-    return min(EXPECTED_CLAUSES, max(best, _LEAST) / (per_token * LINE_TOKENS))
+def expected_clauses(per_token: float, chances: Iterable[float]) -> float:
+    """Returns how many clauses a request needs, of clauses with these probabilities: the sum of the highest, at least
+    `EXPECTED_CLAUSES`; and no more than leaves the best one worth a line."""
+    found = nlargest(COUNTED_ITEMS, chances)
+    best = max(found[0] if found else 0.0, _LEAST)
+    return min(max(EXPECTED_CLAUSES, sum(found)), best / (per_token * LINE_TOKENS))
 
 
 def price_asked(per_token: float, *, asks: bool, broad: bool) -> float:
@@ -118,8 +120,8 @@ class TokenPrice:
     @classmethod
     def of_clauses(cls, per_token: float, ranked: Iterable[Scored], need: float) -> TokenPrice:
         """The price where clauses were scored, whose probabilities mean what they say."""
-        best = next((item.score for item in ranked if not item.candidate.required and item.candidate.line is None), 0.0)
-        return cls(per_token, expected_clauses(per_token, best), need)
+        chances = (item.score for item in ranked if not item.candidate.required and item.candidate.line is None)
+        return cls(per_token, expected_clauses(per_token, chances), need)
 
     def gain(self, value: float) -> float:
         """The share of what is missing that `value`, a probability, is expected to bring."""

@@ -1,7 +1,8 @@
 """Newer: what makes a message outdated is worth at least as much as the message, so that the two are shown together.
 
 Links that say only that a later message may be about the same count where messages are shown by clauses, of which `beside.py`
-then tells the right one. Whole messages are too dear for a guess: of LoCoMo such links cost a point of the evidence, of BEAM two.
+then tells the right one. Whole messages are too dear for a guess: of LoCoMo such links cost a point of the evidence, of BEAM
+two.
 """
 
 from __future__ import annotations
