@@ -19,6 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import islice
+from math import inf
 
 from germane.types.candidate import LeftOut, Scored
 from germane.types.unread import Unread
@@ -48,8 +49,8 @@ EXPECTED_CLAUSES = 1.3
 """The clauses that a request needs at least, as a rule, where messages are shown clause by clause. Their probabilities mean
 what they say, so that little is shown where little is probable. Measured: docs/research/everyday.md."""
 LINE_TOKENS = 32
-"""Tokens that the best clause is worth at least, where the request needs anything."""
-_LEAST = 1e-6
+"""Tokens that the best clause is worth in any case, where the request needs anything: in a store of five messages every
+probability is low."""
 COUNTED_ITEMS = 50
 """The best candidates that count as possibly relevant. Measured on LoCoMo within 750 tokens: 10 or 20 give 86.8 % of the
 evidence, 50 give 87.7, all of some hundred 87.2."""
@@ -73,12 +74,10 @@ def shown_value(share: float) -> float:
     return PASSAGE_VALUE + (1 - PASSAGE_VALUE) * min(1.0, share)
 
 
-def expected_clauses(per_token: float, chances: Iterable[float]) -> float:
+def expected_clauses(chances: Iterable[float]) -> float:
     """Returns how many clauses a request needs, of clauses with these probabilities: the sum of the highest, at least
-    `EXPECTED_CLAUSES`; and no more than leaves the best one worth a line."""
-    found = nlargest(COUNTED_ITEMS, chances)
-    best = max(found[0] if found else 0.0, _LEAST)
-    return min(max(EXPECTED_CLAUSES, sum(found)), best / (per_token * LINE_TOKENS))
+    `EXPECTED_CLAUSES`."""
+    return max(EXPECTED_CLAUSES, sum(nlargest(COUNTED_ITEMS, chances)))
 
 
 def price_asked(per_token: float, *, asks: bool, broad: bool) -> float:
@@ -102,11 +101,13 @@ class Need:
 @dataclass(frozen=True, slots=True)
 class TokenPrice:
     """What a token costs in one request. `per_token` is a share of what is missing; `expected` is the number of relevant items
-    to be expected, the sum of the probabilities of the best candidates; `need` is P(need)."""
+    to be expected, the sum of the probabilities of the best candidates; `need` is P(need). What has the probability `best` is
+    worth a line (`LINE_TOKENS`) in any case."""
 
     per_token: float
     expected: float
     need: float = 1.0
+    best: float = inf
 
     @classmethod
     def of(cls, per_token: float, ranked: Iterable[Scored], need: float = 1.0, *, unread: Sequence[Unread] = ()) -> TokenPrice:
@@ -120,8 +121,8 @@ class TokenPrice:
     @classmethod
     def of_clauses(cls, per_token: float, ranked: Iterable[Scored], need: float) -> TokenPrice:
         """The price where clauses were scored, whose probabilities mean what they say."""
-        chances = (item.score for item in ranked if not item.candidate.required and item.candidate.line is None)
-        return cls(per_token, expected_clauses(per_token, chances), need)
+        chances = [item.score for item in ranked if not item.candidate.required and item.candidate.line is None]
+        return cls(per_token, expected_clauses(chances), need, max(chances, default=inf))
 
     def gain(self, value: float) -> float:
         """The share of what is missing that `value`, a probability, is expected to bring."""
@@ -129,7 +130,7 @@ class TokenPrice:
 
     def pays(self, value: float, tokens: int) -> bool:
         """Whether an item of this value is worth so many tokens."""
-        return self.gain(value) >= self.per_token * tokens
+        return self.gain(value) >= self.per_token * tokens or (value >= self.best and tokens <= LINE_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def _may_pay(
     """Whether each clause may be worth its tokens at this price, or is the best of its message."""
     if price is None:
         return [True] * len(divided)
-    least = price * _LEAST_TOKENS * expected_clauses(price, chances.tolist())
+    least = price * _LEAST_TOKENS * expected_clauses(chances.tolist())
     best = dict[str, float]()
     for (item, _, _), chance in zip(divided, chances.tolist(), strict=True):
         best[item.id] = max(chance, best.get(item.id, 0.0))
