@@ -147,8 +147,8 @@ def everything(_: object, __: str) -> Doing:
 async def test_a_kill_at_any_step_leaves_all_or_nothing(
     tmp_path: Path, disk: Disk, doing: Callable[[dict[str, PutMemory | PutEvent], str], Doing]
 ) -> None:
-    """Of what was acknowledged nothing, of what was on its way all or nothing, and the store is sound. Every third step is looked
-    at, and the last two; `make soak` kills processes anywhere."""
+    """Of what was acknowledged nothing, of what was on its way all or nothing, and the store is sound. Every third step is
+    looked at, and the last two; `make soak` kills processes anywhere."""
     (folder := tmp_path / "live").mkdir()
     scope, marks, change = doing(*await lived_in(folder))
     left_behind(folder, marks)
