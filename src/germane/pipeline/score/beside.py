@@ -8,6 +8,7 @@ clause that speaks of a change does without.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from heapq import nlargest
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ _TELLS_CHANGE = 1.5
 outdated."""
 _ABOVE, _BELOW = 0.5, 0.2
 """By how many log-odds the clause stands above the outdated one, and below it where it only may be about the same."""
+_LOOKED_AT = 16
+"""Clauses of a message that are compared with those of another one."""
 
 
 class LinkedClause(NamedTuple):
@@ -59,11 +62,12 @@ def _raise(
     newer: Sequence[int],
     ends: bool,
 ) -> None:
-    """Raises one clause of the newer message."""
+    """Raises one clause of the newer message. Of each message the most probable clauses are looked at."""
+    told = {place: odds[place] + (_TELLS_CHANGE if clauses[place].changes else 0.0) for place in newer}
+    older, newer = nlargest(_LOOKED_AT, older, raised.__getitem__), nlargest(_LOOKED_AT, newer, told.__getitem__)
     shared: Mapping[tuple[int, int], int] = {
         (one, other): common for one in older for other in newer if (common := len(clauses[one].stems & clauses[other].stems))
     }
-    told = {place: odds[place] + (_TELLS_CHANGE if clauses[place].changes else 0.0) for place in newer}
     if ends:
         best = max(raised[place] for place in older)
         fits = {place: told[place] + sum(shared.get((one, place), 0) for one in older) for place in newer}

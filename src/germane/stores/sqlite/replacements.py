@@ -32,20 +32,25 @@ OUTDATED = (
 """What makes the event `e` outdated, or may: since when, a fact's key, whether it ended something, and the message's id."""
 
 
+_LATEST = 3
+"""Messages that only may have made another one outdated and are known of it: somebody may say the opposite every day."""
+
+
 def replaced_in(text: str) -> tuple[ReplacementLink, ...]:
     """Reads `REPLACES`."""
     return tuple(ReplacementLink(id, bool(ends)) for id, ends in json.loads(text)) if text != "[]" else ()
 
 
 def with_outdated(event: Event, text: str) -> Event:
-    """Returns the event with what `OUTDATED` says of it."""
+    """Returns the event with what `OUTDATED` says of it; of those that only may have made it outdated, the latest."""
     if text == "[]":
         return event
     links: dict[str, bool] = {}
     for _, _, ends, by in _found(text):
         if by is not None:
             links[by] = links.get(by, False) or bool(ends)
-    replaced_by = tuple(ReplacementLink(by, ends) for by, ends in links.items())
+    unsure = [by for by, ends in links.items() if not ends][:-_LATEST]
+    replaced_by = tuple(ReplacementLink(by, ends) for by, ends in links.items() if by not in unsure)
     return event._replace(outdated=outdated_in(text), replaced_by=replaced_by)
 
 
