@@ -24,6 +24,7 @@ token, because it becomes part of the next word's token. A header names the day 
 model can resolve their "yesterday"; a session that lasts past midnight has two headers. The header also has the session's
 number (`## 2023-05-08 session 3`) where two sessions of one day are shown: only there, as it costs three tokens, a fortieth of
 a small context. A line of an outline says what an exchange of the day was about; it is nobody's words.
+Clauses of one message stand on one line, with `…` where something between them is left out.
 """
 
 from __future__ import annotations
