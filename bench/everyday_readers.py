@@ -10,8 +10,9 @@ from germane.memories.extraction.ending_forms import said_words
 from germane.memories.extraction.endings import find_endings
 from germane.memories.extraction.restating import restating_terms
 from germane.profile.telling import telling_clauses
+from germane.profile.telling_words import word_tokens
 from germane.text.clauses import clauses
-from germane.text.cues import read_cues
+from germane.text.cues import lower_words, only_always, read_cues
 
 __all__ = ["EVERYDAY_READERS", "EVERYDAY_UNREAD"]
 
@@ -27,6 +28,11 @@ EVERYDAY_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         ),
         "profile.telling.telling_clauses": lambda text: [telling_clauses(one) for one in (text, f"from now on {text}")],
         "text.clauses.clauses": clauses,
+        "profile.telling_words.word_tokens": word_tokens,
+        "text.cues.lower_words": lower_words,
+        "text.cues.only_always": lambda text: [
+            only_always(one) for one in (text, "always " * (len(text) // 7), "以后" * (len(text) // 2))
+        ],
         "text.cues.read_cues": read_cues,
     }
 )
@@ -48,6 +54,10 @@ EVERYDAY_UNREAD: Mapping[str, str] = MappingProxyType(
         "memories.extraction.pending_memories.PendingMemories.ended_by": _ID,
         "memories.extraction.pending_memories.PendingMemories.outdate": _ID,
         "memories.extraction.pending_memories.PendingMemories.timeline": _KEY,
+        "pipeline.format.digest.Digest.further": "returns None",
+        "pipeline.format.layout.Grammar.further": "a protocol",
+        "pipeline.format.markdown.Markdown.further": "returns None",
+        "pipeline.format.xml.Xml.further": "returns None",
         "pipeline.gather.about_person.is_oneself": "a name, of at most 256 characters",
         "pipeline.gather.about_person.person_asked_for": "a name, of at most 256 characters",
         "pipeline.signals.past_forms.Tongue.is_own": _WORD,

@@ -95,7 +95,7 @@ from germane.pipeline.signals.word_set import word_set
 from germane.search.parts import parts
 from germane.search.speakers import name_words, named_in, words_said
 from germane.search.unit import analysed, analysed_parts, describe
-from germane.text.analyse import analyse, hashed, query_terms, stem, term_hash
+from germane.text.analyse import analyse, hashed, query_terms, stem, stem_set, term_hash
 from germane.text.blocks import blocks
 from germane.text.days.times import times
 from germane.text.invisible import is_plain, visible
@@ -265,6 +265,9 @@ _FORMAT: dict[str, Reader] = {
     "pipeline.format.category.rank": rank,
     "pipeline.format.category.tag": lambda text: tag.__wrapped__(text, _NONCE),
     "pipeline.format.compact.Compact.line": lambda text: Compact(_NONCE, UTC).line(_candidate(text), text),
+    "pipeline.format.compact.Compact.further": lambda text: Compact(_NONCE, UTC).further(
+        _candidate(text), text, adjoining=False
+    ),
     "pipeline.format.compact.Compact.line of a speaker": lambda text: Compact(_NONCE, UTC).line(
         _candidate("x", speaker=text), "x"
     ),
@@ -323,6 +326,7 @@ _FORMAT: dict[str, Reader] = {
 _TEXT: dict[str, Reader] = {
     "text.analyse.analyse": analyse,
     "text.analyse.hashed": hashed,
+    "text.analyse.stem_set": stem_set,
     "text.analyse.query_terms": query_terms,
     "text.analyse.term_hash": term_hash.__wrapped__,
     "text.analyse.stem": lambda text: stem(whole(text), "german"),  # words hold no surrogates

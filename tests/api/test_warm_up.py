@@ -25,6 +25,7 @@ class Collector:
         monkeypatch.setattr(gc, "get_freeze_count", lambda: frozen)
         monkeypatch.setattr(gc, "freeze", self.freeze)
         monkeypatch.setattr(gc, "get_threshold", lambda: self.threshold)
+        freeze.cache_clear()
         monkeypatch.setattr(gc, "set_threshold", self.set_threshold)
 
     def freeze(self) -> None:

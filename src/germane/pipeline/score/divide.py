@@ -110,8 +110,14 @@ def divide(
     made = zip(divided, odds.tolist(), chances.tolist(), _may_pay(divided, chances, price), strict=True)
     items += [_clause(item, origins[item.id], span, value, chance) for (item, span, _), value, chance, pays in made if pays]
     items.sort(key=lambda item: (-item.log_odds, item.rank, item.id))
-    need = None if found is None else clause_need(clause_need_row(found, chances, query))
+    need = None if found is None else clause_need(clause_need_row(found, chances, query)) if _says(query.text) else 0.0
     return Divided(tuple(item._replace(rank=rank) for rank, item in enumerate(items, start=1)), need)
+
+
+def _says(text: str) -> bool:
+    """Whether a request says anything: "thanks!" and "ok great" don't."""
+    cues = read_cues(text)
+    return has_number(text) or cues.words > cues.counts[_EMPTY]
 
 
 def _divided(ranked: Sequence[Scored]) -> list[Scored]:
