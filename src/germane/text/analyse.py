@@ -46,7 +46,7 @@ def hashed(text: str, language: str | None = None) -> bytes:
 
 
 def stem_set(text: str) -> frozenset[int]:
-    """Returns the hashes of the distinct stems, to compare texts by: nothing of the text can be read from them."""
+    """Returns the hashes of the distinct stems, to compare texts by without keeping them."""
     return frozenset(memoryview(hashed(text)).cast("I"))
 
 

@@ -241,14 +241,12 @@ class Format:
                 scored = item.scored
                 candidate = scored.candidate
                 clause = stored_clause(candidate.id) if talk else None
-                if clause is not None and before is not None and clause[0] == before[0]:
-                    further = self._grammar.further(candidate, item.text, adjoining=clause[1] - before[1] <= 1)
-                    if further is not None:
-                        lines[-1] += further
-                        items.append(Chosen(scored, item.text, item.tokens, item.share, items[-1].handle))
-                        before = clause[0], clause[2]
-                        continue
+                further = self._further(item, clause, before)
                 before = None if clause is None else (clause[0], clause[2])
+                if further is not None:
+                    lines[-1] += further
+                    items.append(Chosen(scored, item.text, item.tokens, item.share, items[-1].handle))
+                    continue
                 line = self._line(candidate, item.text)
                 said = talk or candidate.category in (ACTIVITY, CONVERSATION)
                 short = f"{'a' if said else 'm'}{len(handles) + self._first_number}"
@@ -262,6 +260,12 @@ class Format:
         stable = self._grammar.stable(directive, bool(items) and not self._apart)
         late = self._late(sections) if items else ""
         return RenderedContext(stable=stable, late=late, items=tuple(items), attribution=handles)
+
+    def _further(self, item: Chosen, clause: tuple[str, int, int] | None, before: tuple[str, int] | None) -> str | None:
+        """What the item adds to the line before, which ends `before` (message, character); None where it begins a line."""
+        if clause is None or before is None or clause[0] != before[0]:
+            return None
+        return self._grammar.further(item.scored.candidate, item.text, adjoining=clause[1] - before[1] <= 1)
 
     def _late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
         late = self._grammar.late(sections)

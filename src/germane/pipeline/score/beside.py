@@ -44,10 +44,10 @@ def newer_clauses_beside(
     places: dict[str, list[int]] = {}
     for place, clause in enumerate(clauses):
         places.setdefault(clause.message.id, []).append(place)
-    asked = {*older, *(id for one in clauses if one.message.id in older for id, _ in one.message.replaced_by)}
-    linked = {one.message.id: one.message for one in clauses if one.message.replaced_by and one.message.id in asked}
+    messages = {one.message.id: one.message for one in clauses}
+    asked = {*older, *(id for one in older if one in messages for id, _ in messages[one].replaced_by)}
     raised = odds.copy()
-    for message in sorted(linked.values(), key=lambda one: (one.created_at, one.id)):
+    for message in sorted((messages[id] for id in asked if id in messages), key=lambda one: (one.created_at, one.id)):
         for id, ends in message.replaced_by:
             if id in places:
                 _raise(raised, odds, clauses, places[message.id], places[id], ends)

@@ -28,7 +28,7 @@ from germane.search.clause_relevance import (
 from germane.search.sigmoid import sigmoid
 from germane.text.analyse import stem_set
 from germane.text.clauses import Span, clauses
-from germane.text.cues import KINDS, read_cues
+from germane.text.cues import KINDS, Cues, read_cues
 from germane.text.fifo_cache import FifoCache
 from germane.text.normal import in_lower_case
 from germane.types.amount import expected_clauses
@@ -116,8 +116,12 @@ def divide(
 
 def _says(text: str) -> bool:
     """Whether a request says anything: "thanks!" and "ok great" don't."""
-    cues = read_cues(text)
-    return has_number(text) or cues.words > cues.counts[_EMPTY]
+    return has_number(text) or _telling_words(read_cues(text)) > 0
+
+
+def _telling_words(cues: Cues) -> int:
+    """The words besides those that say nothing."""
+    return cues.words - cues.counts[_EMPTY]
 
 
 def _divided(ranked: Sequence[Scored]) -> list[Scored]:
@@ -227,7 +231,7 @@ def _read(text: str) -> Iterator[_Known]:
     for place, (span, worth) in enumerate(zip(spans, worths, strict=True)):
         clause = text[slice(*span)]
         cues, number = read_cues(clause), has_number(clause)
-        if not number and cues.words - cues.counts[_EMPTY] < _MIN_WORDS:
+        if not number and _telling_words(cues) < _MIN_WORDS:
             continue
         traits = ClauseTraits(
             words=cues.words,
