@@ -42,6 +42,7 @@ from germane.events.operations import PutEvent
 from germane.injections.injection import Injection
 from germane.injections.operations import PutInjection
 from germane.memories.forget import forget
+from germane.memories.llm_extraction.answer import Accepted
 from germane.memories.llm_extraction.store_accepted import store_accepted
 from germane.memories.operations import ForgetOwner, PutConflict, PutMemory, SetDirective
 from germane.stores.sqlite.store import SqliteStore
@@ -198,8 +199,8 @@ class _Child:
             return
         mark, source = self._mark(), known[0].id
         memory = a_memory(self._text(mark), derived_from=(source,), user=scope.user, provenance=Provenance(refs=(mark,)))
-        stored = await self._store.within(scope).journal.commit(store_accepted(claim, [memory]))
-        if stored:
+        stored = await self._store.within(scope).journal.commit(store_accepted(claim, Accepted([memory])))
+        if stored is not None and stored.memories:
             self._kept.append(KeptThing(scope, memory.id, {mark}, "memory", memory.content_hash, frozenset({source})))
 
     async def _inject(self, scope: Scope) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -13,9 +14,9 @@ import pytest
 
 from germane import Germane, InvalidInput, LLMError
 from germane.api.extraction_worker import ExtractionWorker
-from germane.memories.llm_extraction.answer import accepted
+from germane.memories.llm_extraction.answer import Accepted, accepted
 from germane.memories.llm_extraction.claim import Claim
-from germane.memories.memory import Memory
+from germane.memories.llm_extraction.known import KnownStatement
 from germane.ports.llm import Completion
 from germane.testing.clocks import Ticking
 from support.llm_store import Opening, opening_in, standing_clock
@@ -81,10 +82,10 @@ async def test_a_failure_is_tried_again_later_and_parked_in_the_end(opening: Ope
 async def test_an_answer_that_breaks_its_reader_keeps_nobody_waiting(opening: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
     """It counts as a failure of its own messages; those of others are read."""
 
-    def broken(text: str, claim: Claim, *, model: str) -> tuple[list[Memory], int]:
+    def broken(text: str, claim: Claim, *, model: str, known: Sequence[KnownStatement]) -> Accepted:
         if claim.scope.user == "ben":
             raise OverflowError("a number of 400 digits")
-        return accepted(text, claim, model=model)
+        return accepted(text, claim, model=model, known=known)
 
     monkeypatch.setattr("germane.api.extraction_worker.accepted", broken)
     async with opening(ScriptedLLM(always=listed(LOVES))) as germane:

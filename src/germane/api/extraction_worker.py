@@ -21,14 +21,17 @@ from germane.errors import GermaneError, LLMError, StoreError
 from germane.events.event import Event
 from germane.graph.llm_extraction.question import graph_question
 from germane.graph.llm_extraction.reading import GraphReading, accepted_graph
-from germane.memories.llm_extraction.answer import Unusable, accepted
+from germane.memories.llm_extraction.answer import Accepted, Unusable, accepted
 from germane.memories.llm_extraction.claim import Claim
-from germane.memories.llm_extraction.prompt import SCHEMA, instructions, prompt, relevant
+from germane.memories.llm_extraction.known import KnownStatement, known_things
+from germane.memories.llm_extraction.prompt import SCHEMA, instructions, prompt
 from germane.memories.llm_extraction.queue import QueueReport
 from germane.memories.llm_extraction.store_accepted import store_accepted
 from germane.ports.llm import LLM, Completion
-from germane.store import Store
-from germane.types.query import Filters
+from germane.profile.offered import offered_lines
+from germane.profile.reader import ToldClause
+from germane.store import ScopedStore, Store
+from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 
 __all__ = ["ExtractionRun", "ExtractionWorker"]
@@ -43,6 +46,8 @@ _TRIES, _FIRST_RETRY, _MAX_RETRY = 5, timedelta(minutes=1), timedelta(hours=6)
 """Failures after which messages are parked, and the time until the second try, which grows fourfold, and at most."""
 _KNOWN = 200
 """Memories of the user, the newest, among which the ones to send are chosen."""
+_LINES = 80
+"""Lines of the profile, the worthiest, among which they are chosen too; as many as the strategy `default` offers."""
 _MAX_ANSWER = 4_096
 """Tokens of an answer."""
 
@@ -50,14 +55,16 @@ _MAX_ANSWER = 4_096
 @dataclass(slots=True, kw_only=True)
 class ExtractionRun:
     """What one run of a worker, or a worker since its start, has done. `messages` were read, `memories` stored, `entities`
-    found (each once in a message), `rejected` not accepted of the answers. `failed` counts calls that will be tried again,
-    `parked` those that won't. `stopped` says why a run ended before the queue was empty, without any content. Of a run that
-    was asked for, `waiting` are the messages that were to be read, and `characters` their length."""
+    found (each once in a message), `rejected` not accepted of the answers; `ended` counts memories and messages of which
+    something no longer holds. `failed` counts calls that will be tried again, `parked` those that won't. `stopped` says why a
+    run ended before the queue was empty, without any content. Of a run that was asked for, `waiting` are the messages that were
+    to be read, and `characters` their length."""
 
     waiting: int = 0
     characters: int = 0
     messages: int = 0
     memories: int = 0
+    ended: int = 0
     entities: int = 0
     rejected: int = 0
     calls: int = 0
@@ -176,13 +183,11 @@ class ExtractionWorker:
     async def _read(self, claim: Claim, done: ExtractionRun) -> None:
         scoped = self._store.within(claim.scope)
         if not claim.turns:
-            await scoped.journal.commit(store_accepted(claim, ()))
+            await scoped.journal.commit(store_accepted(claim, Accepted()))
             return
-        page = await scoped.memories.list(Filters(), at=self._clock.now(), limit=_KNOWN)
-        own = [memory for memory in page.memories if memory.user == claim.scope.user]
-        word = self._word()
+        known, word = await self._known(scoped, claim), self._word()
         try:
-            system, text = instructions(word), prompt(claim, relevant(own, claim), word)
+            system, text = instructions(word), prompt(claim, known, word)
             completion = await self._asked(system, text, max_tokens=_MAX_ANSWER, schema=SCHEMA)
         except LLMError as error:
             await self._spend(claim, error.spent, done)
@@ -190,7 +195,7 @@ class ExtractionWorker:
             return
         await self._spend(claim, (completion.input_tokens, completion.output_tokens), done)
         try:
-            memories, rejected = accepted(completion.text, claim, model=completion.model)
+            answer = accepted(completion.text, claim, model=completion.model, known=known)
         except Exception as error:  # whatever is wrong with one answer, the messages of others don't wait for it
             await self._failed(claim, _why(error), done)
             return
@@ -199,12 +204,22 @@ class ExtractionWorker:
         except LLMError as error:
             await self._failed(claim, str(error), done, of_endpoint=True)
             return
-        stored = await scoped.journal.commit(store_accepted(claim, memories, readings))
+        stored = await scoped.journal.commit(store_accepted(claim, answer, readings))
         if stored is not None:
             done.messages += len(claim.turns)
-            done.memories += len(stored)
+            done.memories += len(stored.memories)
+            done.ended += len(stored.ended)
             done.entities += sum(len(reading.entities) for reading in readings.values())
-            done.rejected += rejected + sum(reading.rejected for reading in readings.values())
+            done.rejected += answer.rejected + sum(reading.rejected for reading in readings.values())
+
+    async def _known(self, scoped: ScopedStore, claim: Claim) -> list[KnownStatement]:
+        """What the model is told of the user: nothing sensitive, and nothing of anybody else's."""
+        now = self._clock.now()
+        page = await scoped.memories.list(Filters(), at=now, limit=_KNOWN)
+        offered = await offered_lines(scoped, Query(text="", at=now), _LINES)
+        own = {memory.id: memory for memory in page.memories if memory.user == claim.scope.user}
+        lines = [one.line for one in offered.lines if isinstance(one.thing, ToldClause) or one.line.id in own]
+        return known_things(list(own.values()), lines, claim)
 
     async def _graphs(self, claim: Claim, done: ExtractionRun) -> dict[str, GraphReading]:
         """What the model finds in each message, by its id. A message on which it fails, or for which the time doesn't suffice,
@@ -273,6 +288,7 @@ class ExtractionWorker:
         total = self.total
         total.messages += done.messages
         total.memories += done.memories
+        total.ended += done.ended
         total.entities += done.entities
         total.rejected += done.rejected
         total.calls += done.calls

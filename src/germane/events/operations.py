@@ -19,6 +19,7 @@ __all__ = [
     "LatestTyped",
     "PositionsTaken",
     "PutEvent",
+    "PutReplacement",
     "ReservePositions",
     "SaidLately",
     "SessionLength",
@@ -115,6 +116,15 @@ class PutEvent(Change):
     event: Event
     analysis: tuple[Analysis, ...] | None = None
     telling: tuple[TellingClause, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutReplacement(Change):
+    """Notes of two stored messages, by their ids of germane's, that the later one ended something that the earlier one states.
+    Changes nothing where the scope's own user hasn't both. Idempotent."""
+
+    older: str
+    newer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

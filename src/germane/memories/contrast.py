@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from germane.text.normal import fold
 
-__all__ = ["Statement", "contrast", "negations"]
+__all__ = ["Statement", "contrast", "keeps", "negations"]
 
 _TOKEN = re.compile(r"[\w'’.,:]++")
 _MARKS = ".,:'’"
@@ -102,6 +102,12 @@ def contrast(one: Statement, other: Statement) -> str:
     if _turned(one.words, other.words):
         return "order"
     return "name" if one.names.difference(other.words) and other.names.difference(one.words) else ""
+
+
+def keeps(whole: Statement, part: Statement) -> bool:
+    """Whether `whole` has the numbers, dates and names of `part`, and a negation where `part` has one. Linear."""
+    same = part.numbers.keys() <= whole.numbers.keys() and part.dates <= whole.dates
+    return same and part.names <= set(whole.words) and (_negations(whole.words) > 0 or not _negations(part.words))
 
 
 def negations(text: str) -> int:

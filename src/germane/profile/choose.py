@@ -78,8 +78,13 @@ def said_by(those: Sequence[ProfileLine], lines: Sequence[ProfileLine]) -> list[
     marked = _Sayings()
     for line in those:
         marked.add(_said(line))
+    replaced = {name for line in those for name in line.replaces}
     others = [_said(line) for line in lines if not line.pinned]
-    return [one.line for one in others if any(each.line.said_at >= one.line.said_at for each in marked.saying(one))]
+
+    def is_said(one: _Said) -> bool:
+        return one.line.id in replaced or any(each.line.said_at >= one.line.said_at for each in marked.saying(one))
+
+    return [one.line for one in others if is_said(one)]
 
 
 class _Said(NamedTuple):
@@ -119,12 +124,13 @@ class _Sayings:
 
 
 def _each_once(lines: Sequence[ProfileLine]) -> tuple[list[ProfileLine], list[UnchosenLine]]:
-    """The lines, newest first, without those that a pinned or a newer one says; of the lines of one message the longer
-    first."""
+    """The lines, newest first, without those in whose place another one stands, and those that a pinned or a newer one says; of
+    the lines of one message the longer first."""
     kept, others = _Sayings(), list[UnchosenLine]()
+    replaced = {name for line in lines for name in line.replaces}
     for line in sorted(lines, key=lambda line: (not line.pinned, -line.said_at.timestamp(), -len(line.text), line.id)):
         said = _said(line)
-        if any(True for _ in kept.saying(said)):
+        if line.id in replaced or any(True for _ in kept.saying(said)):
             others.append(UnchosenLine(line, "duplicate"))
         else:
             kept.add(said)

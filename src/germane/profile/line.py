@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from germane.memories.extraction.extracted import is_extracted
 from germane.memories.memory import Fact, Memory
+from germane.memories.written_line import written_line
 from germane.profile.marking import Mark
 from germane.profile.reader import ToldClause
 from germane.types.profile_line import ABOUT, INSTRUCTION, LineKind, ProfileLine
@@ -23,7 +24,9 @@ _STATED, _MOST_FOUND = 0.98, 0.95
 _OF_MEMORY: Mapping[str, tuple[LineKind, float]] = MappingProxyType(
     {"behavior": (INSTRUCTION, 0.9), "preference": (ABOUT, 0.8), "fact": (ABOUT, 0.7)}
 )
-"""The kinds of memories that become lines, with the probability for one that rules found in a message."""
+"""The kinds of memories that become lines, with the probability for one that was found in a message."""
+_ALWAYS = 0.93
+"""The probability for one of which a language model says that answers must always respect it."""
 _FRESHNESS, _HALF_LIFE = 1.0, 120.0
 """By how many log-odds a line said just now is worth more than an old one; and the days in which this halves."""
 
@@ -41,18 +44,30 @@ def memory_line(memory: Memory, mark: Mark | None, at: datetime) -> ProfileLine 
     if known is None:
         return None
     kind, probability = known
-    stated = not is_extracted(memory)
+    stated, written = not is_extracted(memory), written_line(memory)
+    if written.always is False and kind == ABOUT and mark is None:
+        return None
+    if stated:
+        probability, where = _STATED, "stated on purpose"
+    elif written.always is None:
+        where = "found by rules"
+    else:
+        probability, where = max(probability, _ALWAYS) if written.always else probability, "found by a language model"
+    if written.replaces:
+        where += f", in place of {len(written.replaces)} lines"
     return ProfileLine(
         id=memory.id,
         kind=kind,
         text=memory.text,
-        worth=_worth(_STATED if stated else probability, memory.valid_from, at),
+        worth=_worth(probability, memory.valid_from, at),
         said_at=memory.valid_from,
-        why=f"{memory.kind}, {'stated on purpose' if stated else 'found by rules'}",
+        why=f"{memory.kind}, {where}",
         stated=stated,
         origin="" if stated else next(iter(memory.derived_from), ""),
         core=str(memory.content.value) if isinstance(memory.content, Fact) else memory.text,
         pinned=mark == "pin",
+        replaces=written.replaces,
+        speaker=str(memory.provenance.metadata.get("speaker", "")),
     )
 
 
@@ -78,6 +93,7 @@ def clause_line(clause: ToldClause, mark: Mark | None, at: datetime) -> ProfileL
         origin=clause.id,
         core=clause.text,
         pinned=mark == "pin",
+        speaker=clause.speaker,
     )
 
 

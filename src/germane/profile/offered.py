@@ -12,6 +12,7 @@ from germane.profile.choose import said_by
 from germane.profile.line import clause_line, memory_line, worth_order
 from germane.profile.marking import thing_of
 from germane.profile.reader import ToldClause
+from germane.profile.replaced import fallen
 from germane.profile.telling import TellingClause, telling_clauses
 from germane.types.profile_line import INSTRUCTION, ProfileLine
 from germane.types.query import Filters, Query
@@ -66,7 +67,8 @@ async def offered_lines(store: ScopedStore, query: Query, limit: int) -> Offered
         more = await _pinned(store, beyond[:limit], query)
         clauses, memories = (*clauses, *more.clauses), (*memories, *more.memories)
     shown, hidden = dict[str, OfferedLine](), dict[str, OfferedLine]()
-    lines = list(_lines(clauses, memories, marks, query, store.scope.user))
+    falls = await fallen(store, memories, marks, query.at)
+    lines = [one for one in _lines(clauses, memories, marks, query, store.scope.user) if one.line.id not in falls]
     named = {session for one in lines if (session := _named_in(one.thing)) is not None}
     chats = await store.profile.with_assistant(named) if named else frozenset[str]()
     for one in lines:
@@ -96,7 +98,8 @@ async def _pinned(store: ScopedStore, lines: Sequence[str], query: Query) -> _Pi
     allowed = await store.allowed(lines, at=query.at, filters=filters)
     named = [line for line in lines if line in allowed]
     memories, events = await asyncio.gather(store.memories.get(named), store.events.get([*dict.fromkeys(map(thing_of, named))]))
-    told = [_told(event, clause) for event in events for clause in telling_clauses(event.text)]
+    holding = await store.profile.holding({event.id for event in events}, query.at)
+    told = [_told(event, clause) for event in events if event.id in holding for clause in telling_clauses(event.text)]
     return _Pinned(
         [clause for clause in told if clause.line in allowed and _passes(clause.created_at, filters)],
         [memory for memory in memories if _passes(memory.created_at, filters) and memory.kind in (filters.kinds or _KINDS)],
@@ -117,7 +120,6 @@ def _told(event: Event, clause: TellingClause) -> ToldClause:
         message_id=event.message_id,
         sensitivity=event.sensitivity,
         content_hash=event.content_hash,
-        outdated=event.outdated,
     )
 
 

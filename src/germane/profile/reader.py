@@ -59,6 +59,9 @@ class ProfileReader(Protocol):
     async def with_assistant(self, sessions: Collection[str]) -> frozenset[str]:
         """Returns which of these sessions are chats with an assistant: it speaks in one of their first 40 messages."""
 
+    async def holding(self, messages: Collection[str], at: datetime) -> frozenset[str]:
+        """Returns which of these messages, by germane's ids, are stored and state nothing that has ended by `at`."""
+
     async def marks(self) -> Mapping[str, Mark]:
         """Returns the lines that are pinned or hidden, by line: a clause's name, or the id of a memory. Nothing that a mark
         names is forgotten."""

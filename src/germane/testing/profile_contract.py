@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput, NotFound
-from germane.events.event import Event
-from germane.events.operations import PutEvent
+from germane.events.event import Event, ReplacementLink
+from germane.events.operations import PutEvent, PutReplacement
 from germane.injections.operations import PutInjection
 from germane.memories.operations import EndMemory, Forget, ForgetOwner, LeftOf, PutMemory
 from germane.profile.marking import LinesNamed, MarkedLine, MarkLine, NamedLines, mark_line
@@ -150,6 +150,33 @@ class ProfileContract:
         await mine.journal.commit(writing(put, PutMemory(old), PutMemory(new), ended))
         first, *_ = await mine.profile.clauses(9, filters=Filters())
         assert first.outdated == (Outdated(LATER, ("kiln",)),)
+
+    @pytest.mark.requirement("PERSON-4")
+    async def test_what_a_later_message_ended_is_noted_afterwards(self, store: Store) -> None:
+        """Once, between two messages of the scope's own; both know it, until one of them is forgotten."""
+        mine, older, newer = store.within(ANNA), _said(), _said(1, created_at=LATER)
+        others = _said(user="ben")
+        await mine.journal.commit(writing(older, newer))
+        await store.within(BEN).journal.commit(writing(others))
+        ids = {older.event.id, newer.event.id}
+        noted = PutReplacement(older=older.event.id, newer=newer.event.id)
+        wrong = [replace(noted, newer="absent"), replace(noted, older="absent"), replace(noted, newer=noted.older)]
+        strange = [replace(noted, older=others.event.id), replace(noted, newer=others.event.id)]
+        await mine.journal.commit(writing(*wrong, *strange))
+        await store.within(BEN).journal.commit(writing(noted))
+        assert [event.replaces for event in await store.within(BEN).events.get([others.event.id])] == [()]
+        assert await mine.profile.holding({*ids, others.event.id, "absent"}, LATER) == ids
+        for _ in range(2):
+            await mine.journal.commit(writing(noted))
+        clauses = await mine.profile.clauses(9, filters=Filters())
+        assert {clause.id: clause.outdated for clause in clauses} == {noted.older: (Outdated(LATER, ()),), noted.newer: ()}
+        (ended,) = [event for event in await mine.events.get(sorted(ids)) if event.replaces]
+        assert (ended.id, ended.replaces) == (noted.newer, (ReplacementLink(noted.older, True),))
+        assert await mine.profile.holding(ids, LATER) == {noted.newer}
+        assert await mine.profile.holding(ids, LATER - timedelta(seconds=1)) == ids
+        assert await store.within(BEN).profile.holding(ids, LATER) == frozenset()
+        await mine.journal.commit(writing(Forget(event_ids=(noted.newer,), at=LATER)))
+        assert await mine.profile.holding(ids, LATER) == {noted.older}
 
     @pytest.mark.requirement("PERSON-1", "PACK-8", "INJECT-6")
     async def test_a_clause_may_be_shown_while_its_message_may(self, store: Store) -> None:

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from germane.events.operations import PutEvent
+from germane.memories.llm_extraction.answer import Accepted
 from germane.memories.llm_extraction.claim import Claim
-from germane.memories.llm_extraction.store_accepted import store_accepted
+from germane.memories.llm_extraction.store_accepted import StoredAnswer, store_accepted
 from germane.store import Store
 from germane.testing.scope_contract import ANNA, BEN, LATER
 from germane.testing.stored import a_memory, an_event, writing
@@ -59,12 +60,12 @@ class QueueContract:
         held = await _one(store, "b", at=_AFTER)
         anna = store.within(ANNA).journal
         late = replace(a_memory("late", user="anna"), derived_from=(lost.turns[0].id,))
-        assert await anna.commit(store_accepted(lost, (late,))) is None
+        assert await anna.commit(store_accepted(lost, Accepted((late,)))) is None
         await store.extraction.release(lost, reason="late", retry_at=None)
         await store.extraction.release_all("a")
         assert await _claimed(store, "c", at=_AFTER) is None
         assert (await store.extraction.report(0)).parked == 0
-        assert await anna.commit(store_accepted(held, ())) == ()
+        assert await anna.commit(store_accepted(held, Accepted())) == StoredAnswer()
         assert await _claimed(store, "c", at=_AFTER + _MINUTES) is None
 
     async def test_a_claim_is_of_its_own_scope(self, store: Store) -> None:
@@ -72,8 +73,8 @@ class QueueContract:
         await _said(store, ANNA)
         claim = await _one(store, "a")
         await store.within(BEN).journal.commit(writing(PutEvent(an_event(user="ben"))))
-        assert await store.within(BEN).journal.commit(store_accepted(claim, (a_memory("x", user="ben"),))) is None
-        assert await store.within(ANNA).journal.commit(store_accepted(claim, ())) == ()
+        assert await store.within(BEN).journal.commit(store_accepted(claim, Accepted((a_memory("x", user="ben"),)))) is None
+        assert await store.within(ANNA).journal.commit(store_accepted(claim, Accepted())) == StoredAnswer()
 
     async def test_who_ends_gives_all_leases_back(self, store: Store) -> None:
         """At once, and no try has failed."""
@@ -107,7 +108,7 @@ class QueueContract:
             await store.extraction.release(claim, reason=f"of {scope.user}", retry_at=None)
             rest = await _one(store, "a", within=scope)
             assert (rest.first, rest.tries) == (claim.stop, 0)
-            assert await store.within(scope).journal.commit(store_accepted(rest, ())) == ()
+            assert await store.within(scope).journal.commit(store_accepted(rest, Accepted())) == StoredAnswer()
         report = await store.extraction.report(0)
         assert (report.parked, report.waiting, report.reasons) == (2, 0, (("of anna", 1), ("of ben", 1)))
         await store.extraction.resume(ANNA, everything=False)
@@ -115,7 +116,7 @@ class QueueContract:
         assert (report.parked, report.waiting, report.reasons) == (1, 1, (("of ben", 1),))
         again = await _one(store, "a")
         assert (again.first, again.tries, again.scope.user) == (0, 0, "anna")
-        assert await store.within(ANNA).journal.commit(store_accepted(again, ())) == ()
+        assert await store.within(ANNA).journal.commit(store_accepted(again, Accepted())) == StoredAnswer()
         assert await _claimed(store, "a", at=_AFTER) is None
 
     async def test_what_follows_a_run_that_failed_before_has_all_its_tries(self, store: Store) -> None:
@@ -124,6 +125,6 @@ class QueueContract:
         await store.extraction.release(await _one(store, "a"), reason="why", retry_at=LATER)
         tried = await _one(store, "a")
         assert tried.tries == 1
-        assert await store.within(ANNA).journal.commit(store_accepted(tried, ())) == ()
+        assert await store.within(ANNA).journal.commit(store_accepted(tried, Accepted())) == StoredAnswer()
         rest = await _one(store, "a")
         assert (rest.first, rest.tries) == (tried.stop, 0)

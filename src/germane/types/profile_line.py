@@ -16,7 +16,8 @@ INSTRUCTION: Final = "instruction"
 class ProfileLine(NamedTuple):
     """`id` is the memory's, or the name of a clause (`profile/shown_clause.py`). `worth`, in [0, 1], orders the lines of one
     kind; `why` says in words where it comes from. `stated` lines were remembered on purpose; the others were found in the
-    message `origin` (germane's id), and `core` is what they say of it: a fact's value, else the text."""
+    message `origin` (germane's id), and `core` is what they say of it: a fact's value, else the text. `replaces` are the lines
+    in whose place it stands. `speaker` is the name under which it was said, where there is one."""
 
     id: str
     kind: LineKind
@@ -28,3 +29,5 @@ class ProfileLine(NamedTuple):
     origin: str = ""
     core: str = ""
     pinned: bool = False
+    replaces: tuple[str, ...] = ()
+    speaker: str = ""

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from germane.events.event import Event
 from germane.memories.llm_extraction.answer import Unusable, accepted
 from germane.memories.llm_extraction.claim import Claim
-from germane.memories.llm_extraction.prompt import MAX_MEMORIES, MAX_TEXT
+from germane.memories.llm_extraction.known import KnownStatement
+from germane.memories.llm_extraction.prompt import MAX_ENDED, MAX_MEMORIES, MAX_TEXT
 from germane.memories.memory import Memory
+from germane.memories.written_line import WrittenLine, written_line
 from germane.types.candidate import Sensitivity
 from germane.types.scope import Scope
 from support.scripted_llm import entry, listed
@@ -47,12 +49,17 @@ def _claim(*said: str, sensitivity: Sensitivity = "private") -> Claim:
 
 
 def _found(claim: Claim, *entries: Any) -> list[Memory]:
-    return accepted(json.dumps({"memories": entries}), claim, model="m")[0]
+    return list(accepted(json.dumps({"memories": entries}), claim, model="m").memories)
 
 
 AWS_KEY = "AKIA" + "Z7Q2M4X9K1P5T8W3"
 TEA = _claim("I love green tea. Always answer me briefly.")
 GOOD = entry("loves green tea")
+BEFORE = NOW - timedelta(days=3)
+COFFEE = KnownStatement(id="k-1", kind="preference", text="I drink only coffee", said_at=BEFORE)
+RULE_LINE = KnownStatement(id="event-0@0-20", kind="behavior", text="Answer me briefly", said_at=BEFORE, message="event-0")
+KNOWN = (COFFEE, RULE_LINE)
+ENDED = {"known": ["k1"], "text": "I love green tea.", "sources": ["m1"]}
 
 
 @pytest.mark.parametrize(
@@ -116,8 +123,8 @@ def test_an_answer_that_isnt_a_list_of_memories_is_unusable(text: str) -> None:
 )
 def test_an_entry_that_breaks_the_schema_is_rejected_alone(changed: Any) -> None:
     """Unknown kinds, fields and sources, and texts that are no sentence, are left out; the others stay."""
-    memories, rejected = accepted(json.dumps({"memories": [changed, GOOD]}), TEA, model="m")
-    assert ([memory.text for memory in memories], rejected) == (["loves green tea"], 1)
+    answer = accepted(json.dumps({"memories": [changed, GOOD]}), TEA, model="m")
+    assert ([memory.text for memory in answer.memories], answer.rejected) == (["loves green tea"], 1)
 
 
 @given(
@@ -125,24 +132,136 @@ def test_an_entry_that_breaks_the_schema_is_rejected_alone(changed: Any) -> None
         st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text(max_size=20),
         lambda inner: (
             st.lists(inner, max_size=4)
-            | st.dictionaries(st.sampled_from([*GOOD, "memories"]) | st.text(max_size=5), inner, max_size=6)
+            | st.dictionaries(st.sampled_from([*GOOD, "memories", "known", "ended"]) | st.text(max_size=5), inner, max_size=6)
         ),
         max_leaves=12,
     )
 )
 def test_no_answer_raises_anything_else(answer: Any) -> None:
     """Any JSON is either unusable or a list of memories within bounds; JSON has whole numbers that no float holds."""
-    entries = [GOOD | {"text": answer}, answer, GOOD | {"confidence": answer}]
+    entries = [GOOD | {"text": answer}, answer, GOOD | {"confidence": answer}, GOOD | {"always": True, "replaces": answer}]
+    ended = [answer, {**ENDED, "text": answer}, {**ENDED, "known": answer}, {**ENDED, "sources": answer}]
     try:
-        memories, _ = accepted(json.dumps({"memories": entries}), TEA, model="m")
+        found = accepted(json.dumps({"memories": entries, "ended": ended}), TEA, model="m", known=KNOWN)
     except Unusable:
         return
-    assert all(0.3 <= memory.confidence <= 0.8 and not memory.pinned for memory in memories)
+    assert all(0.3 <= memory.confidence <= 0.8 and not memory.pinned for memory in found.memories)
+    assert all(one.known == (KNOWN[0],) and one.said.source == TEA.turns[0].id for one in found.ended)
+
+
+@pytest.mark.requirement("PERSON-4")
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "text",
+        None,
+        ENDED | {"known": []},
+        ENDED | {"known": ["k9"]},
+        ENDED | {"known": ["k-1"]},
+        ENDED | {"known": "k1"},
+        ENDED | {"known": [1]},
+        ENDED | {"sources": []},
+        ENDED | {"sources": ["m1", "m9"]},
+        ENDED | {"sources": ["m2"]},
+        ENDED | {"text": ""},
+        ENDED | {"text": "Kaffee ist vorbei"},
+        ENDED | {"text": "x" * (MAX_TEXT + 1)},
+        ENDED | {"text": f"I love green tea {AWS_KEY}"},
+        ENDED | {"pinned": True},
+    ],
+)
+def test_an_ending_that_nobody_said_is_rejected_alone(changed: Any) -> None:
+    """It names what was sent as known, in words that the user said in messages that were sent."""
+    claim = _claim("I love green tea. Always answer me briefly.", "A: I love green tea.")
+    answer = accepted(json.dumps({"memories": [], "ended": [changed, ENDED]}), claim, model="m", known=KNOWN)
+    assert ([one.known for one in answer.ended], answer.rejected) == ([(COFFEE,)], 1)
+
+
+@pytest.mark.requirement("PERSON-4")
+@pytest.mark.parametrize("days", [-3, 0, 3])
+def test_nothing_ends_that_was_said_later(days: int) -> None:
+    """Old conversations are read too."""
+    known = replace(COFFEE, said_at=NOW + timedelta(days=days))
+    answer = accepted(json.dumps({"memories": [], "ended": [ENDED]}), TEA, model="m", known=[known])
+    assert len(answer.ended) == (days <= 0)
+
+
+@pytest.mark.requirement("PERSON-4")
+def test_nobody_takes_back_what_somebody_else_said() -> None:
+    """Where two people write in one chat, each speaks for themselves."""
+    mine, hers = replace(COFFEE, speaker="Anna"), replace(COFFEE, speaker="Caroline")
+    claim = replace(TEA, turns=(TEA.turns[0]._replace(name="Caroline"),))
+    said = json.dumps(
+        {"memories": [entry("I drink only coffee, love", replaces=["k1", "k2"])], "ended": [ENDED | {"known": ["k1", "k2"]}]}
+    )
+    answer = accepted(said, claim, model="m", known=[mine, hers])
+    assert [one.known for one in answer.ended] == [(hers,)]
+    assert [memory.derived_from for memory in answer.memories] == [("event-1", "k-1")]
+
+
+@pytest.mark.requirement("PERSON-4")
+def test_too_many_endings_are_unusable() -> None:
+    """As too many memories are; an answer without endings is none the worse."""
+    with pytest.raises(Unusable, match="9 ended, more than the 8"):
+        accepted(json.dumps({"memories": [], "ended": [ENDED] * (MAX_ENDED + 1)}), TEA, model="m", known=KNOWN)
+    with pytest.raises(Unusable, match="list of ended"):
+        accepted(json.dumps({"memories": [], "ended": {}}), TEA, model="m", known=KNOWN)
+
+
+def _replaced(text: str, known: KnownStatement, **fields: Any) -> tuple[str, ...]:
+    claim = _claim("I love green tea, and I am allergic to nuts and to 3 kinds of fish.")
+    said = json.dumps({"memories": [entry(text, replaces=["k1"], **fields)]})
+    (memory,) = accepted(said, claim, model="m", known=[known]).memories
+    assert memory.derived_from == ("event-1", *([known.message or known.id] if written_line(memory).replaces else ()))
+    return written_line(memory).replaces
+
+
+@pytest.mark.requirement("PERSON-1")
+@pytest.mark.parametrize(
+    ("known", "replaced"),
+    [
+        ("allergic to nuts", True),
+        ("allergic to nuts since 2019", False),
+        ("allergic to 3 kinds of fish", True),
+        ("no nuts for me, allergic", False),
+        ("allergic to nuts as Anna is", False),
+        ("sneezes in spring when birches bloom, allergic", False),
+    ],
+)
+def test_a_line_replaces_what_it_says_all_of(known: str, replaced: bool) -> None:
+    """Half of its words, and all of its numbers, names and negations; what is lost with a line nobody would miss in time."""
+    thing = KnownStatement(id="m-7", kind="preference", text=known, said_at=BEFORE)
+    assert _replaced("allergic to nuts and 3 kinds of fish", thing) == (("m-7",) if replaced else ())
+
+
+@pytest.mark.requirement("PERSON-1")
+def test_what_somebody_stated_or_pinned_is_never_replaced() -> None:
+    """Nor an instruction by a fact, or a fact by another one of the same name, which supersedes it."""
+    nuts = KnownStatement(id="m-7", kind="preference", text="allergic to nuts", said_at=BEFORE)
+    assert _replaced("allergic to nuts", nuts) == ("m-7",)
+    assert _replaced("allergic to nuts", replace(nuts, replaceable=False)) == ()
+    assert _replaced("allergic to nuts", replace(nuts, kind="behavior")) == ()
+    assert _replaced("allergic to nuts", replace(nuts, kind="behavior", message="event-0")) == ("m-7",)
+    fact = replace(nuts, kind="fact", key="user.allergy")
+    assert _replaced("allergic to nuts", fact, kind="fact", key="user.allergy") == ()
+    assert _replaced("allergic to nuts", fact, kind="fact", key="user.food") == ("m-7",)
+
+
+@pytest.mark.requirement("PERSON-1")
+def test_a_line_replaces_the_clauses_of_its_own_messages() -> None:
+    """Also where the model doesn't name them, if it is a line; a line in place of others is as private as messages are."""
+    clause = KnownStatement(id="event-1@0-8", kind="about", text="allergic to nuts", said_at=NOW, message="event-1")
+    for always in (True, False, None):
+        claim = _claim("I am allergic to nuts", sensitivity="public")
+        said = json.dumps({"memories": [entry("allergic to nuts", always=always)]})
+        (memory,) = accepted(said, claim, model="m", known=[clause]).memories
+        assert written_line(memory) == WrittenLine(always, (clause.id,) if always else ())
+        assert memory.sensitivity == ("private" if always else "public")
 
 
 def test_a_fenced_answer_is_read() -> None:
     """Models without schemas like to write Markdown."""
-    assert accepted(f"```json\n{listed(GOOD)}\n```", TEA, model="m")[0]
+    assert accepted(f"```json\n{listed(GOOD)}\n```", TEA, model="m").memories
 
 
 @pytest.mark.parametrize(("said", "bounded"), [(9, 0.8), (-1, 0.3), (0.5, 0.5), (True, 0.3), ("1", 0.3), (float("nan"), 0.3)])

@@ -48,7 +48,8 @@ def extract(
 
 
 def _tell(run: ExtractionRun) -> None:
-    console().print(f"read {run.messages} messages, stored {run.memories} memories, rejected {run.rejected}")
+    done = f"read {run.messages} messages, stored {run.memories} memories, ended {run.ended}, rejected {run.rejected}"
+    console().print(done)
     console().print(f"{run.calls} calls, {run.input_tokens:,} tokens in and {run.output_tokens:,} out")
     if run.failed:
         console().print(f"{run.failed} calls failed and will be tried again")

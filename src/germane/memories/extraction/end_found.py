@@ -9,7 +9,7 @@ kind.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -19,14 +19,15 @@ from germane.memories.extraction.endings import Ending
 from germane.memories.extraction.extracted import VERSION, extracted_memory, is_extracted
 from germane.memories.extraction.pending_memories import PendingMemories
 from germane.memories.memory import Fact, Memory, Preference
-from germane.memories.operations import EndMemory, MemoriesWith, PutConflict
+from germane.memories.operations import EndMemory, MemoriesById, MemoriesWith, PutConflict
+from germane.memories.written_line import written_line
 from germane.text.analyse import query_terms, term_hash
 from germane.types.candidate import Provenance, Sensitivity
 from germane.types.plan import Read, read
 from germane.types.query import Term
 from germane.types.scope import Scope
 
-__all__ = ["SaidEnding", "end_found", "end_opposite"]
+__all__ = ["SaidEnding", "end_found", "end_meant", "end_opposite"]
 
 _CONFIDENCE = 0.7
 _MAX_DOUBTS = 3
@@ -35,7 +36,8 @@ _MAX_DOUBTS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidEnding:
-    """An ending with the message that said it: its id, its time, and where it came from."""
+    """An ending with the message that said it: its id, its time, and where it came from. `also` are other messages whose words
+    it has."""
 
     ending: Ending
     source: str
@@ -43,11 +45,12 @@ class SaidEnding:
     sensitivity: Sensitivity
     provenance: Provenance
     scope: Scope
+    also: tuple[str, ...] = ()
 
     def as_memory(self, kind: str, key: str = "") -> Memory:
         """The statement as a memory. Raises `InvalidInput` for a text that a memory can't have."""
         found = {"extracted": "ending", "version": VERSION, "share": self.ending.share}
-        return extracted_memory(
+        memory = extracted_memory(
             self.ending.text,
             kind=kind,
             key=key,
@@ -55,9 +58,10 @@ class SaidEnding:
             sensitivity=self.sensitivity,
             source=self.source,
             said_at=self.said_at,
-            provenance=replace(self.provenance, metadata={**self.provenance.metadata, **found}),
+            provenance=replace(self.provenance, metadata={**found, **self.provenance.metadata}),
             scope=self.scope,
         )
+        return replace(memory, derived_from=(self.source, *self.also)) if self.also else memory
 
 
 def end_found(said: SaidEnding, pending: PendingMemories) -> Generator[Read[Any], Any, None]:
@@ -74,13 +78,21 @@ def end_found(said: SaidEnding, pending: PendingMemories) -> Generator[Read[Any]
         if how is not None:
             meant[how].append(memory)
     chosen = meant["sure"] or meant["likely"]
-    certain = [memory for memory in chosen if is_extracted(memory)]
-    doubtful = [memory for memory in chosen if not is_extracted(memory)]
-    if not meant["sure"] and len(chosen) > 1:
-        certain, doubtful = [], chosen
+    yield from end_meant(said, chosen, pending, sure=bool(meant["sure"]) or len(chosen) == 1)
+
+
+def end_meant(
+    said: SaidEnding, meant: Sequence[Memory], pending: PendingMemories, *, sure: bool = True
+) -> Generator[Read[Any], Any, None]:
+    """Ends those of the memories `meant` that were extracted; what was stated on purpose is left to a person to decide, and all
+    of them where it isn't `sure` which are meant. Yields the reads."""
+    certain = [memory for memory in meant if sure and is_extracted(memory)]
+    doubtful = [memory for memory in meant if not (sure and is_extracted(memory))]
     last: Memory | None = None
     for memory in certain:
         last = (yield from _end(said, memory, pending)) or last
+        for part in (yield from _parts(memory, said.said_at, pending)):
+            yield from _end(said, part, pending)
     if doubtful:
         last = last or _kept(said.as_memory("note"), pending)
         for memory in doubtful[:_MAX_DOUBTS]:
@@ -95,10 +107,22 @@ def end_opposite(memory: Memory, pending: PendingMemories) -> Generator[Read[Any
         if other.id == memory.id or not opposite(memory.text, other) or set(other.derived_from) & set(memory.derived_from):
             continue
         if is_extracted(other):
-            pending.outdate(other, memory.derived_from[0])
-            pending.end(EndMemory(id=other.id, at=memory.valid_from, superseded_by=memory.id))
+            for one in (other, *(yield from _parts(other, memory.valid_from, pending))):
+                pending.outdate(one, memory.derived_from[0])
+                pending.end(EndMemory(id=one.id, at=memory.valid_from, superseded_by=memory.id))
         else:
             pending.doubt(PutConflict(older=other.id, newer=memory.id, reason="negation", at=memory.valid_from))
+
+
+def _parts(memory: Memory, at: datetime, pending: PendingMemories) -> Generator[Read[Any], Any, list[Memory]]:
+    """The memories that hold at that time and in whose place the memory stands, or one of these: they end with it."""
+    parts, ids = dict[str, Memory](), written_line(memory).replaces
+    while ids:
+        found = yield from read(MemoriesById(ids))
+        now = [one for one in pending.now(found.values()) if one.id not in parts and one.id != memory.id and is_extracted(one)]
+        parts |= {one.id: one for one in now}
+        ids = tuple(id for one in now for id in written_line(one).replaces)
+    return [one for one in parts.values() if one.holds(at)]
 
 
 def _holding(terms: Iterable[Term], at: datetime, pending: PendingMemories) -> Generator[Read[Any], Any, list[Memory]]:

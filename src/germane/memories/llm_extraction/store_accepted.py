@@ -2,42 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from germane.events.event import Event
-from germane.events.operations import EventsById
+from germane.events.operations import EventsById, PutReplacement
 from germane.graph.llm_extraction.found_by_llm import found_by_llm
 from germane.graph.llm_extraction.reading import GraphReading
 from germane.graph.pending import PendingGraph
 from germane.graph.record_findings import link_findings
+from germane.memories.extraction.end_found import end_meant
+from germane.memories.extraction.pending_memories import PendingMemories
 from germane.memories.extraction.remember_found import remember_found
+from germane.memories.llm_extraction.answer import Accepted, EndedKnown
 from germane.memories.llm_extraction.claim import Claim, ClaimHeld, FinishClaim
 from germane.memories.memory import Memory
-from germane.memories.operations import PutMemory
+from germane.memories.operations import MemoriesById, PutMemory
 from germane.types.plan import Change, Decision, Plan, Read, read
 
-__all__ = ["store_accepted"]
+__all__ = ["StoredAnswer", "store_accepted"]
 
 _NO_READINGS: Mapping[str, GraphReading] = MappingProxyType({})
 
 
+class StoredAnswer(NamedTuple):
+    """The ids of the memories that were stored, and of the memories and messages of which something has ended."""
+
+    memories: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
+
+
+class _Present(NamedTuple):
+    """What an answer speaks of that is stored still."""
+
+    events: Mapping[str, Event]
+    memories: Mapping[str, Memory]
+
+    def has(self, id: str) -> bool:
+        return id in self.events or id in self.memories
+
+
 def store_accepted(
-    claim: Claim, memories: Sequence[Memory], readings: Mapping[str, GraphReading] = _NO_READINGS
-) -> Plan[tuple[str, ...] | None]:
-    """Stores `memories`, unless they are known, and what the `readings` (by the id of a message) found, and ends the claim, in
-    one transaction. What comes from a message that was forgotten meanwhile is dropped. The outcome is the ids of the memories
-    that were stored; None, and nothing is written, where the lease has gone to somebody else."""
+    claim: Claim, answer: Accepted, readings: Mapping[str, GraphReading] = _NO_READINGS
+) -> Plan[StoredAnswer | None]:
+    """Stores the memories of an answer, unless they are known, ends what it says to have ended, stores what the `readings` (by
+    the id of a message) found, and ends the claim, in one transaction. What comes from a message that was forgotten meanwhile
+    is dropped. The outcome is None, and nothing is written, where the lease has gone to somebody else."""
     if not (yield from read(ClaimHeld(claim))):
         return Decision((), None)
-    ids = tuple(dict.fromkeys((*(id for memory in memories for id in memory.derived_from), *readings)))
-    present = (yield from read(EventsById(ids))) if ids else {}
-    lasting = [memory for memory in memories if present.keys() >= set(memory.derived_from)]
-    changes = (yield from remember_found(lasting)).changes
-    stored = tuple(change.memory.id for change in changes if isinstance(change, PutMemory))
-    linked = yield from _linked(readings, present)
-    return Decision((*changes, *linked, FinishClaim(claim)), stored)
+    present = yield from _present(answer, readings)
+    pending = yield from remember_found([one for one in answer.memories if all(map(present.has, one.derived_from))])
+    stored = tuple(change.memory.id for change in pending.changes if isinstance(change, PutMemory))
+    ended = list[str]()
+    for one in answer.ended:
+        if all(map(present.has, (one.said.source, *one.said.also))):
+            ended += yield from _end(one, present, pending)
+    outdated = (PutReplacement(older=older, newer=newer) for older, newer in sorted(pending.outdated))
+    linked = yield from _linked(readings, present.events)
+    return Decision((*pending.changes, *outdated, *linked, FinishClaim(claim)), StoredAnswer(stored, tuple(ended)))
+
+
+def _present(answer: Accepted, readings: Mapping[str, GraphReading]) -> Generator[Read[Any], Any, _Present]:
+    ids = tuple(dict.fromkeys((*_named(answer), *readings)))
+    if not ids:
+        return _Present({}, {})
+    return _Present((yield from read(EventsById(ids))), (yield from read(MemoriesById(ids))))
+
+
+def _named(answer: Accepted) -> Iterator[str]:
+    """The ids of the messages and memories that an answer was made of, or speaks of."""
+    for memory in answer.memories:
+        yield from memory.derived_from
+    for ended in answer.ended:
+        yield from (ended.said.source, *ended.said.also)
+        yield from (one.message or one.id for one in ended.known)
+
+
+def _end(ended: EndedKnown, present: _Present, pending: PendingMemories) -> Generator[Read[Any], Any, list[str]]:
+    """Ends the memories that still hold, and notes of the messages whose clauses have ended that the statement ended them."""
+    said = ended.said
+    known = [present.memories[one.id] for one in ended.known if one.id in present.memories]
+    own = [memory for memory in known if memory.user == said.scope.user]
+    meant = [memory for memory in pending.now(own) if memory.holds(said.said_at)]
+    yield from end_meant(said, meant, pending)
+    messages = [one.message for one in ended.known if one.message in present.events and one.message != said.source]
+    pending.outdated.update((message, said.source) for message in messages)
+    return [*(memory.id for memory in meant), *messages]
 
 
 def _linked(

@@ -20,6 +20,7 @@ from germane.events.operations import (
     LatestTyped,
     PositionsTaken,
     PutEvent,
+    PutReplacement,
     ReservePositions,
     SaidLately,
     SessionLength,
@@ -82,6 +83,7 @@ from germane.stores.sqlite.mentioning import memories_with, said_lately
 from germane.stores.sqlite.profile_work import lines_named, mark_line
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.remains import left_of
+from germane.stores.sqlite.replacements import put_replacement
 from germane.stores.sqlite.task_work import TASK_CHANGES, TASK_READS, answer_task, apply_task
 from germane.stores.sqlite.tombstones import ids_in_use, put_tombstones
 from germane.stores.sqlite.transaction import Transaction
@@ -306,6 +308,8 @@ class _Drive(Generic[T]):
             case PutInjection():
                 own_partition = transaction.own(scope)
                 put_injection(transaction, own_partition, transaction.visible_partitions(scope), change)
+            case PutReplacement():
+                put_replacement(transaction, transaction.own(scope), change)
             case ReservePositions():
                 events.reserve_positions(transaction, transaction.own(scope), change)
             case PutMark():

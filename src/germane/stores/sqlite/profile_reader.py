@@ -6,6 +6,7 @@ The text of a clause isn't stored a second time: it is read from its message.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from typing import Any
 
 import apsw
@@ -39,6 +40,7 @@ _WITH_ASSISTANT = (
     " (SELECT role FROM events e WHERE e.session = s.key AND e.position >= 0 ORDER BY e.position LIMIT 40)"
     " WHERE role = 'assistant')"
 )
+_STORED = f"SELECT e.id, {OUTDATED} FROM events e INDEXED BY events_id WHERE e.id IN {LISTED} AND +e.partition = ?"
 _READ_BYTES = 4 * READ
 """Bytes that hold all that is read of a text."""
 
@@ -66,6 +68,16 @@ class SqliteProfile:
                 return frozenset()
             found = rows(reading.connection, _WITH_ASSISTANT, (own.id, to_json([stored(session) for session in sessions])))
             return frozenset(shown(row[0]) for row in found)
+
+        return await self._readers.read_batched(work)
+
+    async def holding(self, messages: Collection[str], at: datetime) -> frozenset[str]:
+        def work(reading: Reading) -> frozenset[str]:
+            own = self._own(reading)
+            if own is None:
+                return frozenset()
+            found = rows(reading.connection, _STORED, (to_json(list(messages)), own.id))
+            return frozenset(id for id, replaced in found if not any(one.since <= at for one in outdated_in(replaced)))
 
         return await self._readers.read_batched(work)
 

@@ -8,10 +8,21 @@ from collections.abc import Collection, Iterable, Mapping
 import apsw
 
 from germane.events.event import Event, ReplacementLink
+from germane.events.operations import PutReplacement
 from germane.stores.sqlite.encoding import moment
+from germane.stores.sqlite.transaction import Transaction
 from germane.types.candidate import Outdated
 
-__all__ = ["OUTDATED", "REPLACES", "delete_replacements", "newer_ids", "outdated_in", "replaced_in", "with_outdated"]
+__all__ = [
+    "OUTDATED",
+    "REPLACES",
+    "delete_replacements",
+    "newer_ids",
+    "outdated_in",
+    "put_replacement",
+    "replaced_in",
+    "with_outdated",
+]
 
 REPLACES = (
     "(SELECT json_group_array(json_array(r.older, r.ends)) FROM"
@@ -30,7 +41,11 @@ OUTDATED = (
     " WHERE r.older = e.id AND n.partition = e.partition))"
 )
 """What makes the event `e` outdated, or may: since when, a fact's key, whether it ended something, and the message's id."""
-
+_PUT = (
+    "INSERT INTO replacements SELECT o.id, n.key, 1 FROM events o INDEXED BY events_id, events n INDEXED BY events_id"
+    " WHERE o.id = ? AND n.id = ? AND +o.partition = ? AND +n.partition = ? AND o.id <> n.id"
+    " ON CONFLICT (older, newer) DO UPDATE SET ends = 1 WHERE ends = 0"
+)
 
 _LATEST = 3
 """Messages that only may have made another one outdated and are known of it: somebody may say the opposite every day."""
@@ -67,6 +82,14 @@ def outdated_in(text: str) -> tuple[Outdated, ...]:
 
 def _found(text: str) -> list[tuple[int, str, int, str | None]]:
     return sorted(json.loads(text), key=lambda one: (one[0], one[1], one[3] or ""))
+
+
+def put_replacement(transaction: Transaction, partition: int, change: PutReplacement) -> None:
+    """See `PutReplacement`."""
+    transaction.write_events()
+    transaction.connection.execute(_PUT, (change.older, change.newer, partition, partition))
+    if transaction.connection.changes():
+        transaction.touch((partition,))
 
 
 def delete_replacements(connection: apsw.Connection, events: Iterable[tuple[int, str]]) -> None:
