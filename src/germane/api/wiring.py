@@ -295,12 +295,18 @@ def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Rel
         raise InvalidInput(f"relevance model {chosen}: a column is a table of numbers ({error})") from error
 
 
+_searched: set[str] = set()
+"""The embedders with which this process has searched a scratch store."""
+
+
 async def _warm_up(engine: Engine, store: Store, words: WordVectors) -> None:
-    """Warms up the engine. With a quick embedder, the warm-up also searches a scratch store that holds something to find."""
-    if not engine.embedder.quick:
+    """Warms up the engine. With a quick embedder, the first warm-up of a process also searches a scratch store that holds
+    something to find."""
+    if not engine.embedder.quick or engine.embedder.identity in _searched:
         return await warm_up(engine, store)
     scratch = await asyncio.to_thread(SqliteStore.open, ":memory:", embedder=engine.embedder, clock=engine.clock, words=words)
     try:
         await warm_up(engine, store, scratch_store=scratch)
+        _searched.add(engine.embedder.identity)
     finally:
         await scratch.close()

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -38,6 +39,7 @@ _STEP = 256 << 10
 """Bytes by which the file grows at least."""
 
 
+@cache
 def migrations() -> tuple[str, ...]:
     """Returns the migration scripts in order; the first one brings an empty file to version 1."""
     folder = files("germane.stores.sqlite") / "migrations"
