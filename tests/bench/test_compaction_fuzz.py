@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from bench.compaction_fuzz import case, outcome, run
+from bench.compaction_fuzz import FOUND, case, outcome, run
 
 from germane.compaction.compaction import Compaction
 from germane.history.compacting import compact
@@ -23,21 +23,7 @@ def test_no_compaction_corrupts_a_conversation() -> None:
     assert tally.judged > 80
 
 
-@pytest.mark.parametrize(
-    "seed",
-    [
-        "33-635",  # reasoning sent twice
-        "42-17462",  # a message between two boundaries was in neither
-        "42-9462",  # a call took the result of its neighbour
-        "46-96789",  # a call took the result of a later one under its id, as what stood between had left
-        "44-1893",  # a call lost its result behind the model's own words
-        "42-14726",  # a result alone was taken for one of a stored response
-        "43-793",  # the same, beside another API's dicts
-        "42-5521",  # a server's call sent twice
-        "43-1166",  # a server's call that waits before a system message
-        "47-28092",  # a late result found another call of a run under its id once others had left
-    ],
-)
+@pytest.mark.parametrize("seed", FOUND)
 def test_what_was_mended_stays_mended(seed: str) -> None:
     """Cases that long runs have found."""
     assert outcome(case(seed, 5_000), again=True).faults == []
