@@ -334,7 +334,7 @@ def test_a_language_model_reads_what_waits(run: Run, monkeypatch: pytest.MonkeyP
     run("extract", "--all", expect=1)
     run("extract", expect=1)
     told = run("extract")
-    assert told == "read 2 messages, stored 1 memories, rejected 0\n1 calls, 100 tokens in and 20 out\n"
+    assert told == "read 2 messages, stored 1 memories, ended 0, rejected 0\n1 calls, 100 tokens in and 20 out\n"
     assert parsed(run("extract", "--session", "s", "--user", "ana", "--json"))["calls"] == 0
     assert "extraction" in run("doctor")
 

@@ -167,7 +167,7 @@ async def test_a_key_does_what_it_allows(germane: Germane) -> None:
         with pytest.raises(Exception, match="PERMISSION_DENIED"):
             await writer.history.show(handle)
         for client, keeps in ((reader, False), (both, True)):
-            built = await client.build(TALK, model=MODEL, session="b", limits={"history_tokens": 900})
+            built = await client.build(TALK, model=MODEL, session="b", limits={"history_tokens": 900}, deadline=LONG)
             assert ("show_earlier" in str(built.as_kwargs())) is keeps
         thief = await key("read", "write", org="other")
         with pytest.raises(NotFound):
