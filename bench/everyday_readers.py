@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from types import MappingProxyType
 
 from germane.memories.extraction.corrections import find_corrections
 from germane.memories.extraction.ending_forms import said_words
 from germane.memories.extraction.endings import find_endings
 from germane.memories.extraction.restating import restating_terms
+from germane.memories.llm_extraction.known import KnownStatement
 from germane.profile.telling import telling_clauses
 from germane.profile.telling_words import word_tokens
 from germane.text.clauses import clauses
 from germane.text.cues import lower_words, only_always, read_cues
 
 __all__ = ["EVERYDAY_READERS", "EVERYDAY_UNREAD"]
+
+
+def _known(text: str) -> KnownStatement:
+    return KnownStatement(id="k", kind="fact", text=text, said_at=datetime(2026, 1, 1, tzinfo=UTC))
+
 
 EVERYDAY_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
@@ -26,6 +33,7 @@ EVERYDAY_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "memories.extraction.restating.restating_terms": lambda text: restating_terms(
             f"not {text} on Monday", find_endings(f"I quit {text}")
         ),
+        "memories.llm_extraction.known.KnownStatement.is_kept_by": lambda text: _known(text).is_kept_by(f"{text} not", "fact"),
         "profile.telling.telling_clauses": lambda text: [telling_clauses(one) for one in (text, f"from now on {text}")],
         "text.clauses.clauses": clauses,
         "profile.telling_words.word_tokens": word_tokens,

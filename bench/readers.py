@@ -58,7 +58,6 @@ from germane.memories.extraction.extract import extract
 from germane.memories.extraction.language import vocabulary
 from germane.memories.extraction.states import find_states
 from germane.memories.llm_extraction.answer import Unusable, accepted
-from germane.memories.llm_extraction.known import KnownStatement
 from germane.memories.llm_extraction.claim import Claim
 from germane.memories.llm_extraction.prompt import prompt
 from germane.pipeline.format.beginning import beginning
@@ -166,10 +165,6 @@ def _listed(text: str) -> str:
     """A language model's answer that is made of this text."""
     entry = {"kind": "behavior", "key": text[:64], "text": text, "sources": ["m1"], "confidence": 1, "sensitive": False}
     return json.dumps({"memories": [entry]})
-
-
-def _known(text: str) -> KnownStatement:
-    return KnownStatement(id="k", kind="fact", text=text, said_at=_NOW)
 
 
 def _accepted(answer: str, said: str) -> object:
@@ -400,7 +395,6 @@ _SIGNALS: dict[str, Reader] = {
         extract(f"ich mag {text}. immer wenn ich {text}"),
     ),
     "memories.extraction.states.find_states": lambda text: list(find_states(f"Marta lives in {text}", 0, len(text) + 15)),
-    "memories.llm_extraction.known.KnownStatement.is_kept_by": lambda text: _known(text).is_kept_by(text + " not", "fact"),
     "memories.llm_extraction.answer.accepted": lambda text: (_accepted(text, "a"), _accepted(_listed(text), text)),
     "memories.llm_extraction.prompt.prompt": lambda text: prompt(_claim(text), [], _NONCE),
     "text.days.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),
