@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from germane import Agent, Germane
 from germane.api.profile_view import ProfileView
 from germane.errors import InvalidInput, NotFound
+from germane.profile.offered import OFFERED
 from germane.sync import Germane as BlockingGermane
 from support.calendar import Calendar
 
@@ -52,6 +54,18 @@ async def test_it_shows_what_an_assembly_shows_with_reasons(agent: Agent) -> Non
     context = await agent.assemble([{"role": "user", "content": "hi"}], model="gpt-4o", session="second")
     assert [item.id for item in context.items] == [line.id for line in view.lines]
     assert view.text.split("\n")[1:] == context.added.split("\n")[1:]  # the first line has a nonce
+
+
+async def test_it_chooses_among_the_lines_that_an_assembly_chooses_among(agent: Agent) -> None:
+    """However many could stand: none is looked at that no prompt would hold."""
+    for number in range(60):
+        await agent.remember(f"likes {hashlib.sha256(bytes([number])).hexdigest()[:9]}", kind="preference")
+    view = await agent.profile()
+    context = await agent.assemble([{"role": "user", "content": "hi"}], model="gpt-4o", session="second", deadline=None)
+    out = {one.scored.id for one in context.trace.left_out if one.scored.candidate.line is not None}
+    assert {item.id for item in context.items} == {line.id for line in view.lines}
+    assert out == {line.id for line in view.left_out}
+    assert len(view.lines) + len(view.left_out) == OFFERED
 
 
 async def test_what_is_left_out_has_a_reason(agent: Agent) -> None:

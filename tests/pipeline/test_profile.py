@@ -209,14 +209,13 @@ async def test_a_users_profile_holds_nothing_of_another_user(agent: Agent, germa
     assert await shown(agent) == ["Quote prices with tax", RULE]
 
 
-async def test_a_thousand_statements_stay_within_the_budget(agent: Agent, calendar: Calendar) -> None:
+async def test_a_thousand_statements_stay_within_the_budget(agent: Agent) -> None:
     """An early instruction still stands among them."""
     await agent.remember("Answer in French", kind="behavior")
     for start in range(0, 1_000, 500):
         await said(
             agent, *(f"I keep {number} red hens in coop {number} near my house." for number in range(start, start + 500))
         )
-        calendar.advance(minutes=5)  # no two were said at the same moment
     view = await agent.profile()
     assert view.lines[0].text == "Answer in French"
     assert view.tokens <= view.budget + 40  # the headers stand beside the lines

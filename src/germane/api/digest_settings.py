@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from germane.api.strategies import DEFAULT
 from germane.errors import InvalidInput
+from germane.profile.offered import OFFERED
 from germane.types.candidate import Sensitivity
 from germane.types.limits import shown
 from germane.types.strategy import Cap, Shares, SourcePlan, Strategy
@@ -26,7 +27,7 @@ _CAPS = {
 _TOTAL = Cap(items=12, chars=2400)
 _SHARING = {"preference": "fact", "behavior": "fact"}
 """Kinds that count against another kind's budget, unless they have one of their own."""
-_STRUCTURED, _PROFILE, _KEYWORD, _SEMANTIC = 20, 40, 60, 20
+_STRUCTURED, _KEYWORD, _SEMANTIC = 20, 60, 20
 _SETTINGS = {
     "enabled": (),
     "allow_sensitivities": (),
@@ -42,7 +43,7 @@ DIGEST = replace(
     sources=(
         SourcePlan(name="directive"),
         SourcePlan(name="structured", limit=_STRUCTURED),
-        SourcePlan(name="profile", limit=_PROFILE),
+        SourcePlan(name="profile", limit=OFFERED),
         SourcePlan(name="memories", limit=_KEYWORD, vectors=False),
         SourcePlan(name="semantic", limit=0, keywords=False),
     ),

@@ -28,7 +28,7 @@ from germane.memories.llm_extraction.prompt import SCHEMA, instructions, prompt
 from germane.memories.llm_extraction.queue import QueueReport
 from germane.memories.llm_extraction.store_accepted import store_accepted
 from germane.ports.llm import LLM, Completion
-from germane.profile.offered import offered_lines
+from germane.profile.offered import OFFERED, offered_lines
 from germane.profile.reader import ToldClause
 from germane.store import ScopedStore, Store
 from germane.types.query import Filters, Query
@@ -46,8 +46,6 @@ _TRIES, _FIRST_RETRY, _MAX_RETRY = 5, timedelta(minutes=1), timedelta(hours=6)
 """Failures after which messages are parked, and the time until the second try, which grows fourfold, and at most."""
 _KNOWN = 200
 """Memories of the user, the newest, among which the ones to send are chosen."""
-_LINES = 80
-"""Lines of the profile, the worthiest, among which they are chosen too; as many as the strategy `default` offers."""
 _MAX_ANSWER = 4_096
 """Tokens of an answer."""
 
@@ -216,7 +214,7 @@ class ExtractionWorker:
         """What the model is told of the user: nothing sensitive, and nothing of anybody else's."""
         now = self._clock.now()
         page = await scoped.memories.list(Filters(), at=now, limit=_KNOWN)
-        offered = await offered_lines(scoped, Query(text="", at=now), _LINES)
+        offered = await offered_lines(scoped, Query(text="", at=now), OFFERED)
         own = {memory.id: memory for memory in page.memories if memory.user == claim.scope.user}
         lines = [one.line for one in offered.lines if isinstance(one.thing, ToldClause) or one.line.id in own]
         return known_things(list(own.values()), lines, claim)

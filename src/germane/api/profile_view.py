@@ -11,7 +11,7 @@ from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.pipeline.gather.profile import PROFILE
 from germane.profile.marking import Mark, mark_line
-from germane.profile.offered import offered_lines
+from germane.profile.offered import OFFERED, offered_lines
 from germane.profile.shown_clause import stored_clause
 from germane.store import ScopedStore
 from germane.types.profile_line import LineKind, ProfileLine
@@ -21,8 +21,6 @@ from germane.types.strategy import SourcePlan, Strategy
 
 __all__ = ["ProfileView", "ViewedLine", "look_at_profile", "mark_named_line"]
 
-_LIMIT = 80
-"""Lines that are chosen among; the strategy `default` has the same."""
 _AROUND = 200
 """Tokens of what stands around the lines: tags and headers."""
 _SHORT = 4
@@ -82,7 +80,7 @@ async def look_at_profile(parts: Parts, scope: Scope, *, at: datetime | None, to
         clock=parts.clock,
     )
     context = await parts.engine.assemble(request, store, _strategy(budget))
-    hidden = (await offered_lines(store, Query(text="", at=request.at, dated=at is not None), _LIMIT)).hidden
+    hidden = (await offered_lines(store, Query(text="", at=request.at, dated=at is not None), OFFERED)).hidden
     lines = tuple(_viewed(item.scored.candidate.line, item.tokens) for item in context.items)
     others = (_viewed(one.scored.candidate.line, one.tokens, one.reason) for one in context.trace.left_out)
     return ProfileView(
@@ -108,7 +106,7 @@ async def mark_named_line(parts: Parts, scope: Scope, name: str, mark: Mark | No
 
 def _strategy(budget: int) -> Strategy:
     return replace(
-        COMPACT, name=PROFILE, sources=(SourcePlan(name=PROFILE, limit=_LIMIT),), profile=budget, cap=budget + _AROUND
+        COMPACT, name=PROFILE, sources=(SourcePlan(name=PROFILE, limit=OFFERED),), profile=budget, cap=budget + _AROUND
     )
 
 
@@ -133,7 +131,7 @@ async def _whole(store: ScopedStore, name: str, now: datetime) -> str:
     """The id of the only line that `name` is the beginning of: of its id or, with `@` and the place at which the clause begins,
     of its message's."""
     if len(name) >= _SHORT:
-        offered = await offered_lines(store, Query(text="", at=now), _LIMIT)
+        offered = await offered_lines(store, Query(text="", at=now), OFFERED)
         known = {one.line.id for one in (*offered.lines, *offered.hidden)} | set(await store.profile.marks())
         found = sorted(id for id in known if _begins(id, name))
         if len(found) > 1:

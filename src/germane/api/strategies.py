@@ -11,6 +11,7 @@ from germane.archetypes.archetype import Archetype
 from germane.archetypes.strategy import strategy_of
 from germane.errors import InvalidInput, UnknownName
 from germane.pipeline.format.named import FORMATS, check_details
+from germane.profile.offered import OFFERED
 from germane.types.limits import NAME, shown, text
 from germane.types.query import Filters
 from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
@@ -49,7 +50,7 @@ COMPACT = replace(VERBOSE, name="compact", format="compact", details=(), floor=0
 DEFAULT = replace(
     COMPACT,
     name="default",
-    sources=(*_STATED, SourcePlan(name="profile", limit=40), *_DEEP, SourcePlan(name="continuity", limit=6)),
+    sources=(*_STATED, SourcePlan(name="profile", limit=OFFERED), *_DEEP, SourcePlan(name="continuity", limit=6)),
     clauses=True,
     profile=500,
     need=0.13,

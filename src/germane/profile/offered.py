@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from germane.profile.marking import Mark
     from germane.store import ScopedStore
 
-__all__ = ["OfferedLine", "OfferedLines", "offered_lines"]
+__all__ = ["OFFERED", "OfferedLine", "OfferedLines", "offered_lines"]
 
+OFFERED = 40
+"""Lines of each sort that are offered unless a strategy says otherwise. Whoever looks at a profile is shown what an assembly
+chooses among."""
 _READ = 4
 """Clauses that are read, as a multiple of the lines that may be offered: many say the same, or too little."""
 _RULE = "behavior"
