@@ -72,6 +72,10 @@ _DIRECTIVES = 4096
 """Directives that are read on opening, so that no answer lacks them: the agents' first, then those of users."""
 
 
+_searched = set[str]()
+"""The embedders with which this process has searched a scratch store."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """Everything that one `Germane` works with."""
@@ -293,10 +297,6 @@ def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Rel
         raise InvalidInput(text if str(chosen) in text else f"{chosen}: {text}") from error
     except (TypeError, ValueError, AttributeError) as error:
         raise InvalidInput(f"relevance model {chosen}: a column is a table of numbers ({error})") from error
-
-
-_searched: set[str] = set()
-"""The embedders with which this process has searched a scratch store."""
 
 
 async def _warm_up(engine: Engine, store: Store, words: WordVectors) -> None:

@@ -107,6 +107,24 @@ class Event(NamedTuple):
         """Whether it is something done or decided, such as `file_read`, and not a message."""
         return self.position < 0
 
+    @property
+    def said_at(self) -> datetime:
+        """When it was said: nothing is said after it was stored."""
+        return min(self.created_at, self.recorded_at)
+
+    def source_of(self, metadata: Mapping[str, Any], *, also: tuple[str, ...] = ()) -> Provenance:
+        """Returns the provenance of what was found in this message, with its speaker and its content hash beside `metadata`.
+        `also` are the ids of other messages in which it was found."""
+        speaker = {"speaker": self.name} if self.name else {}
+        return Provenance(
+            source_kind=self.provenance.source_kind,
+            channel=self.provenance.channel,
+            session=self.session,
+            message_id=self.message_id,
+            refs=(self.id, *also),
+            metadata={**metadata, "message_hash": self.content_hash, **speaker},
+        )
+
     def __hash__(self) -> int:
         """Of the id: callers' dicts have no hash."""
         return hash(self.id)

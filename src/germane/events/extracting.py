@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
 from itertools import accumulate
 from typing import Any
 
@@ -19,7 +18,6 @@ from germane.memories.extraction.extract import extract
 from germane.memories.extraction.extracted import VERSION, Extracted, MessageReading, extracted_memory
 from germane.memories.extraction.restating import restating_terms
 from germane.memories.memory import Memory
-from germane.types.candidate import Provenance
 from germane.types.scope import Scope
 
 __all__ = ["corrections_of", "endings_of", "found_in", "memories_of"]
@@ -61,9 +59,9 @@ def endings_of(messages: Sequence[PreparedMessage], events: Sequence[Event], sco
             yield SaidEnding(
                 ending=ending,
                 source=event.id,
-                said_at=_said_at(event),
+                said_at=event.said_at,
                 sensitivity=event.sensitivity,
-                provenance=_provenance(event, {}),
+                provenance=event.source_of({}),
                 scope=scope,
             )
 
@@ -80,30 +78,13 @@ def corrections_of(
                 correction=correction,
                 source=event.id,
                 about=tuple(id for id in about if id is not None),
-                said_at=_said_at(event),
+                said_at=event.said_at,
                 scope=scope,
             )
 
 
-def _said_at(event: Event) -> datetime:
-    return min(event.created_at, event.recorded_at)
-
-
-def _provenance(event: Event, metadata: dict[str, Any]) -> Provenance:
-    if event.name:
-        metadata["speaker"] = event.name
-    return Provenance(
-        source_kind=event.provenance.source_kind,
-        channel=event.provenance.channel,
-        session=event.session,
-        message_id=event.message_id,
-        refs=(event.id,),
-        metadata={"message_hash": event.content_hash, **metadata},
-    )
-
-
 def _memory(one: Extracted, event: Event, scope: Scope) -> Memory:
-    metadata = {"extracted": one.rule, "version": VERSION, "share": one.share, "message_hash": event.content_hash}
+    metadata: dict[str, Any] = {"extracted": one.rule, "version": VERSION, "share": one.share}
     if one.condition:
         metadata["condition"] = True
     return extracted_memory(
@@ -113,7 +94,7 @@ def _memory(one: Extracted, event: Event, scope: Scope) -> Memory:
         confidence=one.confidence,
         sensitivity=event.sensitivity,
         source=event.id,
-        said_at=_said_at(event),
-        provenance=_provenance(event, metadata),
+        said_at=event.said_at,
+        provenance=event.source_of(metadata),
         scope=scope,
     )

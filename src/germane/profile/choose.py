@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from germane.text.analyse import stem_set
 from germane.text.fifo_cache import FifoCache
-from germane.types.profile_line import ABOUT, INSTRUCTION, ProfileLine
+from germane.types.profile_line import ABOUT, INSTRUCTION, ProfileLine, replaced_by
 
 __all__ = ["ChosenLines", "LineReason", "UnchosenLine", "choose_lines", "said_by"]
 
@@ -78,7 +78,7 @@ def said_by(those: Sequence[ProfileLine], lines: Sequence[ProfileLine]) -> list[
     marked = _Sayings()
     for line in those:
         marked.add(_said(line))
-    replaced = {name for line in those for name in line.replaces}
+    replaced = replaced_by(those)
     others = [_said(line) for line in lines if not line.pinned]
 
     def is_said(one: _Said) -> bool:
@@ -127,7 +127,7 @@ def _each_once(lines: Sequence[ProfileLine]) -> tuple[list[ProfileLine], list[Un
     """The lines, newest first, without those in whose place another one stands, and those that a pinned or a newer one says; of
     the lines of one message the longer first."""
     kept, others = _Sayings(), list[UnchosenLine]()
-    replaced = {name for line in lines for name in line.replaces}
+    replaced = replaced_by(lines)
     for line in sorted(lines, key=lambda line: (not line.pinned, -line.said_at.timestamp(), -len(line.text), line.id)):
         said = _said(line)
         if line.id in replaced or any(True for _ in kept.saying(said)):

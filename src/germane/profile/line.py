@@ -67,7 +67,7 @@ def memory_line(memory: Memory, mark: Mark | None, at: datetime) -> ProfileLine 
         core=str(memory.content.value) if isinstance(memory.content, Fact) else memory.text,
         pinned=mark == "pin",
         replaces=written.replaces,
-        speaker=str(memory.provenance.metadata.get("speaker", "")),
+        speaker=memory.provenance.speaker,
     )
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from germane.memories.memory import Memory
+from germane.memories.written_line import written_line
 from germane.profile.choose import said_by
 from germane.profile.line import clause_line, memory_line, worth_order
 from germane.profile.marking import thing_of
 from germane.profile.reader import ToldClause
-from germane.profile.replaced import fallen
+from germane.profile.shown_clause import stored_clause
 from germane.profile.telling import TellingClause, telling_clauses
 from germane.types.profile_line import INSTRUCTION, ProfileLine
 from germane.types.query import Filters, Query
@@ -70,7 +72,7 @@ async def offered_lines(store: ScopedStore, query: Query, limit: int) -> Offered
         more = await _pinned(store, beyond[:limit], query)
         clauses, memories = (*clauses, *more.clauses), (*memories, *more.memories)
     shown, hidden = dict[str, OfferedLine](), dict[str, OfferedLine]()
-    falls = await fallen(store, memories, marks, query.at)
+    falls = await _fallen(store, memories, marks, query.at)
     lines = [one for one in _lines(clauses, memories, marks, query, store.scope.user) if one.line.id not in falls]
     named = {session for one in lines if (session := _named_in(one.thing)) is not None}
     chats = await store.profile.with_assistant(named) if named else frozenset[str]()
@@ -83,11 +85,31 @@ async def offered_lines(store: ScopedStore, query: Query, limit: int) -> Offered
     return OfferedLines(_worthiest(shown, limit), _worthiest(hidden, limit))
 
 
+async def _fallen(store: ScopedStore, memories: Iterable[Memory], marks: Mapping[str, Mark], at: datetime) -> frozenset[str]:
+    """The ids of those memories whose lines fall: a line that a language model wrote in place of others stands while all that
+    it was made of holds. Where a part has ended or changed, or was hidden or pinned, the parts stand by themselves again. Reads
+    the messages of the parts, where there are any."""
+    parts = [(memory, replaces) for memory in memories if (replaces := written_line(memory).replaces)]
+    if not parts:
+        return frozenset()
+    holding = await store.profile.holding(frozenset(chain.from_iterable(_messages_of(names) for _, names in parts)), at)
+
+    def stands(memory: Memory, names: Sequence[str]) -> bool:
+        return memory.stale_since is None and holding >= _messages_of(names) and not any(name in marks for name in names)
+
+    return frozenset(memory.id for memory, names in parts if not stands(memory, names))
+
+
+def _messages_of(names: Iterable[str]) -> frozenset[str]:
+    """The messages of those names that are of clauses."""
+    return frozenset(clause[0] for name in names if (clause := stored_clause(name)) is not None)
+
+
 def _named_in(thing: Memory | ToldClause) -> str | None:
     """The session in which somebody with a name said this; None for what has no such name."""
     if isinstance(thing, ToldClause):
         return thing.session if thing.speaker else None
-    return thing.provenance.session if thing.provenance.metadata.get("speaker") else None
+    return thing.provenance.session if thing.provenance.speaker else None
 
 
 class _Pinned(NamedTuple):

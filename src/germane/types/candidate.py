@@ -70,6 +70,11 @@ class Provenance:
     refs: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
+    @property
+    def speaker(self) -> str:
+        """The name under which what was found in a message was said; "" where there is none."""
+        return str(self.metadata.get("speaker", ""))
+
 
 LONG = 6_144
 """Bytes of UTF-8 above which a stored text is long: it is searched in parts, and a request reads only one of them."""

@@ -3,10 +3,11 @@ person."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
-__all__ = ["ABOUT", "INSTRUCTION", "LineKind", "ProfileLine"]
+__all__ = ["ABOUT", "INSTRUCTION", "LineKind", "ProfileLine", "replaced_by"]
 
 LineKind = Literal["about", "instruction"]
 ABOUT: Final = "about"
@@ -31,3 +32,8 @@ class ProfileLine(NamedTuple):
     pinned: bool = False
     replaces: tuple[str, ...] = ()
     speaker: str = ""
+
+
+def replaced_by(lines: Iterable[ProfileLine]) -> set[str]:
+    """Returns the ids of the lines in whose place one of these stands."""
+    return {name for line in lines for name in line.replaces}

@@ -68,11 +68,11 @@ def end_found(said: SaidEnding, pending: PendingMemories) -> Generator[Read[Any]
     """Ends what the statement ends. Yields the reads."""
     if said.ending.kind == "changed" or not said.ending.terms:
         return
-    speaker = said.provenance.metadata.get("speaker", "")
+    speaker = said.provenance.speaker
     some = yield from _holding(said.ending.terms, said.said_at, pending)
     meant: dict[Meant, list[Memory]] = {"sure": [], "likely": []}
     for memory in some:
-        if said.source in memory.derived_from or memory.provenance.metadata.get("speaker", speaker) != speaker:
+        if said.source in memory.derived_from or memory.provenance.speaker not in ("", speaker):
             continue
         how = how_meant(said.ending, memory, str(speaker))
         if how is not None:

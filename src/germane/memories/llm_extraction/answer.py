@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from germane.errors import InvalidInput
@@ -36,6 +37,7 @@ _ENDED_FIELDS = frozenset({"known", "text", "sources"})
 _LEAST, _MOST = 0.3, 0.8
 """Bounds of the confidence, whatever the model says: it guesses, and what a user stated on purpose has 0.8."""
 _MAX_KEY = 64
+_NO_METADATA: Mapping[str, Any] = MappingProxyType({})
 _INSTRUCTIONS = ("behavior", "procedure")
 """Kinds that tell the agent what to do: only the user's own words may."""
 _OWN_SHARE = 0.34
@@ -133,7 +135,7 @@ class _Reading(NamedTuple):
         said = SaidEnding(
             ending=Ending(kind="states", text=text, subject=(), object=()),
             source=newest.id,
-            said_at=_said_at(newest),
+            said_at=newest.said_at,
             sensitivity=newest.sensitivity,
             provenance=self._provenance(text, sources),
             scope=self.claim.scope,
@@ -161,25 +163,15 @@ class _Reading(NamedTuple):
         known = _said_by(sources[-1], dict.fromkeys((*self._known(entry.get("replaces")), *own)))
         return tuple(one for one in known if not (one.key and one.key in keys) and one.is_kept_by(text, kind))
 
-    def _provenance(self, text: str, sources: Sequence[Event]) -> Provenance:
-        newest = sources[-1]
-        metadata: dict[str, Any] = {
+    def _provenance(self, text: str, sources: Sequence[Event], metadata: Mapping[str, Any] = _NO_METADATA) -> Provenance:
+        *others, newest = sources
+        found = {
             "extracted": "llm",
             "model": self.model[:100],
             "version": VERSION,
             "share": round(min(1.0, len(text) / max(1, len(newest.text))), 4),
-            "message_hash": newest.content_hash,
         }
-        if newest.name:
-            metadata["speaker"] = newest.name
-        return Provenance(
-            source_kind=newest.provenance.source_kind,
-            channel=newest.provenance.channel,
-            session=newest.session,
-            message_id=newest.message_id,
-            refs=tuple(event.id for event in reversed(sources)),
-            metadata=metadata,
-        )
+        return newest.source_of({**found, **metadata}, also=tuple(event.id for event in reversed(others)))
 
     def _made(self, kind: str, key: str, text: str, sources: Sequence[Event], entry: Mapping[str, Any]) -> Memory:
         newest, confidence, always = sources[-1], entry.get("confidence"), entry.get("always")
@@ -188,7 +180,6 @@ class _Reading(NamedTuple):
         strict = entry.get("sensitive") is True
         private = bool(replaced) or any(event.sensitivity == "private" for event in sources)
         line = WrittenLine(always if isinstance(always, bool) else None, tuple(one.id for one in replaced))
-        provenance = self._provenance(text, sources)
         memory = extracted_memory(
             text,
             kind=kind,
@@ -196,8 +187,8 @@ class _Reading(NamedTuple):
             confidence=min(_MOST, max(_LEAST, sure)),  # compared before it is a float: no float holds an integer of 400 digits
             sensitivity="sensitive" if strict else "private" if private else "public",
             source=newest.id,
-            said_at=max(_said_at(newest), *(one.said_at for one in replaced)) if replaced else _said_at(newest),
-            provenance=replace(provenance, metadata={**provenance.metadata, **line.as_metadata()}),
+            said_at=max([newest.said_at, *(one.said_at for one in replaced)]),
+            provenance=self._provenance(text, sources, line.as_metadata()),
             scope=self.claim.scope,
         )
         made_of = (*(event.id for event in sources), *(one.message or one.id for one in replaced))
@@ -243,7 +234,3 @@ def _said_by(event: Event, known: Iterable[KnownStatement]) -> list[KnownStateme
 
 def _when(event: Event) -> tuple[datetime, int]:
     return event.created_at, event.position
-
-
-def _said_at(event: Event) -> datetime:
-    return min(event.created_at, event.recorded_at)

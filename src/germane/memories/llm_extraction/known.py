@@ -14,7 +14,7 @@ from germane.memories.extraction.extracted import is_extracted
 from germane.memories.llm_extraction.claim import Claim
 from germane.memories.memory import Fact, Memory
 from germane.text.analyse import analyse
-from germane.types.profile_line import INSTRUCTION, ProfileLine
+from germane.types.profile_line import INSTRUCTION, ProfileLine, replaced_by
 
 __all__ = ["MAX_SENT", "KnownStatement", "known_names", "known_things"]
 
@@ -60,14 +60,13 @@ def known_things(memories: Sequence[Memory], lines: Sequence[ProfileLine], claim
     """Returns what is sent: of the user's `memories`, newest first, at most 40 that share most words with the claim's messages,
     of those that share as many the newest; and 20 of the `lines`, which are those memories or clauses, the worthiest first: of
     the clauses those of which no memory was made."""
-    own = {memory.id for memory in memories}
-    replaced = {name for line in lines for name in line.replaces}
-    by_id = {line.id: line for line in lines if line.id not in replaced}
+    own, replaced = {memory.id for memory in memories}, replaced_by(lines)
+    standing = {line.id: line for line in lines if line.id not in replaced}
     whole = [memory for memory in memories if memory.id not in replaced]
-    sent = [_memory(memory, by_id.pop(memory.id, None)) for memory in _relevant(whole, claim)]
+    sent = [_memory(memory, standing.get(memory.id)) for memory in _relevant(whole, claim)]
     made = [(set(memory.derived_from), set(analyse(memory.text))) for memory in whole]
-    left = (_clause(line) for line in by_id.values() if line.id not in own)
-    apart = (one for one in left if not any(one.message in of and one.shares(words) for of, words in made))
+    clauses = (_clause(line) for line in standing.values() if line.id not in own)
+    apart = (one for one in clauses if not any(one.message in of and one.shares(words) for of, words in made))
     return [*sent, *islice(apart, _CLAUSES)]
 
 
@@ -92,7 +91,7 @@ def _memory(memory: Memory, line: ProfileLine | None) -> KnownStatement:
         text=text[:_MAX_KNOWN],
         said_at=memory.valid_from,
         key=key,
-        speaker=str(memory.provenance.metadata.get("speaker", "")),
+        speaker=memory.provenance.speaker,
         line=line is not None,
         replaceable=is_extracted(memory) and not (memory.pinned or (line is not None and line.pinned)) and _is_whole(text),
     )

@@ -106,7 +106,7 @@ def _is_called(name: str, names: Sequence[str], given: Sequence[str]) -> bool:
 
 def _is_own_memory(memory: Memory, person: Person, user: str | None) -> bool:
     """Whether a memory of the user's is about the user: another speaker didn't say it, and its key names nobody else."""
-    if memory.user != user or fold(str(memory.provenance.metadata.get("speaker", ""))) in person.others:
+    if memory.user != user or fold(memory.provenance.speaker) in person.others:
         return False
     if not isinstance(memory.content, Fact):
         return True
