@@ -50,7 +50,7 @@ survival       whether constraints and artifacts survive compaction
 summaries      honest summaries that the rules of acceptance refuse, and false ones that pass; time of checking
 tasks          what the task stack and typed events bring to a coding session of 400 events; delegated agents
 compaction     long conversations made to fit: time, the cost of one more message, and how much of the prefix stays
-worth DATA     fits what a profile and the clauses of messages are chosen by, held out by person
+worth DATA …   fits what a profile and the clauses of messages are chosen by, and measures it on DATA
 distil         makes the table of the default embedder from MiniLM
 paired OTHER   processor time of an assembly in this checkout and another, in turn, window by window
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring

@@ -24,12 +24,13 @@ from germane.evaluate.question_clock import ends
 from germane.pipeline.score.divide import DIVIDED, ClauseReader, clause_rows
 from germane.pipeline.score.need import assess_need
 from germane.pipeline.signals.read import read
-from germane.search.clause_relevance import CLAUSE_FEATURES, clause_log_odds, clause_need_row
+from germane.search.clause_relevance import CLAUSE_FEATURES, clause_need_row
 from germane.search.relevance import shipped
 from germane.search.sigmoid import sigmoid
 from germane.settings.settings import Settings
 from germane.types.candidate import Scored
 from germane.types.limits import COUNT
+from germane.types.message import Message
 from germane.types.query import Query
 from germane.types.scope import Scope
 
@@ -39,6 +40,7 @@ Floats = NDArray[np.float64]
 _RAISED_BY = 40.0
 """Log-odds added to each intercept: the weakest candidate becomes almost certain, and the order stays."""
 _DEPTH = 400
+_YOUNG = (6, 20)
 _ENOUGH = 0.75
 """The share of an answer's words in a message that must be shown."""
 _LINE = 6
@@ -47,24 +49,32 @@ _LINE = 6
 
 @dataclass(frozen=True, slots=True)
 class ClauseList:
-    """The clauses found for one request, the best message's first. `need` are the features of P(need), None where nothing was
-    found; `main` says that the request takes part in everything and not in P(need) alone."""
+    """The clauses found for one request, the best message's first. `found` are the features of P(need) that the search gives
+    (`search.need.need_features`), None where nothing was found; the category of germane's turns without need is `turn`."""
 
     person: str
     category: str
     needed: bool
-    main: bool
     rows: Floats
     tokens: Floats
     relevant: Floats
-    need: Floats | None
+    found: Floats | None
+    query: Query
     texts: tuple[tuple[str, str], ...]
     """Each clause's message, by the data's id, and its text."""
     question: Question | None = None
     said: dict[str, str] | None = None
-    weight: float = 1.0
+    young: bool = False
+    """Asked when the person had said little yet."""
 
-    def found(self, places: Sequence[int]) -> bool:
+    def need_row(self, clause: Floats) -> Floats | None:
+        """The features of P(need), where `clause` are the coefficients of clauses, the intercept last; None where nothing was
+        found."""
+        if self.found is None or not len(self.rows):
+            return None
+        return clause_need_row(self.found, sigmoid(self.rows @ clause[:-1] + clause[-1]), self.query)
+
+    def holds(self, places: Sequence[int]) -> bool:
         """Whether the clauses at these places hold what the request needs."""
         if self.question is None or self.said is None:
             return False
@@ -76,28 +86,51 @@ class ClauseList:
         return all(id in shown and is_held(self.said[id], answer, shown[id]) for id in self.question.evidence)
 
 
-async def clause_lists(data: Dataset, *, main: bool) -> list[ClauseList]:
-    """Returns a list for each question, and for the turns without need, which are spread over the conversations."""
+async def clause_lists(data: Dataset, *, young: bool = False) -> list[ClauseList]:
+    """Returns a list for each question, and for the turns without need, which are spread over the conversations. With `young`
+    also for what is asked in stores of each person's first six and twenty messages: all that needs nothing, and what they
+    answer."""
+    sizes = (None, *_YOUNG) if young else (None,)
+    found = list[ClauseList]()
+    for shift, size in enumerate(sizes):
+        conversations = [one if size is None else _first(one, size) for one in data.conversations]
+        lists = await _lists(conversations, shift * len(conversations) // len(sizes))
+        found += lists if size is None else [replace(one, young=True) for one in lists]
+    return found
+
+
+def _first(conversation: Conversation, size: int) -> Conversation:
+    """The first sessions that have so many messages, and what they answer."""
+    sessions, known = dict[str, Sequence[Message]](), set[str]()
+    for name, messages in conversation.sessions.items():
+        if len(known) < size:
+            sessions[name] = messages
+            known |= {message.id or "" for message in messages}
+    asked = [one for one in conversation.questions if one.category != "unknown" and known >= one.evidence]
+    return replace(conversation, sessions=sessions, questions=asked)
+
+
+async def _lists(conversations: Sequence[Conversation], shift: int) -> list[ClauseList]:
+    """The turns without need are dealt to the conversations, from the one at `shift` on."""
     model = shipped()
     raised = replace(model, intercepts=model.intercepts + _RAISED_BY)
-    spread, found = len(data.conversations), list[ClauseList]()
-    without_need = [*turns("fit"), *turns("report")] if main else list(turns("report"))
-    for number, conversation in enumerate(data.conversations):
+    spread, found = len(conversations), list[ClauseList]()
+    without_need = [*turns("fit"), *turns("report")]
+    for number, conversation in enumerate(conversations):
         parts = await wire(
             ":memory:", settings=Settings(extraction=False), embedder=None, clock=Clock(), sources={}, relevance=raised
         )
         try:
-            found += await _of_person(parts, conversation, without_need[number::spread], main)
+            found += await _of_person(parts, conversation, without_need[(number + shift) % spread :: spread])
         finally:
+            await parts.catch_up.close()
             await parts.store.close()
             await parts.embedder.close()
         print(f"{conversation.name}: {len(found)} lists", flush=True)
     return found
 
 
-async def _of_person(
-    parts: Parts, conversation: Conversation, without_need: Sequence[TurnWithoutNeed], main: bool
-) -> list[ClauseList]:
+async def _of_person(parts: Parts, conversation: Conversation, without_need: Sequence[TurnWithoutNeed]) -> list[ClauseList]:
     agent = Agent(parts, Scope(org="bench", agent="assistant", user="person"))
     await fill(agent, conversation)
     await agent.warm()
@@ -115,7 +148,7 @@ async def _of_person(
         )
         ranked = await parts.engine.recall(request, parts.store.within(agent.scope), strategy, COUNT.maximum)
         items = [item._replace(log_odds=item.log_odds - _RAISED_BY) for item in ranked]
-        found.append(_list(conversation.name, question, items, read(request), reader, said, main))
+        found.append(_list(conversation.name, question, items, read(request), reader, said))
     return found
 
 
@@ -130,25 +163,20 @@ def _list(
     query: Query,
     reader: ClauseReader,
     said: dict[str, str],
-    main: bool,
 ) -> ClauseList:
     talk = [item for item in ranked if item.candidate.category == "conversation"][:DIVIDED]
     divided = list(clause_rows(talk, query, reader))
     rows = np.array([row for _, _, row in divided], np.float64).reshape(len(divided), len(CLAUSE_FEATURES))
     texts = tuple((item.candidate.provenance.message_id or "", item.candidate.text[slice(*span)]) for item, span, _ in divided)
-    features = assess_need(ranked, query, shipped(), 0.5).features
-    need = None
-    if divided and features is not None:
-        need = clause_need_row(features, sigmoid(clause_log_odds([row for _, _, row in divided])), query)
     return ClauseList(
         person=person,
         category=question.category,
         needed=bool(question.evidence),
-        main=main and question.category != "turn",
         rows=rows,
         tokens=np.array([len(text) / 4 + _LINE for _, text in texts]),
         relevant=_relevant(question, texts, said),
-        need=need,
+        found=assess_need(ranked, query, shipped(), 0.5).features,
+        query=query,
         texts=texts,
         question=question,
         said=said,

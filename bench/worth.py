@@ -1,17 +1,21 @@
-"""Worth: fits what a profile and the clauses of messages are chosen by, cross-validated by person (PERSON-1, PERSON-2).
+"""Worth: fits what a profile and the clauses of messages are chosen by, on invented people alone (PERSON-1, PERSON-2).
 
     python -m bench worth ../shared/data/everyday-dev --more ../shared/data/prefeval-dev --write
 
 Three kinds of models are fitted, one after the other, each on what the others before it say:
 
 - `profile/worth.toml` with `telling_words.tsv`: how probable a clause is a standing instruction, says something lasting, or
-  says what matters unasked. Fitted on `person.jsonl` alone: invented messages in fourteen languages whose clauses are
-  labelled, most of them those of invented people in the order of time, who mostly say nothing of the kind.
-- `search/clause_relevance.toml`, table `clause`: how probable a clause holds what a request needs.
+  says what matters unasked. Fitted on the labelled clauses of `person.jsonl` and `people.json`: invented messages in sixteen
+  languages, most of them those of invented people in the order of time, who mostly say nothing of the kind.
+- `search/clause_relevance.toml`, table `clause`: how probable a clause holds what a request needs. Fitted on the requests of
+  the people of `people.json`.
 - the same, table `need`: P(need). Requests that need something stored, those that need nothing, and germane's turns without
-  need, asked in the same stores.
+  need, asked in the same stores, and asked again in stores of each person's first six and twenty messages.
 
-Without `--write` it prints what is found, each person by models that didn't see that person, and leaves the files as they are.
+The requests of a folder given with `--more` take part in P(need) alone, with four tenths of a person's weight.
+
+It prints what is found of these people's requests, each by models that didn't see that person, and for each other folder of
+everyday data what is found there by models that saw nothing of it. Without `--write` it leaves the files as they are.
 """
 
 from __future__ import annotations
@@ -19,9 +23,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +33,6 @@ from numpy.typing import NDArray
 
 from bench.clause_evidence import ClauseList, clause_lists
 from bench.word_weights import LabelledMessage, count_words, write_words
-from germane.evaluate.dataset import Dataset
 from germane.evaluate.fit.newton import minimise
 from germane.evaluate.formats import load
 from germane.profile.telling_words import MODELS, WordWeights
@@ -44,17 +45,21 @@ __all__ = ["main", "ridge"]
 
 Floats = NDArray[np.float64]
 _SAMPLE = Path(__file__).with_name("person.jsonl")
+_PEOPLE = Path(__file__).with_name("people.json")
 _SOURCE = Path(__file__).parent.parent / "src" / "germane"
 _LABELLED = 0.4
 """The share of a clause's characters with a label from which on the clause has it."""
 _LABELS = {"rule": ("rule",), "lasting": ("matters", "fact"), "matters": ("matters",)}
 """The labels of a clause in the sample for which each model's answer is yes."""
-_OF_RULES = "instruction"
+_OF_RULES, _TURN = "instruction", "turn"
 _L2 = {"worth": 25.0, "clause": 20.0, "need": 10.0}
 _LIMIT = 8.0
 _FOLDS = 6
-_CAUTION = 0.45
+_CAUTION = 0.0
 """Log-odds by which P(need) is lowered: what is added for nothing costs more than the one statement in twenty that it loses."""
+_FOR_NOTHING = {"none": 3.0, _TURN: 4.0}
+"""How much the requests count that need nothing: in life they are most."""
+_OF_ASSISTANTS, _OF_MORE, _OF_YOUNG = 2.0, 0.4, 0.5
 
 
 def ridge(table: Floats, labels: Floats, l2: float, weights: Floats | None = None) -> Floats:
@@ -79,19 +84,26 @@ def ridge(table: Floats, labels: Floats, l2: float, weights: Floats | None = Non
     return np.append(slopes, found[-1] - float(slopes @ mean))
 
 
-def _of_sample() -> Iterable[LabelledMessage]:
+def _of_sample() -> Iterator[LabelledMessage]:
     for number, line in enumerate(_SAMPLE.read_text("utf-8").splitlines()):
         entry = json.loads(line)
-        text, places, at = "", list[tuple[int, int, str]](), 0
-        for part, label in entry["parts"]:
-            text += part
-            places.append((at, at + len(part), label))
-            at += len(part)
-        spans = clauses(text)
-        if spans:
-            labels = {model: [_share(span, places, _LABELS[model]) >= _LABELLED for span in spans] for model in MODELS}
-            arrays = {model: np.array(row, np.float64) for model, row in labels.items()}
-            yield LabelledMessage(entry.get("person", f"message {number}"), text, spans, arrays)
+        yield from _labelled(entry.get("person", f"message {number}"), entry["parts"])
+    for person in json.loads(_PEOPLE.read_text("utf-8")):
+        for message in (message for session in person["sessions"] for message in session["messages"]):
+            yield from _labelled(person["id"], message.get("parts", ()))
+
+
+def _labelled(person: str, parts: Iterable[tuple[str, str]]) -> Iterator[LabelledMessage]:
+    """The message that these parts make, each of them a text and its label; none where it says nothing."""
+    text, places, at = "", list[tuple[int, int, str]](), 0
+    for part, label in parts:
+        text += part
+        places.append((at, at + len(part), label))
+        at += len(part)
+    if spans := clauses(text):
+        labels = {model: [_share(span, places, _LABELS[model]) >= _LABELLED for span in spans] for model in MODELS}
+        arrays = {model: np.array(row, np.float64) for model, row in labels.items()}
+        yield LabelledMessage(person, text, spans, arrays)
 
 
 def _share(span: Span, places: Sequence[tuple[int, int, str]], labels: Sequence[str]) -> float:
@@ -126,49 +138,75 @@ def _fit_worth(messages: Sequence[LabelledMessage]) -> _Worth:
     return _Worth(fitted, count_words(messages))
 
 
-def _stacked(lists: Sequence[ClauseList]) -> tuple[Floats, Floats]:
-    return np.vstack([one.rows for one in lists]), np.concatenate([one.relevant for one in lists])
+def _fit_clause(lists: Sequence[ClauseList]) -> Floats:
+    """What an assistant said is asked for oftener than one request in twenty-six does, which these people's do."""
+    used = [one for one in lists if one.category != _TURN and not one.young]
+    weights = [np.full(len(one.relevant), _OF_ASSISTANTS if one.category == "assistant" else 1.0) for one in used]
+    return ridge(
+        np.vstack([one.rows for one in used]),
+        np.concatenate([one.relevant for one in used]),
+        _L2["clause"],
+        np.concatenate(weights),
+    )
 
 
-def _fit_need(lists: Sequence[ClauseList]) -> Floats:
+def _fit_need(lists: Sequence[ClauseList], more: Sequence[ClauseList], clause: Floats) -> Floats:
     """Requests for a standing instruction, and for what was never said, say nothing of whether a search is worth it."""
-    used = [one for one in lists if one.need is not None and one.category not in (_OF_RULES, "unknown")]
-    weight = {"none": 5.0, "turn": 1.6}
-    table = np.vstack([one.need for one in used if one.need is not None])
-    labels = np.array([float(one.needed) for one in used])
-    weights = np.array([weight.get(one.category, 1.0) * one.weight for one in used])
-    fitted = ridge(table, labels, _L2["need"], weights)
+    asked = [(row, one, _OF_YOUNG if one.young else 1.0) for one in lists if (row := one.need_row(clause)) is not None]
+    asked += [(row, one, _OF_MORE) for one in more if (row := one.need_row(clause)) is not None]
+    used = [(row, one, share) for row, one, share in asked if one.category not in (_OF_RULES, "unknown")]
+    labels = np.array([float(one.needed) for _, one, _ in used])
+    weights = np.array([share * _FOR_NOTHING.get(one.category, 1.0) for _, one, share in used])
+    fitted = ridge(np.vstack([row for row, _, _ in used]), labels, _L2["need"], weights)
     fitted[-1] -= _CAUTION
     return fitted
 
 
-def _report(lists: Sequence[ClauseList], people: Sequence[str]) -> None:
+class _Judged(NamedTuple):
+    """A request's clauses with their probabilities, and P(need), None where nothing was found."""
+
+    one: ClauseList
+    chances: Floats
+    need: float | None
+
+
+def _judged(fitted_on: Sequence[ClauseList], more: Sequence[ClauseList], asked: Iterable[ClauseList]) -> Iterator[_Judged]:
+    clause = _fit_clause(fitted_on)
+    need = _fit_need(fitted_on, more, clause)
+    for one in asked:
+        row = one.need_row(clause)
+        needed = None if row is None else float(sigmoid(np.array([row @ need[:-1] + need[-1]]))[0])
+        yield _Judged(one, sigmoid(one.rows @ clause[:-1] + clause[-1]), needed)
+
+
+def _of_others(lists: Sequence[ClauseList], more: Sequence[ClauseList]) -> Iterator[_Judged]:
+    """Each person judged by models of others."""
+    people = np.random.default_rng(1).permutation(list(dict.fromkeys(one.person for one in lists))).tolist()
+    for number in range(_FOLDS):
+        held = set(people[number::_FOLDS])
+        others = [one for one in lists if one.person not in held]
+        yield from _judged(others, more, (one for one in lists if one.person in held))
+
+
+def _report(judged: Sequence[_Judged]) -> None:
     """Prints, for some prices, what is found in how many tokens, and how often P(need) is met."""
-    chances, needs = dict[int, Floats](), dict[int, float]()
-    for person in people:
-        others = [one for one in lists if one.person != person]
-        clause, need = ridge(*_stacked([one for one in others if one.main]), _L2["clause"]), _fit_need(others)
-        for number, one in enumerate(lists):
-            if one.person == person:
-                chances[number] = sigmoid(one.rows @ clause[:-1] + clause[-1])
-                if one.need is not None:
-                    needs[number] = float(sigmoid(np.array([one.need @ need[:-1] + need[-1]]))[0])
-    wanted = [number for number, one in enumerate(lists) if one.main and one.needed and one.category != _OF_RULES]
+    wanted = [each for each in judged if each.one.needed and each.one.category != _OF_RULES and not each.one.young]
     for price in (8e-4, 6e-4, 5e-4, 4e-4, 3e-4):
-        shown = {number: np.flatnonzero(chances[number] / lists[number].tokens >= price) for number in wanted}
-        found = np.mean([lists[number].found(places.tolist()) for number, places in shown.items()])
-        tokens = np.mean([lists[number].tokens[places].sum() for number, places in shown.items()])
+        shown = [(each.one, np.flatnonzero(each.chances / each.one.tokens >= price)) for each in wanted]
+        found = np.mean([one.holds(places.tolist()) for one, places in shown])
+        tokens = np.mean([one.tokens[places].sum() for one, places in shown])
         print(f"price {price:.4f}: {found:6.1%} found in {tokens:5.0f} tokens")
     for threshold in (0.1, 0.13, 0.2, 0.3):
-        met = partial(_met, lists, needs, threshold)
-        print(
-            f"P(need) ≥ {threshold}: "
-            + ", ".join(f"{name} {met(name):.0%}" for name in dict.fromkeys(one.category for one in lists))
-        )
+        for young in sorted({each.one.young for each in judged}):
+            asked = [each for each in judged if each.one.young is young]
+            met = ", ".join(
+                f"{name} {_met(asked, threshold, name):.0%}" for name in dict.fromkeys(each.one.category for each in asked)
+            )
+            print(f"P(need) ≥ {threshold}{' after few messages' if young else ''}: {met}", flush=True)
 
 
-def _met(lists: Sequence[ClauseList], needs: Mapping[int, float], threshold: float, category: str) -> float:
-    known = [float(needs[number] >= threshold) for number in needs if lists[number].category == category]
+def _met(judged: Sequence[_Judged], threshold: float, category: str) -> float:
+    known = [float((each.need or 0.0) >= threshold) for each in judged if each.one.category == category]
     return sum(known) / max(1, len(known))
 
 
@@ -192,11 +230,10 @@ def _write(path: Path, what: str, tables: Mapping[str, tuple[Floats, Sequence[st
 
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench worth", description=__doc__)
-    parser.add_argument("data", type=Path, help="folder of everyday data")
-    parser.add_argument("--more", type=Path, help="a second folder, which takes part in P(need) alone")
+    parser.add_argument("data", type=Path, nargs="*", help="folders of everyday data to measure the models with")
+    parser.add_argument("--more", type=Path, help="a folder whose requests take part in P(need)")
     parser.add_argument("--write", action="store_true", help="write the fitted models into the package")
     options = parser.parse_args(arguments)
-    data: Dataset = load(options.data)
     if options.write:
         fitted = _fit_worth(list(_of_sample()))
         names = {"alone": FEATURES, "beside": (*FEATURES, *NEIGHBOURS)}
@@ -207,17 +244,16 @@ def main(arguments: Sequence[str]) -> None:
         )
         write_words(_SOURCE / "profile" / "telling_words.tsv", fitted.weights)
         print(f"profile/worth.toml and telling_words.tsv ({len(fitted.weights)} tokens) are written", flush=True)
-    lists = asyncio.run(clause_lists(data, main=True))
-    if options.more is not None:
-        more = asyncio.run(clause_lists(load(options.more), main=False))
-        lists += [replace(one, weight=0.4) if one.category != "turn" else one for one in more]
-    _report(lists, list(dict.fromkeys(one.person for one in lists)))
+    lists = asyncio.run(clause_lists(load(_PEOPLE), young=True))
+    more = [] if options.more is None else asyncio.run(clause_lists(load(options.more)))
+    _report(list(_of_others(lists, more)))
     if options.write:
+        clause = _fit_clause(lists)
         _write(
             _SOURCE / "search" / "clause_relevance.toml",
             "Clause relevance and P(need) where clauses are shown: coefficients of `clause_relevance.py`.",
-            {
-                "clause": (ridge(*_stacked([one for one in lists if one.main]), _L2["clause"]), CLAUSE_FEATURES),
-                "need": (_fit_need(lists), CLAUSE_NEED),
-            },
+            {"clause": (clause, CLAUSE_FEATURES), "need": (_fit_need(lists, more, clause), CLAUSE_NEED)},
         )
+    for folder in options.data:
+        print(folder.name, flush=True)
+        _report(list(_judged(lists, more, asyncio.run(clause_lists(load(folder))))))

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.requirement("PERSON-1", "PERSON-4", "MEM-7")
 
 KNEE, STAIRS = "My left knee is bad since the fall.", "Please never suggest stairs, my knee is bad."
 CAR, NO_CAR = "I don't own a car.", "We picked up our new car yesterday, a small red one!"
+FOODS = "mussels leeks celery walnuts lentils papaya rhubarb anchovies oats capers figs beetroot liver olives tofu okra coconut peanuts mango squid fennel radishes sprouts parsnips kale".split()
 ONE_LINE = "Left knee is bad since the fall: never suggest stairs"
 
 NOTHING = listed()
@@ -107,10 +108,7 @@ async def test_a_model_writes_one_line_in_place_of_several(time: Ticking, tmp_pa
     (asked,) = server.asked
     assert asked["response_format"]["json_schema"]["strict"] is True
     known = known_in(asked["messages"][-1]["content"])
-    assert {text: (one["kind"], one["line"]) for text, one in known.items()} == {
-        KNEE: ("about", True),
-        STAIRS: ("behavior", True),
-    }
+    assert {text: one["line"] for text, one in known.items()} == {KNEE: True, STAIRS: True}
     assert [(line.text, line.why) for line in view.lines] == [
         (ONE_LINE, "preference, found by a language model, in place of 2 lines")
     ]
@@ -287,9 +285,8 @@ async def test_nothing_of_others_and_nothing_sensitive_is_sent(opening: Opening,
         await germane.agent("a").remember("Quote prices with tax", kind="behavior")
         await germane.agent("a", user="ben").record([{"role": "user", "content": "I have no car, ben"}], session="s")
         await agent.remember("allergic to latex", sensitivity="sensitive", kind="preference")
-        for number in range(25):
-            text = f"I never eat anything with number {number}."
-            await agent.record([{"role": "user", "content": text}], session=f"s{number}")
+        for number, food in enumerate(FOODS):
+            await agent.record([{"role": "user", "content": f"I never eat {food}."}], session=f"s{number}")
         time.advance(timedelta(minutes=10))
         await agent.extract(session="s3")
         ids = [line.id for line in (await agent.profile()).lines]

@@ -16,6 +16,7 @@ from germane.pipeline.score.newer import newer_beside
 from germane.pipeline.score.same_thing import once
 from germane.pipeline.score.score import score
 from germane.pipeline.score.unscored import in_source_order
+from germane.profile.shown_clause import stored_clause
 from germane.search.relevance import Relevance
 from germane.types.amount import Need
 from germane.types.candidate import Candidate, Scored
@@ -59,7 +60,9 @@ def rank_candidates(
     if divided is None:
         return Ranked((*kept, *lines), dropped, need)
     if divided.need is not None and query.asked_day is None:
-        need = Need(max(divided.need, best_searched(divided.items)), need.threshold)
+        need = Need(
+            max(divided.need, best_searched([one for one in divided.items if stored_clause(one.id) is None])), need.threshold
+        )
     return Ranked((*divided.items, *lines), dropped, need, True)
 
 

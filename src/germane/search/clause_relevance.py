@@ -34,16 +34,16 @@ __all__ = [
 ]
 
 CLAUSE_FEATURES = (
-    *("message", "gap", "rank", "matched", "weight", "message_weight", "user", "words", "number", "names", "question", "first"),
-    *("alone", "lasting", "rule", "late", "own_words_asked", "answer_asked"),
+    *("message", "gap", "rank", "matched", "weight", "user", "words", "number", "names", "question", "first"),
+    *("lasting", "rule", "late", "own_words_asked", "answer_asked"),
 )
 """`message` is the message's log-odds, `gap` how far that is below the best message's, `rank` ln(1 + its place among the
-messages). `weight` and `message_weight` are the weights (idf) of the query's terms that stand in the clause and in its
-message, an eighth of their sum, and `matched` is the clause's share of the weight of all terms that stand anywhere. `user` is
-1 for a user's message; `words` is ln(1 + words); `number`, `names` (0 to 3), `question`, `first` and `alone` describe the
-clause; `lasting` and `rule` are the log-odds that it says something lasting, and demands it (`profile/worth.py`); `late` is
-the share of the messages that are older. `answer_asked` is 1 for an assistant's message where the request speaks of "you",
-`own_words_asked` for a user's where it doesn't."""
+messages). `weight` is the weight (idf) of the query's terms that stand in the clause, an eighth of their sum, and `matched` is
+its share of the weight of all terms that stand anywhere. `user` is 1 for a user's message; `words` is ln(1 + words); `number`,
+`names` (0 to 3), `question` and `first` describe the clause; `lasting` and `rule` are the log-odds that it says something
+lasting, and demands it (`profile/worth.py`); `late` is the share of the messages that are older. `answer_asked` is 1 for an
+assistant's message where the request speaks of "you", `own_words_asked` for a user's where it doesn't. How many clauses the
+message has isn't among them: it means another thing in every collection."""
 
 
 _KINDS = tuple(f"has:{kind}" for kind in KINDS) + tuple(f"much:{kind}" for kind in KINDS)
@@ -62,7 +62,6 @@ class ClauseTraits(NamedTuple):
     names: int
     question: bool
     first: bool
-    alone: bool
     lasting: float
     rule: float
     changes: bool = False
@@ -76,7 +75,6 @@ class MessageFacts(NamedTuple):
     log_odds: float
     gap: float
     place: int
-    weight: float
     late: float
     user: bool
     addresses: bool
@@ -92,14 +90,12 @@ def clause_row(traits: ClauseTraits, message: MessageFacts, *, weight: float, al
         log1p(message.place),
         weight / all_weight if all_weight else 0.0,
         weight / 8,
-        message.weight / 8,
         float(message.user),
         log1p(traits.words),
         float(traits.number),
         float(traits.names),
         float(traits.question),
         float(traits.first),
-        float(traits.alone),
         traits.lasting,
         traits.rule,
         message.late,
