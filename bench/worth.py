@@ -55,8 +55,6 @@ _OF_RULES, _TURN = "instruction", "turn"
 _L2 = {"worth": 25.0, "clause": 20.0, "need": 10.0}
 _LIMIT = 8.0
 _FOLDS = 6
-_CAUTION = 0.0
-"""Log-odds by which P(need) is lowered: what is added for nothing costs more than the one statement in twenty that it loses."""
 _FOR_NOTHING = {"none": 3.0, _TURN: 4.0}
 """How much the requests count that need nothing: in life they are most."""
 _OF_ASSISTANTS, _OF_MORE, _OF_YOUNG = 2.0, 0.4, 0.5
@@ -157,9 +155,7 @@ def _fit_need(lists: Sequence[ClauseList], more: Sequence[ClauseList], clause: F
     used = [(row, one, share) for row, one, share in asked if one.category not in (_OF_RULES, "unknown")]
     labels = np.array([float(one.needed) for _, one, _ in used])
     weights = np.array([share * _FOR_NOTHING.get(one.category, 1.0) for _, one, share in used])
-    fitted = ridge(np.vstack([row for row, _, _ in used]), labels, _L2["need"], weights)
-    fitted[-1] -= _CAUTION
-    return fitted
+    return ridge(np.vstack([row for row, _, _ in used]), labels, _L2["need"], weights)
 
 
 class _Judged(NamedTuple):
