@@ -17,6 +17,7 @@ from germane.events.operations import PutEvent
 from germane.injections.operations import PutInjection
 from germane.memories.operations import Forget, PutMemory
 from germane.stores.sqlite import SqliteStore, erasure
+from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.database import APPLICATION, Database, migrations
 from germane.stores.sqlite.erasure import Erasure, ErasureState, erasure_state
 from germane.stores.sqlite.jobs import Job
@@ -253,10 +254,17 @@ def _old(path: Path) -> None:
     connection.execute(f"PRAGMA page_size = 8192; {''.join(migrations()[:2])}")
     connection.execute(f"PRAGMA user_version = 2; PRAGMA application_id = {APPLICATION}")
     connection.execute("INSERT INTO meta VALUES ('nonce_key', zeroblob(32)); UPDATE counters SET revision = 7")
-    ((root,),) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'events'")
     connection.close()
+    _plant(path)
+
+
+def _plant(path: Path) -> None:
+    """Puts a text into unused space of the table of events."""
+    with closing(apsw.Connection(str(path))) as connection:
+        ((root,),) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'events'")
+        begin = (root - 1) * connection.pragma("page_size") + 2000
     content = bytearray(path.read_bytes())
-    content[(root - 1) * 8192 + 4000 : (root - 1) * 8192 + 4008] = b"canary1z"
+    content[begin : begin + 8] = b"canary1z"
     path.write_bytes(content)
 
 
@@ -286,6 +294,20 @@ async def test_a_backup_that_is_running_is_a_reader_too(tmp_path: Path) -> None:
         pass
     assert held(tmp_path) == set()
     await store.close()
+
+
+async def test_a_backup_holds_nothing_that_was_forgotten_and_still_waits_to_be_scrubbed(tmp_path: Path) -> None:
+    """A reader of an older snapshot keeps the file from being scrubbed; the copy is scrubbed by itself."""
+    await opened(tmp_path).close()
+    _plant(tmp_path / "a.db")
+    with closing(reading(tmp_path)), closing(foreign(tmp_path)) as connection:
+        connection.execute("UPDATE counters SET erased = scrubbed + 1")
+        (elsewhere := tmp_path / "copies").mkdir()
+        await back_up(Database.at(tmp_path / "a.db"), elsewhere / "copy.db", None)
+        assert (held(tmp_path), held(elsewhere)) == ({"canary1z"}, set())
+    with closing(apsw.Connection(str(elsewhere / "copy.db"))) as connection:
+        assert connection.pragma("integrity_check") == "ok"
+    assert [path.name for path in elsewhere.iterdir()] == ["copy.db"]
 
 
 async def test_a_forgetting_that_comes_as_another_is_done_is_not_passed_over(
