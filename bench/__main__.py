@@ -38,6 +38,7 @@ compaction-fuzz  generated conversations that a compaction must not corrupt
 compaction-evidence DATA  what questions need that is still there after a compaction, by strategy and size
 consolidation  time to bring a large store within a storage budget
 forgetting     time to forget in a large store, and the delay for other callers
+erased         whether anything is left of a text, or of what was made of it, after each way to forget it
 kills          traces left in files by a process killed while it forgets
 roundtrip      export, import, export: byte-identical; time and memory of 100,000 messages
 refused        memory that the service holds after calls that it refused, of megabytes each
@@ -81,6 +82,7 @@ from bench import (
     distil,
     embedders,
     entities,
+    erased,
     evaluated,
     forgery,
     forgetting,
@@ -130,6 +132,7 @@ _LONG: Mapping[str, Callable[[], int]] = {
     "roundtrip": lambda: roundtrip.main(["--count", "2000"]),
     "leftover": lambda: leftover.main([]),
     "kills": lambda: kills.main([]),
+    "erased": lambda: erased.main([]),
     "giant": lambda: giant.main([]),
     "port": lambda: port.main([]),
     "neighbour": lambda: neighbour.main([]),
@@ -190,6 +193,8 @@ def main() -> int:
             forgetting.main(rest)
         case "kills":
             return kills.main(rest)
+        case "erased":
+            return erased.main(rest)
         case "roundtrip":
             return roundtrip.main(rest)
         case "leftover":

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput
-from germane.memories.forget import forget
-from germane.memories.operations import Forget, ForgetOwner, Select, Selection
+from germane.memories.forget import forget, left_of
+from germane.memories.operations import Forget, ForgetOwner, LeftOf, Remains, Select, Selection
 from germane.memories.receipt import Receipt
 from germane.memories.remember import new_memory, remember
 from germane.types.plan import Read, replay
@@ -24,6 +24,14 @@ SCOPE = Scope(user="caroline")
 
 def keep(ledger: MemoryOperations, text: str, **given: Any) -> str:
     return ledger.commit(remember(new_memory(text, scope=SCOPE, now=NOW, given=given))).memory.id
+
+
+def test_a_receipt_says_what_is_left_and_where() -> None:
+    """What still has something of it isn't among what was checked, and is what the receipt waits for."""
+    found: dict[type[Read[Any]], Any] = {LeftOf: Remains(("memories", "derivations"), ("derivations",))}
+    receipt = replay(left_of(Receipt(memory_ids=("m",))), found).outcome
+    assert (receipt.checked, receipt.waiting_for.split(",")[0]) == (("memories",), "derivations")
+    assert replay(left_of(Receipt(memory_ids=("m",))), {LeftOf: Remains(("memories",))}).outcome.waiting_for == ""
 
 
 def test_a_dry_run_says_what_would_go_and_writes_nothing() -> None:
@@ -52,7 +60,7 @@ def test_messages_go_with_memories_and_the_tombstone_says_who_and_why() -> None:
     answers: dict[type[Read[Any]], Any] = {Select: Selection(memory_ids=("m",), event_ids=("e",))}
     decision = replay(forget(session="s", scope=SCOPE, at=NOW, by="caroline", reason="asked"), answers)
     assert decision.changes == (
-        Forget(memory_ids=("m",), event_ids=("e",), session="s", at=NOW, by="caroline", reason="asked"),
+        Forget(memory_ids=("m",), event_ids=("e",), sessions=("s",), at=NOW, by="caroline", reason="asked"),
     )
     assert decision.outcome == Receipt(memory_ids=("m",), event_ids=("e",))
 

@@ -125,7 +125,7 @@ def test_the_newest_turn_keeps_its_text_as_long_as_what_it_relies_on_stands(text
     """Else it is assembled anew, under the same record, and its old text takes no room from the others."""
     turns = human_turns(said("a", "b", "c", "d", "e"), KEY)
     first, second = record(turns[0], tokens=40), record(turns[1], tokens=40)
-    own = replace(record(turns[2], tokens=900), text=text, relies_on=("m1", "m3"))
+    own = replace(record(turns[2], tokens=900), text=text, relies_on=("id0", "id2"))
     kept = standing(turns, [first, second, own])
     assert (kept.closed, kept.new) == (True, None)
     edited = human_turns(said("edited", "b", "c", "d", "e"), KEY)

@@ -74,7 +74,7 @@ async def test_a_sound_store_is_sound(tmp_path: Path) -> None:
         ("INSERT INTO profile_marks SELECT min(id), 'x@0-1', 'x', 'pin', 0 FROM partitions", {"orphans"}),
         ("UPDATE history_outlines SET last = last + 1000", {"orphans"}),
         ("INSERT INTO links VALUES ('x', 1, 'conflict', 998, 999, '', NULL, 0, NULL, NULL)", {"orphans"}),
-        ("PRAGMA foreign_keys = off; INSERT INTO derivations VALUES ('x', 999)", {"orphans"}),
+        ("PRAGMA foreign_keys = off; INSERT INTO derivations VALUES ('x', 'y', 1)", {"orphans"}),
     ],
 )
 async def test_what_was_changed_behind_its_back_is_told(tmp_path: Path, damage: str, names: set[str]) -> None:

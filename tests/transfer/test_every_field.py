@@ -212,7 +212,7 @@ PATTERN = Pattern(
     updated_at=LATER,
 )
 WHOLE: list[tuple[Any, Set[str]]] = [
-    (StoredDirective("Be kind"), set()),
+    (StoredDirective("Be kind", "d"), set()),
     (MEMORY, {"secrets", "near_duplicates"}),
     (Fact(key="tea", value={"n": [1]}, observed_at=NOON), set()),
     (Episode(summary="Tea", occurred_at=NOON), set()),
@@ -291,7 +291,7 @@ FEW = {
 }
 """Fields that hold one of a few names."""
 LIMITS = {
-    "StoredDirective": {"text": DIRECTIVE},
+    "StoredDirective": {"text": DIRECTIVE, "id": ID},
     "Memory": {"id": ID, "kind": NAME, "body": MEMORY_TEXT, "title": MEMORY_TEXT, "superseded_by": ID},
     "ContradictionRecord": {"id": ID, "older": ID, "newer": ID, "kept": ID},
     "ArchivalEntry": {"id": ID, "text": MEMORY_TEXT},

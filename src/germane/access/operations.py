@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from germane.access.key import Key, StoredKey
-from germane.types.plan import Change, Read
+from germane.types.plan import Change, Read, TextOf
 
 __all__ = ["AddKey", "ChangeKey", "KeyById"]
 
@@ -21,6 +22,7 @@ class KeyById(Read[Key | None]):
 class AddKey(Change):
     """Inserts a key. Where its id exists already, the commit raises `Conflict` and nothing of the plan is written."""
 
+    text_of: ClassVar[TextOf] = "somebody"
     stored: StoredKey
 
 
@@ -28,4 +30,5 @@ class AddKey(Change):
 class ChangeKey(Change):
     """Replaces the properties of the key with this id; its digest stays. Does nothing where there is no such key."""
 
+    text_of: ClassVar[TextOf] = "somebody"
     key: Key

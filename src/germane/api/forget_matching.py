@@ -60,5 +60,6 @@ async def forget_matching(
         return receipt
     parts.engine.forget(scope)
     receipt = await journal.commit(left_of(receipt))
-    waiting_for = await journal.scrub()
+    unscrubbed = await journal.scrub()
+    waiting_for = receipt.waiting_for or unscrubbed
     return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)

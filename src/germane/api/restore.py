@@ -255,8 +255,8 @@ class _Restoring:
 
     async def _plan(self, things: list[Any], owner: Owner, scope: Scope) -> tuple[str, Plan[Placed]]:
         match things[0]:
-            case StoredDirective(text):
-                return "directives", restore_directive(text)
+            case StoredDirective(text, id):
+                return "directives", restore_directive(text, id)
             case Memory():
                 return "memories", restore_memories(things, scope=scope, strict=self._strict)
             case ContradictionRecord():

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from germane.archetypes.archetype import Archetype
 from germane.archetypes.findings import Extractor, Findings, merged
 from germane.archetypes.recorded_event import ExtractorFault
 from germane.events.event import Event
+from germane.graph.findings import EntityName
 
 __all__ = ["LOOK_BACK", "extract_from", "run_extractors", "window"]
 
 LOOK_BACK = 16
 """How many events before it an extractor is given."""
+_WORD = re.compile(r"\w{2,}")
 _LOG = logging.getLogger("germane.archetypes")
 
 
@@ -34,7 +38,31 @@ def run_extractors(
         except Exception as error:  # any fault of a caller's own function
             faults.append(ExtractorFault(name, type(error).__name__))
             _LOG.warning("extractor %s of %s failed: %s", name[:80], of[:80], type(error).__name__)
-    return merged(found), tuple(faults)
+    return _bound(event, before, merged(found)), tuple(faults)
+
+
+def _bound(event: Event, before: Sequence[Event], found: Findings) -> Findings:
+    """Says which of the earlier events the findings have words of that the event itself has not."""
+    if not before or not found:
+        return found
+    own = _words(event.text)
+    parts = {EntityName(one.type, one.name): _words(one.name) - own for one in found.entities}
+    said = [f"{value}" for one in found.entities for value in (*one.aliases, *one.properties.values())]
+    said += [part for hint in found.patterns for part in (hint.action, *hint.keywords)]
+    words = _words(" ".join(said)) - own
+    foreign = words.union(*parts.values())
+    texts = {one.id: _words(one.text) for one in before} if foreign else {}
+    sources = tuple(id for id, there in texts.items() if not foreign.isdisjoint(there))
+    borrowed = dict[EntityName, tuple[str, ...]]()
+    for name, rest in parts.items():
+        whole = tuple(id for id in sources if rest and rest <= texts[id])
+        if some := whole or tuple(id for id in sources if not rest.isdisjoint(texts[id])):
+            borrowed[name] = some
+    return replace(found, borrowed=borrowed, sources=sources)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
 
 
 def window(event: Event, known: Sequence[Event]) -> tuple[Event, ...]:

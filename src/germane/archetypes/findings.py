@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from germane.errors import InvalidInput
 from germane.events.event import Event
@@ -32,14 +32,28 @@ class PatternHint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """All that one extractor, or all of them, found in one event."""
+    """All that one extractor, or all of them, found in one event. `borrowed` are those of the entities whose names are words of
+    earlier events, each with the ids of these, and `sources` all earlier events of which something here has words: what was
+    found in their words is forgotten with them."""
 
     entities: tuple[EntityFinding, ...] = ()
     relations: tuple[RelationFinding, ...] = ()
     patterns: tuple[PatternHint, ...] = ()
+    borrowed: Mapping[EntityName, tuple[str, ...]] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.entities or self.relations or self.patterns)
+
+    @property
+    def own(self) -> Findings:
+        """What is left where one of the sources was forgotten meanwhile."""
+        if not self.sources:
+            return self
+        return Findings(
+            entities=tuple(one for one in self.entities if EntityName(one.type, one.name) not in self.borrowed),
+            relations=tuple(one for one in self.relations if self.borrowed.keys().isdisjoint((one.source, one.target))),
+        )
 
 
 Extractor = Callable[[Event, Sequence[Event]], Findings]

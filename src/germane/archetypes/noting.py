@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from germane.archetypes.findings import Findings, PatternHint
 from germane.events.event import Event
+from germane.events.operations import EventsById
 from germane.graph.entity import Entity
 from germane.graph.operations import CountPattern, PatternsWithAction, PutPattern
 from germane.graph.pattern import Pattern
@@ -29,7 +30,10 @@ class NotedFindings(NamedTuple):
 
 
 def note_findings(event: Event, findings: Findings) -> Generator[Read[Any], Any, NotedFindings]:
-    """Decides on the findings in an event. Yields the reads."""
+    """Decides on the findings in an event. Yields the reads. Of what was found in the words of earlier events nothing is noted
+    where one of these is forgotten."""
+    if findings.sources and len((yield from read(EventsById(findings.sources)))) < len(findings.sources):
+        findings = findings.own
     if not findings:
         return NotedFindings()
     linked = yield from link_findings(
@@ -40,17 +44,20 @@ def note_findings(event: Event, findings: Findings) -> Generator[Read[Any], Any,
         at=event.created_at,
         now=event.recorded_at,
         sensitivity=event.sensitivity,
+        borrowed=findings.borrowed,
     )
     changes, patterns = list(linked.changes), list[str]()
     for hint in findings.patterns:
-        change = yield from _pattern(event, hint)
+        change = yield from _pattern(event, hint, findings.sources)
         if change is not None:
             changes.append(change)
             patterns.append(change.pattern.id if isinstance(change, PutPattern) else change.id)
     return NotedFindings(tuple(changes), linked.entities, linked.relations, tuple(patterns))
 
 
-def _pattern(event: Event, hint: PatternHint) -> Generator[Read[Any], Any, PutPattern | CountPattern | None]:
+def _pattern(
+    event: Event, hint: PatternHint, sources: tuple[str, ...]
+) -> Generator[Read[Any], Any, PutPattern | CountPattern | None]:
     """A pattern that is known is counted. A new one is learned from a success alone."""
     known = yield from read(PatternsWithAction(hint.action))
     for pattern in known:
@@ -71,4 +78,4 @@ def _pattern(event: Event, hint: PatternHint) -> Generator[Read[Any], Any, PutPa
         created_at=event.created_at,
         updated_at=event.recorded_at,
     )
-    return PutPattern(learned, refs=(event.id,))
+    return PutPattern(learned, refs=(event.id, *sources))

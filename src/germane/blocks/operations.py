@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 
 from germane.blocks.block import Block
 from germane.blocks.consent_request import ConsentRequest
@@ -16,7 +17,7 @@ from germane.blocks.entry import ArchivalEntry
 from germane.blocks.permission import Permission
 from germane.blocks.share import Share
 from germane.blocks.version import KeptVersion
-from germane.types.plan import Change, Read
+from germane.types.plan import Change, Read, TextOf
 
 __all__ = [
     "BlockIds",
@@ -153,6 +154,7 @@ class PutBlock(Change):
     an archival block is derived, so that it is found as it is now, and that of any other block or of a deleted one is blanked,
     so that it isn't found until `IndexBlock`."""
 
+    text_of: ClassVar[TextOf] = "somebody"
     block: Block
 
 
@@ -160,6 +162,7 @@ class PutBlock(Change):
 class IndexBlock(Change):
     """Derives the search row of a block that a read of the plan has found, as it is now."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     id: str
 
 
@@ -167,6 +170,7 @@ class IndexBlock(Change):
 class PutVersion(Change):
     """Adds an entry to a block's history, with what its document gained."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     id: str
     entry: KeptVersion
     delta: bytes
@@ -176,6 +180,7 @@ class PutVersion(Change):
 class TakeBack(Change):
     """Notes that the edit `number` was undone by the version `by`, or (`by` None) made again by the version `span`."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     id: str
     number: int
     by: int | None
@@ -186,6 +191,7 @@ class TakeBack(Change):
 class PutSnapshot(Change):
     """Keeps the document up to version `number` as a whole, and drops the versions before `first`."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     id: str
     number: int
     data: bytes
@@ -196,6 +202,7 @@ class PutSnapshot(Change):
 class RestoreHistory(Change):
     """Stores the history of a block that was exported: its snapshot, its versions with their changes, and its shares."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     id: str
     snapshot: tuple[int, bytes] | None
     versions: Sequence[tuple[KeptVersion, bytes | None]]
@@ -206,6 +213,7 @@ class RestoreHistory(Change):
 class PutShare(Change):
     """Shares one of the scope's own blocks with an agent, or changes what it may do."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     id: str
     agent: str
     permission: Permission
@@ -216,6 +224,7 @@ class PutShare(Change):
 class DropShare(Change):
     """Ends the share of a block with an agent."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     id: str
     agent: str
 
@@ -224,6 +233,7 @@ class DropShare(Change):
 class PutConsent(Change):
     """Inserts a request of this scope, or replaces the request with its id."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     request: ConsentRequest
 
 
@@ -231,4 +241,5 @@ class PutConsent(Change):
 class PutEntry(Change):
     """Stores an archival entry of the scope's own user with its search row. An entry is never replaced."""
 
+    text_of: ClassVar[TextOf] = "somebody"
     entry: ArchivalEntry

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from germane.compaction.kept_history import KeptEntry, KeptSummary
-from germane.types.plan import Change, Read
+from germane.types.plan import Change, Read, TextOf
 
 __all__ = [
     "MAX_SUMMARIES",
@@ -74,6 +75,7 @@ class OutlineLeft(Read[bool]):
 class PutArchived(Change):
     """Stores an entry of the archive, unless the session's archive has its handle."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     archived: KeptEntry
 
 
@@ -81,6 +83,7 @@ class PutArchived(Change):
 class PutSummary(Change):
     """Stores a summary, unless the session has one with its fingerprint and method. Beyond `MAX_SUMMARIES` the oldest go."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     kept: KeptSummary
 
 
@@ -89,4 +92,5 @@ class CompleteOutline(Change):
     """Makes the lines that the session's outline lacks, of at most some hundred messages at once: `OutlineLeft` tells whether
     that was all."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     session: str

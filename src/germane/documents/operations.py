@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from germane.types.candidate import Sensitivity
-from germane.types.plan import Change, Read
+from germane.types.plan import Change, Read, TextOf
 
 __all__ = [
     "DocumentContents",
@@ -72,6 +72,7 @@ class MarkOfDocument(Read[DocumentMark | None]):
 class PutMark(Change):
     """Replaces the mark of the document in this session, which must exist."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     session: str
     mark: DocumentMark
 
@@ -81,5 +82,6 @@ class PlacePassages(Change):
     """Changes where passages of the scope's own user stand in their document: pairs of an id and the metadata of its
     provenance. Their texts and search rows stay."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     session: str
     places: tuple[tuple[str, Mapping[str, Any]], ...]

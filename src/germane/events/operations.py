@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 
 from germane.events.event import Event, EventHead
 from germane.events.said_before import SaidBefore
 from germane.profile.telling import TellingClause
 from germane.search.unit import Analysis
-from germane.types.plan import Change, Read
+from germane.types.plan import Change, Read, TextOf
 
 __all__ = [
     "EventsById",
@@ -113,6 +114,7 @@ class PutEvent(Change):
     clauses are derived in the same transaction. `analysis` is the analysis of each part of its text, and `telling` its telling
     clauses, where these were made in advance; else they are those of the event (`own_words.told_by`)."""
 
+    text_of: ClassVar[TextOf] = "somebody"
     event: Event
     analysis: tuple[Analysis, ...] | None = None
     telling: tuple[TellingClause, ...] | None = None
@@ -123,6 +125,7 @@ class PutReplacement(Change):
     """Notes of two stored messages, by their ids of germane's, that the later one ended something that the earlier one states.
     Changes nothing where the scope's own user hasn't both. Idempotent."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     older: str
     newer: str
 
@@ -132,5 +135,6 @@ class ReservePositions(Change):
     """Makes `next` the position of the session's next event, unless that is higher already. A session that doesn't exist is
     skipped."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     session: str
     next: int

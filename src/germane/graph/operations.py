@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import ClassVar
 
 from germane.graph.entity import Entity
 from germane.graph.pattern import Pattern
 from germane.graph.relation import Relation
 from germane.graph.said import Said
-from germane.types.plan import Change, Read
+from germane.types.plan import Change, Read, TextOf
 
 __all__ = [
     "CountPattern",
@@ -100,6 +101,7 @@ class PutEntity(Change):
     those of its name and its aliases. `stated` is what was said of it on purpose, in addition to what was so before: an entity
     of which nothing was goes with its last mention."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     entity: Entity
     keys: tuple[str, ...]
     stated: Said | None = None
@@ -110,6 +112,7 @@ class PutRelation(Change):
     """Stores a relation, or replaces the one with its id. Its `refs` are added to those it has; each of them says
     `said` of it. `stated` is what was said of it on purpose: a relation of which nothing was goes with its last ref."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     relation: Relation
     said: Said = Said()
     stated: Said | None = None
@@ -122,6 +125,7 @@ class EndRelation(Change):
     """Sets the end of a relation that has none. `ended_by` is the relation that takes its place: where that is forgotten, this
     one has no end again."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     id: str
     at: datetime
     ended_by: str | None = None
@@ -132,6 +136,7 @@ class PutMentions(Change):
     """Notes that an event or memory (`thing`, its id) mentions these entities (ids). Idempotent. What is forgotten loses its
     mentions, and an entity that nothing mentions any more, and that nobody stored on purpose, goes with its last mention."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     thing: str
     entities: tuple[str, ...]
     said: Mapping[str, Said] = field(default_factory=dict, hash=False)
@@ -142,6 +147,7 @@ class PutMentions(Change):
 class MergeEntities(Change):
     """Moves aliases, mentions and relations of the entity `gone` to `kept`, and removes `gone`."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     kept: str
     gone: str
 
@@ -151,6 +157,7 @@ class PutPattern(Change):
     """Stores a pattern, or replaces the one with its id. `refs` are the ids of the events and memories that it was learned
     from, in addition to those it has: it is forgotten with any of them."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     pattern: Pattern
     refs: tuple[str, ...] = ()
 
@@ -159,6 +166,7 @@ class PutPattern(Change):
 class CountPattern(Change):
     """Counts one application of a pattern, and its success."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     id: str
     succeeded: bool
     at: datetime

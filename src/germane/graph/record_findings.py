@@ -6,9 +6,10 @@ merges two entities, but makes one of its own.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from germane.graph.aliases import MAX_NAME, name_key
@@ -27,6 +28,7 @@ __all__ = ["MAX_FINDINGS", "SURE", "Linked", "link_findings", "relation_changes"
 MAX_FINDINGS = 64
 """Entities, and relations, that are stored of one text; later ones aren't."""
 _MAX_TYPE = 64
+_NOTHING: Mapping[EntityName, Sequence[str]] = MappingProxyType({})
 SURE = 0.7
 """The confidence of a finding below which it makes no entity: it counts as a mention of one that is known, or not at all."""
 
@@ -50,11 +52,14 @@ def link_findings(
     now: datetime,
     sensitivity: Sensitivity = "private",
     again: bool = False,
+    borrowed: Mapping[EntityName, Sequence[str]] = _NOTHING,
 ) -> Generator[Read[Any], Any, Linked]:
     """Decides how the findings in `thing` (the id of an event or memory of the scope's own, said `at`) are stored; the changes
     follow the one that stores the thing. Findings without a usable name are left out, those of a confidence below 0.7 that
     are of no known entity, and relations between entities that weren't found beside them. With `again`, the thing may have been
-    read before: an entity that was mentioned at this time or later gains no salience."""
+    read before: an entity that was mentioned at this time or later gains no salience. The `borrowed` entities have words of
+    other things, by the ids of these: those mention them, and the thing itself doesn't."""
+    mentioning = {EntityName(name.type, name_key(name.name, name.type)): things for name, things in borrowed.items()}
     told = _by_name(entities, sensitivity)
     keys = dict.fromkeys(key for name, one in told.items() for key in asked_keys(name.type, one.said.names))
     known = NamedEntities((yield from read(EntitiesNamed(tuple(keys)))) if keys else {})
@@ -76,8 +81,11 @@ def link_findings(
         said_of[entity.id] = _joined(said_of.get(entity.id), said)
     kept = {entity.id: entity for entity in found.values()}
     changes: list[Change] = [PutEntity(entity, keys_of(entity)) for entity in kept.values()]
-    if kept:
-        changes.append(PutMentions(thing, tuple(kept), said_of))
+    by_thing: dict[str, list[str]] = {}
+    for name, entity in found.items():
+        for one in mentioning.get(name, (thing,)):
+            by_thing.setdefault(one, []).append(entity.id)
+    changes += [PutMentions(one, tuple(dict.fromkeys(ids)), said_of) for one, ids in by_thing.items()]
     stated = yield from _relations(relations, found, thing=thing, user=user, at=at, now=now, sensitivity=sensitivity)
     return Linked(changes=(*changes, *stated[0]), entities=tuple(kept.values()), relations=stated[1])
 

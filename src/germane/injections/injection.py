@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
 from germane.types.earlier import InjectedItem
 
-__all__ = ["Injection", "InjectionHead", "InjectionKey", "KeptInjections", "WantedInjections", "Wanting"]
+__all__ = ["Injection", "InjectionHead", "InjectionKey", "KeptInjections", "WantedInjections", "Wanting", "handles_of"]
 
+_GIVEN = re.compile(r"[a-z]{1,2}[0-9]{1,9}")
+"""A handle that germane gave: a letter or two and a number."""
+_NAMELESS = "an item"
 InjectionKey = tuple[str, int]
 """Identifies a record within its session: its turn, and its occurrence."""
 
@@ -30,7 +34,8 @@ class InjectionHead:
     last_handle: int
     created_at: datetime
     withdrawn: str = ""
-    """Handles of the items that were forgotten or updated since: the text is gone then, and the turn has no text any more."""
+    """Names of the items that were forgotten or updated since (`handles_of`): the text is gone then, and the turn has no text
+    any more."""
 
     @property
     def key(self) -> InjectionKey:
@@ -44,7 +49,14 @@ class Injection(InjectionHead):
     text: str
     items: tuple[InjectedItem, ...]
     relies_on: tuple[str, ...] = ()
-    """Handles of the items that weren't added because they stood at earlier turns of the prompt."""
+    """Ids of the items that weren't added because they stood at earlier turns of the prompt."""
+
+
+def handles_of(items: Iterable[InjectedItem]) -> str:
+    """Returns the handles of these items for a record that outlives them: a block's handle holds its label, which somebody
+    wrote, so that it isn't among them."""
+    names = (item.handle if _GIVEN.fullmatch(item.handle) else _NAMELESS for item in items)
+    return ", ".join(dict.fromkeys(names)) or "?"
 
 
 class WantedInjections(NamedTuple):

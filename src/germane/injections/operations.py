@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from germane.injections.injection import Injection
-from germane.types.plan import Change, Decision, Plan
+from germane.types.plan import Change, Decision, Plan, TextOf
 
 __all__ = ["MAX_AGE_DAYS", "MAX_CHARACTERS", "MAX_RECORDS", "PutInjection", "keep_injections"]
 
@@ -24,6 +25,7 @@ class PutInjection(Change):
     changed meanwhile. Of two records with the same key the first stays, unless it was withdrawn or the new one `replaces` it.
     Doesn't raise the content's revision."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     session: str
     injection: Injection
     replaces: bool = False

@@ -21,11 +21,14 @@ __all__ = ["forget", "left_of"]
 
 
 def left_of(receipt: Receipt) -> Plan[Receipt]:
-    """Looks for what is left of what was forgotten; the outcome is the receipt with the places in which nothing is."""
+    """Looks for what is left of what was forgotten; the outcome is the receipt with the places in which nothing is. Where
+    something is left, it waits for these places."""
     gone = (*receipt.memory_ids, *receipt.event_ids, *receipt.block_ids, *receipt.graph_ids, *receipt.task_ids)
     gone += receipt.history_ids
     found = yield from read(LeftOf(gone))
-    return Decision((), replace(receipt, checked=tuple(place for place in found.checked if place not in found.holding)))
+    waiting = f"{', '.join(found.holding)}, which still have something of it: a fault of germane's" if found.holding else ""
+    clean = tuple(place for place in found.checked if place not in found.holding)
+    return Decision((), replace(receipt, checked=clean, waiting_for=waiting))
 
 
 def forget(
@@ -96,10 +99,10 @@ def forget(
     )
     given = {name for name, value in named.items() if value is not None}
     whole = everything or (ids is None and given == {"user"})
-    ended = session if ids is None and given <= {"session", "user"} else None
+    ended = (session,) if session is not None and ids is None and given <= {"session", "user"} else ()
     if dry_run or not (receipt or whole or ended):
         return Decision((), receipt)
-    gone: Change = found.forgetting(at=at, by=by, reason=reason, session=ended)
+    gone: Change = replace(found, sessions=(*found.sessions, *ended)).forgetting(at=at, by=by, reason=reason)
     if whole:
         gone = ForgetOwner(user=user, at=at, by=by, reason=reason)
     return Decision((gone,), receipt)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 
 from germane.memories.link import ConflictReason, Contradiction, ContradictionRecord
 from germane.memories.memory import Memory
 from germane.types.inventory import Tombstone
-from germane.types.plan import Change, Read
+from germane.types.plan import Change, Derivation, Read, TextOf
 
 __all__ = [
     "ConflictById",
@@ -170,7 +171,8 @@ class Remains:
 class Selection:
     """What `Select` found. `block_ids` are those of blocks and of archival entries, `graph_ids` those of entities, relations
     and patterns: also of those that go with what was found, as nothing else mentions them; `task_ids` include all frames
-    below, `history_ids` (of archived entries and summaries) all those of the sessions of `event_ids`."""
+    below, `history_ids` (of archived entries and summaries) all those of the sessions of `event_ids`. `sessions` are those that
+    are selected as a whole: by name alone, or as those of agents to whom one of the tasks was delegated."""
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
@@ -178,9 +180,10 @@ class Selection:
     graph_ids: tuple[str, ...] = ()
     task_ids: tuple[str, ...] = ()
     history_ids: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
 
-    def forgetting(self, *, at: datetime, by: str, reason: str, session: str | None = None) -> Forget:
-        """The change that removes all of it, and what is kept of the `session`, where one is given."""
+    def forgetting(self, *, at: datetime, by: str, reason: str) -> Forget:
+        """The change that removes all of it."""
         return Forget(
             memory_ids=self.memory_ids,
             event_ids=self.event_ids,
@@ -188,7 +191,7 @@ class Selection:
             graph_ids=self.graph_ids,
             task_ids=self.task_ids,
             history_ids=self.history_ids,
-            session=session,
+            sessions=self.sessions,
             at=at,
             by=by,
             reason=reason,
@@ -201,14 +204,20 @@ class PutMemory(Change):
     transaction. `restored` says that it comes from an export, which has its conflicts with others of the export too: the store
     derives none between two restored memories, until the text of one changes."""
 
+    text_of: ClassVar[TextOf] = "sources"
     memory: Memory
     restored: bool = False
+
+    @property
+    def derivation(self) -> Derivation:
+        return Derivation(self.memory.id, self.memory.derived_from)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndMemory(Change):
     """Ends a memory's validity at `at`. The memory stays in history."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     id: str
     at: datetime
     superseded_by: str | None = None
@@ -219,6 +228,7 @@ class DropVectors(Change):
     """Removes the vectors of these memories of the scope's own user. They stay without one until their text changes or all
     vectors are made anew; keywords find them."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     ids: tuple[str, ...]
 
 
@@ -227,6 +237,7 @@ class PutConflict(Change):
     """Records that two stored memories, named by their ids, contradict each other. A conflict between the two that exists stays
     as it is."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     older: str
     newer: str
     reason: ConflictReason
@@ -237,6 +248,7 @@ class PutConflict(Change):
 class ResolveConflict(Change):
     """Closes a conflict. `kept` is the id of the memory that was kept, or `both`."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     id: str
     kept: str
     at: datetime
@@ -247,14 +259,17 @@ class RestoreConflict(Change):
     """Records a conflict between two stored memories as it was in another store, with how it was resolved. A conflict between
     the two that exists stays as it is."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     record: ContradictionRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forget(Change):
     """Removes these memories, events, blocks and archival entries, with their search rows, vectors, histories and cached
-    copies, and with what was injected of them in any session; leaves a tombstone without content."""
+    copies, with all that was made of them, and with what was injected of any of it in any session; leaves a tombstone without
+    content."""
 
+    text_of: ClassVar[TextOf] = "somebody"
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
     block_ids: tuple[str, ...] = ()
@@ -263,8 +278,10 @@ class Forget(Change):
     task_ids: tuple[str, ...] = ()
     history_ids: tuple[str, ...] = ()
     """Of archived entries and summaries. Those of the sessions of `event_ids` go with these, named or not."""
-    session: str | None = None
-    """A session whose records of what was injected, and whose archive and summaries, are removed as a whole."""
+    sessions: tuple[str, ...] = ()
+    """Sessions whose records of what was injected, and whose archive and summaries, are removed as a whole."""
+    replaced: bool = False
+    """Whether others take the place of these memories, so that what was made of them stays: nobody asked to forget it."""
     at: datetime
     by: str = ""
     reason: str = ""
@@ -275,6 +292,7 @@ class ForgetOwner(Change):
     """Removes all that one owner has, as `Forget` does: memories, messages, blocks, directive, sessions, and the owner's name.
     The owner is the scope's own user (agent-wide where it has none) or, with `user`, that user of the scope's agent."""
 
+    text_of: ClassVar[TextOf] = "somebody"
     user: str | None = None
     at: datetime
     by: str = ""
@@ -286,6 +304,7 @@ class PutTombstones(Change):
     """Keeps the ids of what was forgotten in another store, so that it isn't stored here again. With `ownerless` they are those
     of owners that were forgotten as a whole. Ids that are forgotten here already are skipped."""
 
+    text_of: ClassVar[TextOf] = "somebody"
     tombstones: tuple[Tombstone, ...]
     ownerless: bool = False
 
@@ -295,6 +314,7 @@ class CountFeedback(Change):
     """Adds one to `helpful` or `harmful` of those memories that belong to the scope's own user; others are skipped. Doesn't
     raise the content's revision (MEM-5)."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     ids: tuple[str, ...]
     helpful: bool
 
@@ -304,6 +324,7 @@ class CountRetrievals(Change):
     """Adds one to `retrieval_count` of each of these memories that the scope sees. Doesn't raise the content's revision
     (MEM-5)."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     ids: tuple[str, ...]
 
 
@@ -311,4 +332,7 @@ class CountRetrievals(Change):
 class SetDirective(Change):
     """Sets the standing instructions of the scope's agent, or of its user with that agent; an empty text removes them."""
 
+    text_of: ClassVar[TextOf] = "somebody"
     text: str
+    id: str = ""
+    """The id that an export gives it; '' for a directive that somebody sets now."""

@@ -12,6 +12,7 @@ class Receipt:
     """The ids that were forgotten or, after a dry run, that would be. Forgetting the same again returns a receipt without ids.
 
     After forgetting, the store is searched for what is left: `checked` are the places in which nothing of it was found.
+    The ids are also those of all that was made of it.
 
     Forgotten text is never found again, whatever `scrubbed` says. `scrubbed` is True where nothing of it, nor of anything that
     was forgotten before, is left in any file of the store (the database and its log). It is False while something delays

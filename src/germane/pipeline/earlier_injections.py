@@ -71,11 +71,11 @@ class Standing:
         gone = [text.turn for text in self.texts if text not in kept]
         return replace(self, texts=kept, warnings=(*self.warnings, *(_withdrawn(turn, "an item in it") for turn in gone)))
 
-    def handles(self, shown: Sequence[Candidate]) -> tuple[str, ...]:
-        """The handles of the items that show these candidates."""
+    def showing(self, shown: Sequence[Candidate]) -> tuple[str, ...]:
+        """The ids of the items that show these candidates."""
         ids, hashes = {each.id for each in shown}, {each.content_hash for each in shown}
         items = [item for text in self.texts for item in text.items]
-        return tuple(item.handle for item in items if item.id in ids or (item.content_hash and item.content_hash in hashes))
+        return tuple(item.id for item in items if item.id in ids or (item.content_hash and item.content_hash in hashes))
 
     def opened(self, ranked: Sequence[Scored]) -> Standing:
         """With the newest turn assembled anew, where one of these candidates is a block or a task that doesn't stand yet: they
@@ -190,7 +190,7 @@ def next_injection(
         last_handle=standing.first_number - 1 + len(items),
         items=tuple(_injected_item(item, registered) for item in items),
         created_at=now,
-        relies_on=standing.handles(shown),
+        relies_on=standing.showing(shown),
     )
     return PutInjection(session, record, standing.replaces)
 
@@ -236,9 +236,9 @@ def _repeated(texts: Mapping[int, Injection]) -> list[int]:
     return found
 
 
-def _stands(handles: Set[str], texts: Iterable[Injection]) -> bool:
-    """Whether the items with these handles are in the texts."""
-    return handles <= {item.handle for record in texts for item in record.items}
+def _stands(ids: Set[str], texts: Iterable[Injection]) -> bool:
+    """Whether the items with these ids are in the texts."""
+    return ids <= {item.id for record in texts for item in record.items}
 
 
 def _within(available: int, standing: Mapping[int, Injection | None], sizes: Mapping[int, int]) -> dict[int, Injection]:

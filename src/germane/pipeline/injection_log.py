@@ -7,7 +7,14 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from germane.injections.injection import Injection, InjectionHead, KeptInjections, WantedInjections, Wanting
+from germane.injections.injection import (
+    Injection,
+    InjectionHead,
+    KeptInjections,
+    WantedInjections,
+    Wanting,
+    handles_of,
+)
 from germane.injections.operations import MAX_RECORDS, PutInjection
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late
 from germane.pipeline.call_guard import Guard
@@ -164,5 +171,5 @@ def _merged(heads: Sequence[InjectionHead], waiting: Sequence[PutInjection]) -> 
 
 
 def _withdrawn(change: PutInjection) -> PutInjection:
-    handles = ", ".join(item.handle for item in change.injection.items)
-    return replace(change, injection=replace(change.injection, text="", tokens=0, items=(), withdrawn=handles or "?"))
+    gone = handles_of(change.injection.items)
+    return replace(change, injection=replace(change.injection, text="", tokens=0, items=(), withdrawn=gone))

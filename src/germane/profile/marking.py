@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 from germane.errors import InvalidInput, NotFound
 from germane.profile.shown_clause import stored_clause
 from germane.types.limits import ID, shown, text
-from germane.types.plan import Change, Decision, Plan, Read, read
+from germane.types.plan import Change, Decision, Plan, Read, TextOf, read
 
 __all__ = ["LinesNamed", "Mark", "MarkLine", "MarkedLine", "NamedLines", "mark_line", "thing_of"]
 
@@ -50,6 +50,7 @@ class LinesNamed(Read[NamedLines]):
 class MarkLine(Change):
     """Marks a line for the scope's own user, or takes its mark away (None). A line that has this mark keeps its time."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     line: str
     mark: Mark | None
     at: datetime

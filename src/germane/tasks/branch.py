@@ -9,7 +9,7 @@ from typing import Any
 
 from germane.errors import Conflict, InvalidInput, NotFound
 from germane.tasks.branching import BranchState, StackHead, TaskBranch, TaskCheckpoint
-from germane.tasks.frame import MAIN, TaskArtifact, TaskFrame
+from germane.tasks.frame import BRANCH, MAIN, TaskArtifact, TaskFrame
 from germane.tasks.limits import MAX_BRANCHES, check_room
 from germane.tasks.new_frame import TaskOutcome, closed_frame
 from germane.tasks.operations import (
@@ -119,7 +119,7 @@ def inject_branch(name: str, session: str, outcome: TaskOutcome | None, *, user:
         artifacts=(TaskArtifact(id=root.id, title=f"branch {name}"), *root.artifacts),
         user=user,
         version=1,
-        provenance=Provenance(session=session, refs=(root.id,), metadata={"branch": name}),
+        provenance=Provenance(session=session, refs=(root.id,), metadata={BRANCH: name}),
         created_at=at,
         updated_at=at,
         closed_at=at,

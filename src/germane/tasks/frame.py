@@ -11,13 +11,15 @@ from germane.errors import InvalidInput
 from germane.types.candidate import Provenance, Sensitivity
 from germane.types.limits import shown
 
-__all__ = ["CLOSED", "MAIN", "STATUSES", "Mode", "TaskArtifact", "TaskFrame", "TaskStatus", "closing_status"]
+__all__ = ["BRANCH", "CLOSED", "MAIN", "STATUSES", "Mode", "TaskArtifact", "TaskFrame", "TaskStatus", "closing_status"]
 
 TaskStatus = Literal["active", "complete", "blocked", "failed"]
 Mode = Literal["isolated", "fork", "brief"]
 STATUSES: tuple[TaskStatus, ...] = get_args(TaskStatus)
 CLOSED: tuple[TaskStatus, ...] = ("complete", "failed")
 """The statuses of a frame that has ended: it isn't opened again."""
+BRANCH = "branch"
+"""The name under which the provenance of a frame has the branch that it brought back."""
 MAIN = "main"
 """The branch that every session begins with."""
 
@@ -61,6 +63,11 @@ class TaskFrame:
     closed_at: datetime | None = None
     secrets: Mapping[str, int] = field(default_factory=dict, compare=False)
     """The secrets that were found in what was just given, by kind; not stored."""
+
+    @property
+    def derived_from(self) -> tuple[str, ...]:
+        """The ids of the frames whose words this one repeats: a branch's, where it brought a branch back."""
+        return self.provenance.refs if BRANCH in self.provenance.metadata else ()
 
     @property
     def open(self) -> bool:

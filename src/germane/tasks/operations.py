@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from germane.tasks.branching import StackHead, TaskBranch, TaskCheckpoint
 from germane.tasks.frame import TaskFrame
 from germane.tasks.limits import DelegatedSession
-from germane.types.plan import Change, Read
+from germane.types.plan import Change, Derivation, Read, TextOf
 
 __all__ = [
     "BranchNamed",
@@ -120,13 +121,19 @@ class TaskIdsInUse(Read[TaskIds]):
 class PutFrame(Change):
     """Stores a frame, or replaces the one with its id."""
 
+    text_of: ClassVar[TextOf] = "sources"
     frame: TaskFrame
+
+    @property
+    def derivation(self) -> Derivation:
+        return Derivation(self.frame.id, self.frame.derived_from)
 
 
 @dataclass(frozen=True, slots=True)
 class PutBranch(Change):
     """Stores a branch, or replaces the one of its session with its name."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     branch: TaskBranch
 
 
@@ -134,6 +141,7 @@ class PutBranch(Change):
 class PutHead(Change):
     """Sets the running branch of a session, and counts a move; `moves` sets how many there were, for a restored session."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     session: str
     branch: str
     moves: int | None = None
@@ -143,4 +151,5 @@ class PutHead(Change):
 class PutCheckpoint(Change):
     """Stores a checkpoint, or replaces the one of its session with its name."""
 
+    text_of: ClassVar[TextOf] = "its_owner"
     checkpoint: TaskCheckpoint

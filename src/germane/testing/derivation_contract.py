@@ -9,10 +9,14 @@ import pytest
 
 from germane.errors import InvalidInput
 from germane.events.operations import PutEvent
-from germane.memories.operations import DerivedFrom, EndMemory, Forget, PutMemory, Select
+from germane.memories.operations import DerivedFrom, EndMemory, Forget, LeftOf, PutMemory, Select
 from germane.store import ScopedStore
+from germane.tasks.frame import BRANCH
+from germane.tasks.new_frame import new_frame
+from germane.tasks.operations import PutFrame
 from germane.testing.scope_contract import LATER
 from germane.testing.stored import a_memory, an_event, asking, writing
+from germane.types.candidate import Provenance
 
 __all__ = ["DerivationContract"]
 
@@ -42,7 +46,7 @@ class DerivationContract:
         assert await derived(note.id) == []
 
     @pytest.mark.requirement("MEM-4")
-    async def test_what_derives_from_something_that_changed_ended_or_went_is_stale(self, scoped: ScopedStore) -> None:
+    async def test_what_derives_from_something_that_changed_or_ended_is_stale(self, scoped: ScopedStore) -> None:
         """Through other memories too, since the first time. A change of anything but the text isn't one."""
         source = a_memory("source")
         first = a_memory("first", derived_from=(source.id,))
@@ -57,14 +61,36 @@ class DerivationContract:
         changes = (
             PutMemory(replace(a_memory("another source", updated_at=LATER), id=source.id)),
             EndMemory(id=source.id, at=LATER),
-            Forget(memory_ids=(source.id,), at=LATER),
         )
         for change in changes:
             await scoped.journal.commit(writing(change))
             assert await stale() == [LATER, LATER]
-            if not isinstance(change, Forget):
-                await scoped.journal.commit(writing(PutMemory(first), PutMemory(second)))
-                assert await stale() == [None, None]
+            await scoped.journal.commit(writing(PutMemory(first), PutMemory(second)))
+            assert await stale() == [None, None]
+
+    @pytest.mark.requirement("MEM-3")
+    async def test_what_was_made_of_something_is_forgotten_with_it_or_stays_with_what_takes_its_place(
+        self, scoped: ScopedStore
+    ) -> None:
+        """Memories and tasks, through others too, whether a plan named them or not. What germane replaces by itself leaves what
+        was made of it, which is found with it still."""
+        said, kept = an_event("one"), a_memory("kept")
+        made = a_memory("made", derived_from=(said.id,))
+        again = a_memory("again", derived_from=(made.id,))
+        origin = Provenance(refs=(again.id,), metadata={BRANCH: "b"})
+        task = new_frame("a copy", session="s", user=scoped.scope.user, at=LATER, provenance=origin)
+        await scoped.journal.commit(writing(PutEvent(said), *map(PutMemory, (kept, made, again)), PutFrame(task)))
+        await scoped.journal.commit(writing(Forget(memory_ids=(made.id,), replaced=True, at=LATER)))
+        await scoped.journal.commit(writing(Forget(memory_ids=(kept.id,), replaced=True, at=LATER)))
+        assert [memory.id for memory in await scoped.memories.get([kept.id, made.id, again.id])] == [again.id]
+        for source in (made.id, said.id):
+            selected = await scoped.journal.commit(asking(Select(ids=(source,))))
+            assert (selected.memory_ids, selected.task_ids) == ((again.id,), (task.id,))
+        await scoped.journal.commit(writing(Forget(event_ids=(said.id,), at=LATER)))
+        assert await scoped.memories.get([again.id]) == ()
+        assert await scoped.tasks.frames([task.id]) == ()
+        left = await scoped.journal.commit(asking(LeftOf((said.id, made.id, again.id, task.id))))
+        assert left.holding == ()
 
     async def test_a_memory_never_derives_from_itself(self, scoped: ScopedStore) -> None:
         """Also not through others, whichever is stored first; nothing of such a commit is written."""

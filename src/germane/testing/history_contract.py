@@ -268,7 +268,7 @@ class HistoryContract:
         known = await mine.journal.commit(asking(HistoryIdsInUse((kept.id, told.id, elsewhere.id, "i9"))))
         assert known.forgotten == {kept.id, told.id}
         assert known.own == {elsewhere.id: ("another", kept.entry.handle, "")}
-        await mine.journal.commit(writing(Forget(session="another", at=LATER)))
+        await mine.journal.commit(writing(Forget(sessions=("another",), at=LATER)))
         assert await mine.history.archived([kept.entry.handle]) == ()
         await store.close()
 
@@ -289,7 +289,7 @@ class HistoryContract:
             known = await theirs.journal.commit(asking(HistoryIdsInUse((kept.id,))))
             assert not known.own
             assert known.elsewhere == {kept.id}
-            gone = Forget(history_ids=(kept.id, told.id), event_ids=(said[0].id,), session=S, at=LATER)
+            gone = Forget(history_ids=(kept.id, told.id), event_ids=(said[0].id,), sessions=(S,), at=LATER)
             await theirs.journal.commit(writing(gone))
         assert await mine.history.archived([kept.entry.handle]) == (kept,)
         assert await mine.history.summaries(S, 10) == (told,)

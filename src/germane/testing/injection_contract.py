@@ -183,10 +183,10 @@ class InjectionContract:
         await _write(store, Forget(block_ids=(block.id, entry.id), at=NOON))
         gone: dict[str, Any] = {"text": "", "items": (), "tokens": 0}
         assert (await _kept(store)).records == (
-            replace(own, withdrawn="block:common", **gone),
+            replace(own, withdrawn="an item", **gone),
             replace(entries, withdrawn="m1", **gone),
         )
-        assert (await _kept(store, scope)).records == (replace(theirs, withdrawn="block:common", **gone),)
+        assert (await _kept(store, scope)).records == (replace(theirs, withdrawn="an item", **gone),)
 
     @pytest.mark.requirement("INJECT-6", "MEM-3")
     async def test_what_is_forgotten_or_changed_withdraws_every_record_that_holds_it(self, store: Store) -> None:

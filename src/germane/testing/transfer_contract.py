@@ -54,7 +54,7 @@ class TransferContract:
         old, new = a_memory("old"), a_memory("new", pinned=True, retrieval_count=3)
         said = [an_event(text, session="s", position=place)._replace(user="anna") for place, text in ((0, "a"), (4, "b"))]
         gone = a_memory("gone", user="anna")
-        await store.within(AGENT).journal.commit(writing(SetDirective("Be kind"), PutMemory(new), PutMemory(old)))
+        await store.within(AGENT).journal.commit(writing(SetDirective("Be kind", "d"), PutMemory(new), PutMemory(old)))
         await store.within(ANNA).journal.commit(writing(*map(PutEvent, said), PutMemory(gone)))
         await store.within(ANNA).journal.commit(writing(Forget(memory_ids=(gone.id,), at=LATER, by="me", reason="asked")))
         await store.within(_ACME).journal.commit(writing(PutMemory(a_memory("apart"))))
@@ -62,7 +62,7 @@ class TransferContract:
         assert contents == Contents(directives=1, memories=2, sessions=1, messages=2, tombstones=1, latest=LATER)
         agents, annas = Owner("default", "default", None), Owner("default", "default", "anna")
         assert [thing.owner for thing in things] == [agents] * 3 + [annas] * 4
-        assert [thing.thing for thing in things[:3]] == [StoredDirective("Be kind"), new, old]
+        assert [thing.thing for thing in things[:3]] == [StoredDirective("Be kind", "d"), new, old]
         record, first, second, stone = (thing.thing for thing in things[3:])
         assert record == SessionRecord(id="s", next=5, length=2, started_at=said[0].created_at, last_at=said[1].created_at)
         assert [event._replace(session_started_at=None, session_number=None) for event in (first, second)] == said

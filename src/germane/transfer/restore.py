@@ -48,12 +48,15 @@ __all__ = [
 ]
 
 
-def restore_directive(text: str) -> Plan[Placed]:
-    """Sets the directive where there is none."""
+def restore_directive(text: str, id: str = "") -> Plan[Placed]:
+    """Sets the directive where there is none, unless the one with this id was forgotten here."""
     held = yield from read(OwnDirective())
+    use = yield from read(IdsInUse((id,)))
+    if id in use.forgotten:
+        return Decision((), Placed(forgotten=1))
     if held:
         return Decision((), Placed(known=1) if held == text else Placed(clashes=[Clash(0, "another directive is set here")]))
-    return Decision((SetDirective(text),), Placed(added=1))
+    return Decision((SetDirective(text, "" if id in use.elsewhere else id),), Placed(added=1))
 
 
 def restore_memories(memories: Sequence[Memory], *, scope: Scope, strict: bool) -> Plan[Placed]:

@@ -101,9 +101,11 @@ class Contents:
 
 
 class StoredDirective(NamedTuple):
-    """The standing instructions of an agent or of one of its users."""
+    """The standing instructions of an agent or of one of its users. `id` is germane's own; exports of earlier versions
+    have none."""
 
     text: str
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

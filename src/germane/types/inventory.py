@@ -19,7 +19,9 @@ __all__ = [
     "UserSummary",
 ]
 
-TombstoneKind = Literal["memory", "message", "block", "entity", "relation", "pattern", "task", "archived", "summary"]
+TombstoneKind = Literal[
+    "memory", "message", "block", "entity", "relation", "pattern", "task", "archived", "summary", "directive"
+]
 """What was forgotten."""
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-__all__ = ["Change", "Decision", "Plan", "Read", "read", "replay", "run_plan"]
+__all__ = ["Change", "Decision", "Derivation", "Plan", "Read", "TextOf", "read", "replay", "run_plan"]
 
 T = TypeVar("T")
 
@@ -26,10 +26,39 @@ class Read(Generic[T]):
     __slots__ = ()
 
 
+TextOf = Literal["nothing", "somebody", "its_owner", "sources"]
+"""Where the text in a change comes from, and so what forgetting has to follow: it has no text but ids and names of kinds;
+`somebody` gave it, and it is found by its own id; it is a part of a stored thing that the change names (a session, a block, the
+items of an injection), and goes with this one; it may be made of the texts of other stored things, its `sources`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """`thing` is the id of what a change stores, `sources` are the ids of all that its text was made of: it is forgotten with
+    any of them. No sources mean that somebody gave the text."""
+
+    thing: str
+    sources: tuple[str, ...]
+
+
 class Change:
-    """One thing to write. Each domain declares its own; a store must know them all."""
+    """One thing to write. Each domain declares its own; a store must know them all. Each declares where its text comes from
+    (`text_of`): a class that doesn't can't be made. The store keeps the `derivation` of those with sources."""
 
     __slots__ = ()
+    text_of: ClassVar[TextOf]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not hasattr(cls, "text_of"):
+            raise TypeError(f"{cls.__name__} must declare text_of: forgetting has to know where its text comes from")
+        if (cls.text_of == "sources") == (cls.derivation is Change.derivation):
+            raise TypeError(f"{cls.__name__} must define derivation where its text may be made of sources, and only there")
+
+    @property
+    def derivation(self) -> Derivation | None:
+        """What this change stores, with what that was made of; None for a change whose text has no sources."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,26 @@
 """Steps: the plans that carry a consolidation out, a slice at a time; each commit is complete in itself.
 
 A slice reads its memories again: what was changed, pinned or forgotten since the planner saw it is left alone. A note is
-stored in the commit that forgets its episodes, and a merged memory in the commit that forgets the others.
+stored in the commit that forgets its episodes, and a merged memory in the commit that forgets the others. What was made of
+what goes takes over how it could be found (`succession.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from germane.memories.consolidation.planner import Compressed, Eviction, Merged
+from germane.memories.consolidation.succession import succeeding
 from germane.memories.memory import Episode, Fact, Memory
-from germane.memories.operations import DropVectors, Forget, MemoriesById, PutMemory
+from germane.memories.operations import DerivedFrom, DropVectors, Forget, MemoriesById, PutMemory
 from germane.memories.remember import SENSITIVITIES, new_memory
 from germane.text.normal import fold
 from germane.types.candidate import Provenance
-from germane.types.plan import Change, Decision, Plan, read
+from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.scope import Scope
 
 __all__ = ["compress", "drop_vectors", "evict", "merge", "opening", "same_as"]
@@ -48,7 +51,8 @@ def opening(memory: Memory) -> str:
 
 def merge(merged: Sequence[Merged], *, at: datetime, by: str) -> Plan[tuple[Merged, ...]]:
     """Keeps one memory of each group, with the tags, votes and retrievals of all and the strictest sensitivity, and forgets the
-    others. The outcome is what was merged."""
+    others. It was made of those whose tags it gets; that another one said the same makes it none of its. The outcome is what
+    was merged."""
     found = yield from read(MemoriesById(tuple(id for one in merged for id in (one.kept, *one.ids))))
     changes, done = list[Change](), list[Merged]()
     for one in merged:
@@ -66,10 +70,13 @@ def merge(merged: Sequence[Merged], *, at: datetime, by: str) -> Plan[tuple[Merg
             harmful=sum(memory.harmful for memory in together),
             retrieval_count=sum(memory.retrieval_count for memory in together),
         )
+        if tagged := [memory for memory in others if not set(memory.tags) <= set(kept.tags)]:
+            united = succeeding(united, tagged)
         if united != kept:
             changes.append(PutMemory(replace(united, updated_at=at)))
         ids = tuple(memory.id for memory in others)
-        changes.append(Forget(memory_ids=ids, at=at, by=by, reason=REASON))
+        changes += yield from _bequeathed(others, at)
+        changes.append(Forget(memory_ids=ids, replaced=True, at=at, by=by, reason=REASON))
         done.append(Merged(kept=kept.id, ids=ids))
     return Decision(tuple(changes), tuple(done))
 
@@ -85,7 +92,8 @@ def compress(groups: Sequence[Compressed], *, scope: Scope, at: datetime, by: st
             continue
         note = _note(episodes, scope, at)
         ids = tuple(memory.id for memory in episodes)
-        changes += [PutMemory(note), Forget(memory_ids=ids, at=at, by=by, reason=REASON)]
+        changes += yield from _bequeathed(episodes, at)
+        changes += [PutMemory(note), Forget(memory_ids=ids, replaced=True, at=at, by=by, reason=REASON)]
         done.append(Compressed(ids=ids, note=note.id))
     return Decision(tuple(changes), tuple(done))
 
@@ -96,7 +104,9 @@ def evict(evicted: Sequence[Eviction], *, at: datetime, by: str) -> Plan[tuple[E
     done = tuple(one for one in evicted if one.id in found and not found[one.id].pinned)
     if not done:
         return Decision((), done)
-    return Decision((Forget(memory_ids=tuple(one.id for one in done), at=at, by=by, reason=REASON),), done)
+    heirs = yield from _bequeathed([found[one.id] for one in done], at)
+    gone = Forget(memory_ids=tuple(one.id for one in done), replaced=True, at=at, by=by, reason=REASON)
+    return Decision((*heirs, gone), done)
 
 
 def drop_vectors(ids: Sequence[str]) -> Plan[tuple[str, ...]]:
@@ -105,10 +115,22 @@ def drop_vectors(ids: Sequence[str]) -> Plan[tuple[str, ...]]:
     return Decision((DropVectors(tuple(ids)),), tuple(ids))
 
 
+def _bequeathed(gone: Sequence[Memory], at: datetime) -> Generator[Read[Any], Any, list[Change]]:
+    """What was made of these memories, which go: it stays, and is stale. Yields the reads."""
+    ids = {memory.id for memory in gone}
+    made = yield from read(DerivedFrom(tuple(ids)))
+    return [
+        PutMemory(replace(succeeding(memory, sources) if sources else memory, stale_since=memory.stale_since or at))
+        for memory in made
+        if memory.id not in ids
+        for sources in ([one for one in gone if one.id in memory.derived_from],)
+    ]
+
+
 def _note(episodes: Sequence[Memory], scope: Scope, at: datetime) -> Memory:
     days = [_when(memory).date().isoformat() for memory in episodes]
     body = "\n".join(f"{day}: {opening(memory)}" for day, memory in zip(days, episodes, strict=True))
-    return new_memory(
+    note = new_memory(
         body,
         kind="note",
         scope=scope,
@@ -124,6 +146,7 @@ def _note(episodes: Sequence[Memory], scope: Scope, at: datetime) -> Memory:
             "valid_from": min(memory.valid_from for memory in episodes),
         },
     )
+    return succeeding(note, episodes)
 
 
 def _when(memory: Memory) -> datetime:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from germane.events.event import Event
 from germane.types.candidate import SourceKind
-from germane.types.plan import Change, Read
+from germane.types.plan import Change, Read, TextOf
 from germane.types.scope import Scope
 
 __all__ = ["Claim", "ClaimHeld", "FinishClaim", "readable"]
@@ -42,6 +43,7 @@ class ClaimHeld(Read[bool]):
 class FinishClaim(Change):
     """Ends the lease and removes the claim's messages from the queue."""
 
+    text_of: ClassVar[TextOf] = "nothing"
     claim: Claim
 
 

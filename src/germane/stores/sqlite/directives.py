@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 import apsw
 
 from germane.memories.directive import Directive
@@ -21,13 +23,15 @@ _ALL = (
 )
 
 
-def set_directive(transaction: Transaction, partition: int, text: str) -> None:
-    """Replaces the partition's directive, or removes it where `text` is empty; the old text is erased."""
+def set_directive(transaction: Transaction, partition: int, text: str, id: str = "") -> None:
+    """Replaces the partition's directive, or removes it where `text` is empty; the old text is erased. A directive that
+    replaces another one keeps its id, unless it comes with one from an export."""
     connection = transaction.connection
-    had = first(connection, "SELECT 1 FROM directives WHERE partition = ?", (partition,))
+    had = first(connection, "SELECT id FROM directives WHERE partition = ?", (partition,))
     connection.execute("DELETE FROM directives WHERE partition = ?", (partition,))
     if text:
-        connection.execute("INSERT INTO directives VALUES (?, ?, ?)", (partition, stored(text), transaction.revision))
+        named = id or (secrets.token_hex(16) if had is None else had[0])
+        connection.execute("INSERT INTO directives VALUES (?, ?, ?, ?)", (partition, stored(text), transaction.revision, named))
     if had is None:
         transaction.touch((partition,), replaced=True)
     else:

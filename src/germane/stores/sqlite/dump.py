@@ -207,9 +207,9 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
 
 def _things(connection: apsw.Connection, partition: int, owner: Owner) -> Iterator[Thing]:
     users = {partition: owner.user}
-    directive = first(connection, "SELECT text FROM directives WHERE partition = ?", (partition,))
+    directive = first(connection, "SELECT text, id FROM directives WHERE partition = ?", (partition,))
     if directive is not None:
-        yield StoredDirective(shown(directive[0]))
+        yield StoredDirective(shown(directive[0]), directive[1])
     keys = sorted(row[0] for row in rows(connection, "SELECT key FROM memories WHERE partition = ?", (partition,)))
     for start in range(0, len(keys), _PAGE):
         sql = f"{MEMORY} WHERE key IN {LISTED} ORDER BY key"

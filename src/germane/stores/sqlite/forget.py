@@ -8,18 +8,18 @@ import apsw
 
 from germane.memories.operations import Forget
 from germane.stores.sqlite.blocks import touch_block
+from germane.stores.sqlite.forget_following import followed
 from germane.stores.sqlite.graph_forget import found_in_graph, remove_from_graph
 from germane.stores.sqlite.graph_totals import forget_things
 from germane.stores.sqlite.history_forgetting import forget_history
 from germane.stores.sqlite.injections import forget_sessions
 from germane.stores.sqlite.links import delete_links
-from germane.stores.sqlite.memories import mark_stale
 from germane.stores.sqlite.outlines import mend_outlines
 from germane.stores.sqlite.profile_work import forget_marks
 from germane.stores.sqlite.replacements import delete_replacements
 from germane.stores.sqlite.rows import Row, first
 from germane.stores.sqlite.sessions import shrink
-from germane.stores.sqlite.task_forgetting import drop_pointers, forget_tasks
+from germane.stores.sqlite.task_forgetting import forget_tasks
 from germane.stores.sqlite.tombstones import bury
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
@@ -31,8 +31,10 @@ _SPEAKER_GONE = "DELETE FROM speakers WHERE partition = ? AND name = ? AND event
 
 
 def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
-    """Deletes what `change` names and what lies in `partitions`. Idempotent."""
+    """Deletes what `change` names and what lies in `partitions`, with all that was made of it. Idempotent."""
     transaction.flush()
+    if not change.replaced:
+        change, partitions = followed(transaction.connection, partitions, change)
     found = found_in_graph(transaction.connection, partitions, change.graph_ids)
     remove_from_graph(transaction, found)
     forget_history(transaction, partitions, change)
@@ -42,19 +44,15 @@ def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], c
     for table, these in found.items():
         bury(transaction, table, these, change)
     forget_tasks(transaction, partitions, change)
-    drop_pointers(transaction, partitions, (*change.memory_ids, *change.event_ids, *change.block_ids, *change.task_ids))
-    if change.session is not None:
-        forget_sessions(transaction, partitions, change.session)
+    for session in change.sessions:
+        forget_sessions(transaction, partitions, session)
 
 
 def _forget_memories(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
     sql = "SELECT key, id, partition FROM memories WHERE id = ? AND partition IN " + in_clause(partitions)
     found = _found(transaction.connection, sql, change.memory_ids)
-    for partition in {row[2] for row in found}:
-        mark_stale(transaction, partition, [row[1] for row in found if row[2] == partition], change.at)
     keys = [(row[0],) for row in found]
     transaction.connection.executemany("DELETE FROM memory_tags WHERE memory = ?", keys)
-    transaction.connection.executemany("DELETE FROM derivations WHERE memory = ?", keys)
     _unsay(transaction, "memories", found)
     transaction.connection.executemany("DELETE FROM memories WHERE key = ?", keys)
     delete_links(transaction.connection, [row[0] for row in found])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +10,9 @@ import apsw
 
 from germane.memories.operations import Select, Selection
 from germane.stores.sqlite.encoding import LISTED, shown, stored, to_json
+from germane.stores.sqlite.forget_following import followed
 from germane.stores.sqlite.graph_forget import graph_of, unsaid_without
 from germane.stores.sqlite.history_forgetting import selected_history
-from germane.stores.sqlite.memories import derived_keys
 from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.task_forgetting import selected_tasks
 from germane.stores.sqlite.visible_partitions import VisiblePartition
@@ -24,34 +24,44 @@ _NAMED = (
     " ON e.session = s.key AND e.message_id = ? WHERE s.partition = ?"
 )
 
+_REPLACED = (
+    "SELECT DISTINCT m.id FROM memories m INDEXED BY memories_replaced, json_each(m.provenance, '$.metadata.replaced') r"
+    " WHERE m.partition = ? AND json_type(m.provenance, '$.metadata.replaced') = 'array'"
+)
+_ONE = "iif(r.type = 'object', r.value, '{}')"
+"""What a successor says of one memory; a caller may have written anything there."""
 
-def select(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> Selection:
-    """Returns what matches all criteria given, and the memories that derive from it; nothing where no criterion is given."""
+
+def select(
+    connection: apsw.Connection, partition: VisiblePartition, read: Select
+) -> tuple[Selection, tuple[VisiblePartition, ...]]:
+    """Returns what matches all criteria given, with what goes with it, and the partitions in which this stands; nothing where
+    no criterion is given."""
     given = [read.ids, read.key, read.tag, read.session, read.source_kind, read.channel, read.user]
     if not read.everything and all(one is None for one in given):
-        return Selection()
-    memories, events = _memories(connection, partition, read), _events(connection, partition, read)
-    keys = () if read.everything else derived_keys(connection, partition.id, (*memories, *events))
-    sql = "SELECT id FROM memories WHERE key = ?"
-    derived = [only(connection, sql, (key,))[0] for key in keys]
-    blocks, gone = tuple(_blocks(connection, partition, read)), tuple(dict.fromkeys((*memories, *derived)))
-    return Selection(
-        memory_ids=gone,
+        return Selection(), ()
+    events = _events(connection, partition, read)
+    matching = Selection(
+        memory_ids=tuple(dict.fromkeys((*_memories(connection, partition, read), *_successors(connection, partition, read)))),
         event_ids=events,
-        block_ids=blocks,
-        graph_ids=_graph(connection, partition, read, (*gone, *events, *blocks)),
+        block_ids=tuple(_blocks(connection, partition, read)),
+        graph_ids=_graph(connection, partition, read),
         task_ids=selected_tasks(connection, partition, read),
         history_ids=selected_history(connection, partition, read, events),
     )
+    named = read.ids if read.ids is not None and _whole(replace(read, ids=None)) else ()
+    found, partitions = followed(connection, (partition,), matching, named)
+    things, graph = (*found.memory_ids, *found.event_ids, *found.block_ids), dict.fromkeys(found.graph_ids)
+    for one in partitions:
+        graph |= dict.fromkeys(unsaid_without(connection, one, things))
+    return replace(found, graph_ids=tuple(graph)), partitions
 
 
-def _graph(connection: apsw.Connection, partition: VisiblePartition, read: Select, things: Sequence[str]) -> tuple[str, ...]:
-    """Returns the ids of entities, relations and patterns that match ids of germane's, or `everything`, and of those that go
-    with `things`."""
+def _graph(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
+    """Returns the ids of entities, relations and patterns that match ids of germane's, the owner, or `everything`."""
     if read.everything or (read.user is not None and _whole(read)):
         return tuple(graph_of(connection, partition, None))
-    named = graph_of(connection, partition, read.ids) if read.ids is not None and _whole(replace(read, ids=None)) else []
-    return tuple(dict.fromkeys((*named, *unsaid_without(connection, partition, things))))
+    return tuple(graph_of(connection, partition, read.ids)) if read.ids is not None and _whole(replace(read, ids=None)) else ()
 
 
 def _whole(read: Select) -> bool:
@@ -82,6 +92,23 @@ def _memories(connection: apsw.Connection, partition: VisiblePartition, read: Se
             values.append(stored(value))
     sql = f"SELECT id, message_id FROM memories WHERE {' AND '.join(where)}"
     return _matching(connection, sql, values, read.ids, lambda wanted: _scanned(connection, sql, values, wanted))
+
+
+def _successors(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
+    """The memories that were made of others which a consolidation removed, and which match."""
+    where, values = list[str](), list[Any]([partition.id])
+    for name in ("session", "channel", "source_kind", "key"):
+        if (value := getattr(read, name)) is not None:
+            where.append(f"json_extract({_ONE}, '$.{name}') = ?")
+            values.append(stored(value))
+    if read.tag is not None:
+        where.append(f"EXISTS (SELECT 1 FROM json_each({_ONE}, '$.tags') t WHERE t.value = ?)")
+        values.append(stored(read.tag))
+    if read.ids is not None:
+        where.append(f"(json_extract({_ONE}, '$.id') IN {LISTED} OR json_extract({_ONE}, '$.message_id') IN {LISTED})")
+        values += [to_json(read.ids)] * 2
+    sql = f"{_REPLACED} AND {' AND '.join(where)} ORDER BY m.key" if where else ""
+    return tuple(id for (id,) in rows(connection, sql, values)) if sql else ()
 
 
 def _provenance(read: Select) -> list[tuple[str, Any]]:

@@ -17,6 +17,7 @@ from germane.stores.sqlite.graph_forget import GRAPH_TABLES
 from germane.stores.sqlite.history_forgetting import HISTORY_TABLES
 from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.task_forgetting import TASK_TABLES
+from germane.stores.sqlite.tombstones import bury
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition
 
@@ -43,8 +44,11 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
     by, reason = (change.by, change.reason) if told else ("", "")
     sql = "SELECT DISTINCT s.grantee FROM block_shares s JOIN blocks b ON b.key = s.block WHERE b.partition = ?"
     grantees = [grantee for (grantee,) in rows(connection, sql, (partition.id,))]
-    found = select(connection, partition, Select(everything=True))
-    forget(transaction, (partition,), found.forgetting(at=change.at, by=by, reason=reason))
+    found, partitions = select(connection, partition, Select(everything=True))
+    gone = found.forgetting(at=change.at, by=by, reason=reason)
+    forget(transaction, partitions, gone)
+    directive = list(rows(connection, "SELECT 0, id, partition FROM directives WHERE partition = ?", (partition.id,)))
+    bury(transaction, "directives", directive, gone)
     for grantee in grantees:
         if not _holds(connection, grantee):
             _unname(connection, grantee)

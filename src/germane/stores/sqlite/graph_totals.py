@@ -16,6 +16,7 @@ from germane.stores.sqlite.graph_rows import entities_by_key, entity_row, said_o
 from germane.stores.sqlite.graph_writing import write_names
 from germane.stores.sqlite.injections import withdraw
 from germane.stores.sqlite.rows import only, rows
+from germane.stores.sqlite.task_pointers import drop_pointers
 from germane.stores.sqlite.transaction import Transaction
 
 __all__ = ["drop_rows", "forget_things", "rebuild_entity"]
@@ -69,6 +70,7 @@ def drop_rows(transaction: Transaction, partition: int, table: str, keys: Sequen
     if table == "relations":
         connection.executemany(_REOPEN, [(id,) for id in ids])
     withdraw(transaction, ids)
+    drop_pointers(transaction, ids)
     transaction.erase(partition)
 
 

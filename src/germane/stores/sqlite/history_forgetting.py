@@ -11,8 +11,10 @@ from collections.abc import Sequence
 import apsw
 
 from germane.memories.operations import Forget, Select
-from germane.stores.sqlite.encoding import LISTED, micros, stored, to_json
+from germane.stores.sqlite.encoding import LISTED, shown, stored, to_json
 from germane.stores.sqlite.rows import Row, rows
+from germane.stores.sqlite.task_pointers import drop_pointers
+from germane.stores.sqlite.tombstones import bury
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 
@@ -20,7 +22,6 @@ __all__ = ["HISTORY_TABLES", "forget_history", "history_of_events", "selected_hi
 
 HISTORY_TABLES = ("history_archive", "history_summaries")
 """The tables of what is kept of compactions, each with its partition and its session."""
-_TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, 0, ?, ?, ?, ?, ?)"
 _SESSIONS = (
     "SELECT DISTINCT s.id FROM events e INDEXED BY events_id JOIN sessions s ON s.key = e.session"
     f" WHERE e.id IN {LISTED} AND +e.partition = ?"
@@ -61,22 +62,16 @@ def forget_history(transaction: Transaction, partitions: tuple[VisiblePartition,
     """Deletes the entries and summaries that `change` names, those of its session, and those of the sessions of its messages,
     which must be there still."""
     connection = transaction.connection
-    said = (micros(change.at), stored(change.by), stored(change.reason))
     for partition in partitions:
         gone = {*change.history_ids, *history_of_events(connection, partition, change.event_ids)}
         for table in HISTORY_TABLES:
-            found: list[Row] = list(
-                rows(
-                    connection,
-                    f"SELECT key, id FROM {table} WHERE +partition = ? AND id IN {LISTED}",
-                    (partition.id, to_json(list(gone))),
-                )
-            )
-            if change.session is not None:
-                sql = f"SELECT key, id FROM {table} WHERE partition = ? AND session = ?"
-                found = list(dict.fromkeys([*found, *rows(connection, sql, (partition.id, stored(change.session)))]))
-            connection.executemany(f"DELETE FROM {table} WHERE key = ?", [(key,) for key, _ in found])
-            stones = [(id, table, partition.id, transaction.revision, *said) for _, id in found]
-            connection.executemany(_TOMBSTONE, stones)
-            if found:
-                transaction.erase(partition.id)
+            handle = "handle" if table == "history_archive" else "NULL"
+            sql = f"SELECT key, id, {handle} FROM {table} WHERE +partition = ? AND id IN {LISTED}"
+            found: list[Row] = list(rows(connection, sql, (partition.id, to_json(list(gone)))))
+            sql = f"SELECT key, id, {handle} FROM {table} WHERE partition = ? AND session = ?"
+            for session in change.sessions:
+                found += rows(connection, sql, (partition.id, stored(session)))
+            found = list(dict.fromkeys(found))
+            connection.executemany(f"DELETE FROM {table} WHERE key = ?", [(key,) for key, _, _ in found])
+            bury(transaction, table, [(0, id, partition.id) for _, id, _ in found], change)
+            drop_pointers(transaction, [shown(handle) for _, _, handle in found if handle is not None])

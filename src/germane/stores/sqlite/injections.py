@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from germane.blocks.shown import stored_id
-from germane.injections.injection import Injection, InjectionHead, Wanting
+from germane.injections.injection import Injection, InjectionHead, Wanting, handles_of
 from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
 from germane.stores.sqlite.encoding import LISTED, micros, moment, shown, stored, to_json
 from germane.stores.sqlite.gate import archived_now, clauses_now, tasks_now
@@ -86,8 +86,8 @@ def withdraw(transaction: Transaction, ids: Sequence[str]) -> None:
     one of these ids."""
     gone = frozenset(ids)
     for key, partition, items in list(rows(transaction.connection, _HOLDING, (to_json(list(gone)),))):
-        handles = ", ".join(item.handle for item in _items(items) if stored_id(item.id) in gone)
-        transaction.connection.execute(_WITHDRAWN, (stored(handles or "?"), key))
+        handles = handles_of(item for item in _items(items) if stored_id(item.id) in gone)
+        transaction.connection.execute(_WITHDRAWN, (stored(handles), key))
         transaction.connection.execute("DELETE FROM injected_items WHERE injection = ?", (key,))
         transaction.erase(partition)
 

@@ -68,6 +68,7 @@ from germane.stores.sqlite.conflicts import (
     resolve_conflict,
     restore_conflict,
 )
+from germane.stores.sqlite.derivations import bind
 from germane.stores.sqlite.directives import own_directive, set_directive
 from germane.stores.sqlite.documents import contents_of, mark_of, place_passages, put_mark
 from germane.stores.sqlite.erasure import Erasure, erasure_state
@@ -227,8 +228,9 @@ class _Drive(Generic[T]):
         own = self._owned(read.user)
         if own is None:
             return Selection()
-        self._selected.add(own)
-        return select(self._transaction.connection, own, read)
+        found, partitions = select(self._transaction.connection, own, read)
+        self._selected.update((own, *partitions))
+        return found
 
     def _owned(self, user: str | None) -> VisiblePartition | None:
         """Returns the partition of `user` (None: of the scope's own user). A scope with a user gets no other user's
@@ -251,6 +253,8 @@ class _Drive(Generic[T]):
             self._put_events(run)
             run = []
             self._apply(change)
+            if change.derivation is not None:
+                bind(self._transaction.connection, self._transaction.own(self._scope), change.derivation)
         self._put_events(run)
 
     def _put_events(self, run: list[PutEvent]) -> None:
@@ -325,10 +329,10 @@ class _Drive(Generic[T]):
                 memories.count_retrievals(connection, transaction.visible_partitions(scope), change)
             case MarkLine():
                 mark_line(transaction, transaction.own(scope), change)
-            case SetDirective(text):
+            case SetDirective(text, id):
                 if (
                     text or self._own(transaction.visible_partitions(scope)) is not None
                 ):  # removing nothing creates no partition
-                    set_directive(transaction, transaction.own(scope), text)
+                    set_directive(transaction, transaction.own(scope), text, id)
             case _:
                 raise InvalidInput(f"the store can't write {type(change).__name__}")

@@ -70,12 +70,10 @@ _UPDATE = f"UPDATE memories SET ({_COLUMNS.removeprefix('key, ')}) = ({', '.join
 _END = "ifnull(valid_to, 9223372036854775807)"
 """When a memory ends; after every time where it doesn't. Two indexes have it."""
 _DERIVED = (
-    "WITH RECURSIVE derived(key, id) AS ("
-    " SELECT m.key, m.id FROM json_each(?1) s JOIN derivations d ON d.source = s.value JOIN memories m ON m.key = d.memory"
-    " WHERE +m.partition = ?2 UNION"
-    " SELECT m.key, m.id FROM derived JOIN derivations d ON d.source = derived.id JOIN memories m ON m.key = d.memory"
-    " WHERE +m.partition = ?2)"
-    " SELECT key FROM derived ORDER BY key"
+    "WITH RECURSIVE derived(id) AS ("
+    " SELECT d.thing FROM json_each(?1) s JOIN derivations d ON d.source = s.value WHERE d.partition = ?2 UNION"
+    " SELECT d.thing FROM derived JOIN derivations d ON d.source = derived.id WHERE d.partition = ?2)"
+    " SELECT m.key FROM derived CROSS JOIN memories m ON m.id = derived.id ORDER BY m.key"
 )
 _TIMES = ("observed_at", "occurred_at")
 
@@ -181,7 +179,6 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory, *, rest
         transaction.flush()
         connection.execute(_UPDATE, (*_row(partition, memory), key))
         connection.execute("DELETE FROM memory_tags WHERE memory = ?", (key,))
-        connection.execute("DELETE FROM derivations WHERE memory = ?", (key,))
         delete_units(connection, "memories", (key,))
         if found[2] != memory.content_hash:
             delete_links(connection, (key,))
@@ -193,9 +190,6 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory, *, rest
         mark_restored(connection, partition, key, micros(memory.updated_at))
     tags = [(partition, stored(tag), key) for tag in dict.fromkeys(memory.tags)]
     connection.executemany("INSERT INTO memory_tags VALUES (?, ?, ?)", tags)
-    if memory.derived_from:
-        sources = [(source, key) for source in dict.fromkeys(memory.derived_from)]
-        connection.executemany("INSERT INTO derivations VALUES (?, ?)", sources)
     ends = [end.timestamp() for end in (memory.valid_to, memory.expires_at) if end is not None]
     unit = describe(
         key=key,

@@ -16,7 +16,9 @@ _KEYS = f"(SELECT key FROM tombstones WHERE id IN {_IDS} AND what = '{{}}')"
 _PLACES = {
     "memories": f"SELECT 1 FROM memories WHERE id IN {_IDS} LIMIT 1",
     "tags": f"SELECT 1 FROM memory_tags WHERE memory IN {_KEYS.format('memories')} LIMIT 1",
-    "derivations": f"SELECT 1 FROM derivations WHERE memory IN {_KEYS.format('memories')} LIMIT 1",
+    "derivations": (
+        f"SELECT 1 FROM derivations WHERE source IN {_IDS} UNION ALL SELECT 1 FROM derivations WHERE thing IN {_IDS} LIMIT 1"
+    ),
     "links": (
         f"SELECT 1 FROM links WHERE one IN {_KEYS.format('memories')}"
         f" UNION ALL SELECT 1 FROM links WHERE other IN {_KEYS.format('memories')} LIMIT 1"
@@ -53,8 +55,7 @@ _PLACES = {
     + " LIMIT 1",
     "tasks": (
         f"SELECT 1 FROM tasks WHERE id IN {_IDS} UNION ALL SELECT 1 FROM task_branches WHERE current IN {_IDS}"
-        " UNION ALL SELECT 1 FROM tasks t, json_each(t.artifacts) a WHERE t.artifacts <> '[]'"
-        f" AND json_extract(a.value, '$[0]') IN {_IDS} LIMIT 1"
+        f" UNION ALL SELECT 1 FROM task_pointers WHERE thing IN {_IDS} LIMIT 1"
     ),
     "archived messages": f"SELECT 1 FROM history_archive WHERE id IN {_IDS} LIMIT 1",
     "summaries": f"SELECT 1 FROM history_summaries WHERE id IN {_IDS} LIMIT 1",

@@ -32,9 +32,9 @@ REPLACES = (
 OUTDATED = (
     "(SELECT json_group_array(json_array(since, about, ends, by)) FROM ("
     " SELECT m.valid_to AS since, m.fact_key AS about, 1 AS ends,"
-    " (SELECT n.id FROM memories s JOIN derivations t ON t.memory = s.key JOIN events n ON n.id = t.source"
+    " (SELECT n.id FROM memories s JOIN derivations t ON t.thing = s.id JOIN events n ON n.id = t.source"
     " WHERE s.id = m.superseded_by AND n.id <> e.id AND n.partition = e.partition LIMIT 1) AS by"
-    " FROM derivations d JOIN memories m ON m.key = d.memory"
+    " FROM derivations d JOIN memories m ON m.id = d.thing"
     " WHERE d.source = e.id AND m.superseded_by IS NOT NULL AND m.valid_to IS NOT NULL AND typeof(m.fact_key) = 'text'"
     " UNION ALL"
     " SELECT n.created_at, '', r.ends, n.id FROM replacements r JOIN events n ON n.key = r.newer"

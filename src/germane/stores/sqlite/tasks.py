@@ -22,6 +22,7 @@ from germane.stores.sqlite.encoding import (
     written_provenance,
 )
 from germane.stores.sqlite.rows import Row, first, only, rows
+from germane.stores.sqlite.task_pointers import put_pointers
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.tasks.branching import StackHead, TaskBranch, TaskCheckpoint
 from germane.tasks.frame import TaskArtifact, TaskFrame
@@ -190,6 +191,7 @@ def put_frame(connection: apsw.Connection, partition: int, frame: TaskFrame) -> 
         maybe_micros(frame.closed_at),
     )
     connection.execute(_INSERT, row)
+    put_pointers(connection, key, (one.id for one in frame.artifacts))
 
 
 def put_branch(connection: apsw.Connection, partition: int, branch: TaskBranch) -> None:

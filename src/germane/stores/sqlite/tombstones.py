@@ -6,11 +6,11 @@ import secrets
 from collections.abc import Sequence
 
 from germane.memories.operations import Forget, IdsInUse, IdUse, PutTombstones
+from germane.stores.sqlite.derivations import unbind
 from germane.stores.sqlite.encoding import LISTED, micros, stored, to_json
-from germane.stores.sqlite.graph_forget import GRAPH_TABLES
-from germane.stores.sqlite.history_forgetting import HISTORY_TABLES
 from germane.stores.sqlite.injections import withdraw
 from germane.stores.sqlite.rows import Row, rows
+from germane.stores.sqlite.task_pointers import drop_pointers
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import UNIT_TABLES, delete_units
 from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition
@@ -28,21 +28,25 @@ TOMBSTONE_KINDS: dict[str, TombstoneKind] = {
     "tasks": "task",
     "history_archive": "archived",
     "history_summaries": "summary",
+    "directives": "directive",
 }
 """What a tombstone stands for, by the domain in its row."""
-_NAMED_TABLES = ("memories", "events", "blocks", "archival_entries", *GRAPH_TABLES, "tasks", *HISTORY_TABLES)
+_NAMED_TABLES = (*TOMBSTONE_KINDS, "archival_entries")
 _TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _KEPT = _TOMBSTONE.replace("REPLACE", "IGNORE")
 
 
 def bury(transaction: Transaction, domain: str, found: Sequence[Row], change: Forget) -> None:
-    """Writes tombstones of rows (key, id, partition) that are deleted, and takes out of use their search rows and what was
-    injected of them."""
+    """Writes tombstones of rows (key, id, partition) that are deleted, and takes out of use all that refers to them: their
+    search rows, what they were made of, what was injected of them, and what tasks say of them."""
     if not found:
         return
     if domain in UNIT_TABLES:
         delete_units(transaction.connection, domain, [row[0] for row in found])
-    withdraw(transaction, [row[1] for row in found])
+    ids = [row[1] for row in found]
+    unbind(transaction.connection, ids, replaced=change.replaced)
+    withdraw(transaction, ids)
+    drop_pointers(transaction, ids)
     said = (micros(change.at), stored(change.by), stored(change.reason))
     stones = [(row[1], domain, row[0], row[2], transaction.revision, *said) for row in found]
     transaction.connection.executemany(_TOMBSTONE, stones)

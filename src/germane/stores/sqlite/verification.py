@@ -54,7 +54,11 @@ _ORPHANS = {
     "archival entries without a search row": (
         "archival_entries e WHERE NOT EXISTS (SELECT 1 FROM units_blocks WHERE key = e.key)"
     ),
-    "derivations": "derivations d WHERE NOT EXISTS (SELECT 1 FROM memories WHERE key = d.memory)",
+    "derivations": (
+        "derivations d WHERE NOT EXISTS (SELECT 1 FROM memories WHERE id = d.thing)"
+        " AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = d.thing)"
+        " AND NOT EXISTS (SELECT 1 FROM derivations WHERE source = d.thing)"
+    ),
     "replacements": "replacements r WHERE NOT EXISTS (SELECT 1 FROM events WHERE key = r.newer)",
     "tasks below none": (
         "tasks t WHERE t.parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tasks p WHERE p.id = t.parent AND p.partition ="
