@@ -26,7 +26,6 @@ from germane.memories.feedback import feedback
 from germane.memories.memory import Memory
 from germane.memories.receipt import Receipt
 from germane.memories.remember import new_memory, remember
-from germane.pipeline.format.nonce import nonce
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
@@ -250,9 +249,6 @@ class Agent(AgentContexts):
             self._scoped(scope).journal,
             origin,
             now=self._parts.clock.now(),
-            nonces=lambda: [
-                nonce(self._parts.engine.nonce_key, asked) for asked in (scope, self.scope)
-            ],  # the assembly may have named no session
             background=self._parts.background,
         )
         outcome = await recording.keep(messages)

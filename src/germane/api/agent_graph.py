@@ -22,6 +22,7 @@ from germane.memories.checks import ends_after, json_value, label, moment, share
 from germane.memories.forget import forget, left_of
 from germane.memories.receipt import Receipt
 from germane.text.analyse import analyse
+from germane.text.injected import without_injected, without_injected_json
 from germane.text.normal import fold
 from germane.types.candidate import Sensitivity
 from germane.types.ids import uuid7
@@ -253,7 +254,7 @@ class Patterns:
         """Stores an action and when it applies, and returns the pattern; learning the same again returns the one that is there.
         `keywords` are words of requests, `intent` is fix, explain, question, action or other."""
         optional("intent", intent, TAG)
-        if not (said := text("action", action, REMARK).strip()):
+        if not (said := without_injected(text("action", action, REMARK)).strip()):
             raise InvalidInput("action is empty: say what to do")
         now = self._parts.clock.now()
         given = entries("keywords", keywords, NAMES, TAG)
@@ -310,7 +311,7 @@ def _properties(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if len(value) > MAX_PROPERTIES:
         raise InvalidInput(f"properties has {len(value):,} entries, {MAX_PROPERTIES} are allowed")
     found: Mapping[str, Any] = json_value("properties", {label("a property", name): one for name, one in value.items()})
-    return found
+    return {name: without_injected_json(one) for name, one in found.items()}
 
 
 def _level(value: Sensitivity) -> Sensitivity:

@@ -20,6 +20,7 @@ from germane.api.check_messages import look, recordable
 from germane.api.wiring import Parts
 from germane.archetypes.archetype import Archetype
 from germane.archetypes.message_findings import message_noting
+from germane.dialects.authored import authored, authored_dict
 from germane.dialects.registry import parse_all
 from germane.documents.document import is_document_session
 from germane.errors import InvalidInput
@@ -32,7 +33,6 @@ from germane.events.record import check_conflicts, record, retry_time, tail_leng
 from germane.events.resent import Resent, resent
 from germane.events.screened_message import counted_secrets, screened
 from germane.pipeline.background import Background
-from germane.pipeline.inject.recognise import without_injected
 from germane.ports.journal import Journal
 from germane.search.unit import analysed_parts
 from germane.types.candidate import LONG, SourceKind
@@ -52,14 +52,12 @@ _WRITTEN = 32
 """Messages written in one transaction: about 5 ms of the writer."""
 _PAGE = 2000
 """Stored messages that are read in one transaction, to tell which ones the session holds: about 5 ms of the writer."""
-_MARK = 'nonce="'
-"""What stands in every text that germane injects."""
 _TRIES = 8
 """How often in a row the rest is compared with a session that other calls write to. After that it is appended at the end."""
 
 _SOURCE_KINDS: tuple[SourceKind, ...] = get_args(SourceKind)
 
-Slice = tuple[Sequence[Message], Sequence[Mapping[str, Any] | None] | None]
+Slice = tuple[Sequence[Message], Sequence[Mapping[str, Any] | None]]
 T = TypeVar("T")
 
 
@@ -86,14 +84,10 @@ def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts,
 
 
 class Recording:
-    """One call of `record`. `nonces` returns the nonces that recognise what germane injected, which isn't stored; it is called
-    where a message may hold one."""
+    """One call of `record`. What germane injected isn't stored."""
 
-    def __init__(
-        self, journal: Journal, origin: Origin, *, now: datetime, nonces: Callable[[], Sequence[str]], background: Background
-    ) -> None:
-        self._journal, self._origin, self._now = journal, origin, now
-        self._nonces, self._background = nonces, background
+    def __init__(self, journal: Journal, origin: Origin, *, now: datetime, background: Background) -> None:
+        self._journal, self._origin, self._now, self._background = journal, origin, now, background
         self.long = False
         """Whether a message is so long that it is divided, and that its parts may be left without vectors."""
 
@@ -101,7 +95,7 @@ class Recording:
         """Stores the messages, each once. Raises `InvalidInput` and `Conflict`, before anything is written."""
         slices = self._read(raws)
         if len(raws) <= _SLICE:
-            kept, given = next(slices, ((), None))
+            kept, given = next(slices, ((), ()))
             if sum(len(message.content) for message in kept) <= _SLICE_CHARACTERS:
                 return await self._journal.commit(record(kept, origin=self._origin, now=self._now, raws=given))
             slices = iter([(kept, given)])
@@ -117,12 +111,9 @@ class Recording:
             slice = look(raws[first : first + _SLICE], extent, first=first)
             messages = parse_all(slice, "openai", first=first)
             recordable(messages, self._origin.scope.zone, first=first)
-            if any(_MARK in message.content for message in messages):
-                for nonce in self._nonces():
-                    messages = without_injected(messages, nonce)
-            self.long = self.long or any(len(message.content) > LONG // 4 for message in messages)
-            own = [raw if isinstance(raw, Mapping) else None for raw in slice]
-            yield messages, own if len(messages) == len(slice) else None
+            said = [_said(*pair) for pair in zip(messages, slice, strict=True)]
+            self.long = self.long or any(len(message.content) > LONG // 4 for message, _ in said)
+            yield [message for message, _ in said], [own for _, own in said]
 
     async def _in_slices(self, slices: Iterator[Slice]) -> Recorded:
         prepared, kept = await self._background.run(partial(self._prepared, slices))
@@ -165,8 +156,7 @@ class Recording:
         for first, (part, given) in zip(count_from(0, _SLICE), slices, strict=False):
             count += len(part)
             for index, message in enumerate(part):
-                raw, place = (None, None) if given is None else (given[index], first + index)
-                made.append(PreparedMessage.of(message, raw, self._origin.scope.zone, place))
+                made.append(PreparedMessage.of(message, given[index], self._origin.scope.zone, first + index))
                 self._background.breath()
         return without_repeats(made), count
 
@@ -204,6 +194,15 @@ class Recording:
     async def _commit(self, plan: Plan[T]) -> T:
         async with self._background.step():
             return await self._journal.commit(plan)
+
+
+def _said(message: Message, raw: Raw) -> tuple[Message, Mapping[str, Any] | None]:
+    """The message and the caller's dict, both without what germane injected. A message of germane's alone is left empty, and so
+    isn't stored; the others keep their places."""
+    kept, own = authored(message), raw if isinstance(raw, Mapping) else None
+    if kept is None:
+        return replace(message, parts=()), None
+    return kept, own if own is None or kept is message else authored_dict(own, message.role)
 
 
 def _without(indexes: Sequence[int], held: Set[int]) -> list[int]:

@@ -1,14 +1,17 @@
 """Entries: what a compaction takes out, as entries for an archive. They are made when they are asked for: hashing a long
-conversation takes longer than compacting it.
+conversation takes longer than compacting it. germane's own text isn't archived: the store has it already (INJECT-5).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from germane.compaction.archive import ArchiveEntry, handle_of
 from germane.compaction.boundaries import Span
 from germane.compaction.message_json import as_json
+from germane.dialects.authored import authored, authored_dict
 from germane.types.message import Message, Raw
 
 __all__ = ["EntryMaker", "LazyEntries"]
@@ -43,7 +46,7 @@ class EntryMaker:
         """Returns the entry for one result."""
         entry = self._outputs.get((index, part))
         if entry is None:
-            messages = (as_json(self._raws[index]),)
+            messages = (self._kept(index),)
             entry = self._outputs[index, part] = ArchiveEntry(
                 handle=handle_of("output", messages, part=part),
                 kind="output",
@@ -55,7 +58,7 @@ class EntryMaker:
         return entry
 
     def _span(self, span: Span, first: int, previous: str) -> ArchiveEntry:
-        messages = tuple(as_json(self._raws[index]) for index in range(max(span[0], first), span[1]))
+        messages = tuple(self._kept(index) for index in range(max(span[0], first), span[1]))
         return ArchiveEntry(
             handle=handle_of("span", messages, previous),
             kind="span",
@@ -64,6 +67,12 @@ class EntryMaker:
             messages=messages,
             previous=previous,
         )
+
+    def _kept(self, index: int) -> Mapping[str, Any]:
+        raw, role = self._raws[index], self._messages[index].role
+        if isinstance(raw, Message):
+            return as_json(authored(raw, quotes=True) or replace(raw, parts=()))
+        return authored_dict(as_json(raw), role, quotes=True)
 
 
 class LazyEntries(Mapping[str, ArchiveEntry]):

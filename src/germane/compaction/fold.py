@@ -20,6 +20,7 @@ from germane.compaction.plan import CompactionPlan, CompactionTerms, MaskedOutpu
 from germane.compaction.render import render
 from germane.compaction.strategy import Truncate
 from germane.compaction.wording import HeldSummary, held_summary, summary_block
+from germane.dialects.authored import authored
 from germane.types.message import Message, Raw
 
 __all__ = ["CompactionFold", "plan_compaction"]
@@ -53,6 +54,8 @@ class CompactionFold:
         self._fixed = terms.measure.fixed(terms.system, terms.tools)
         self._raws: list[Raw] = []
         self._messages: list[Message] = []
+        self._said: list[Message] = []
+        """The messages without germane's own text: what is read, and told to a language model."""
         self._costs: list[MessageCost] = []
         self._maskings = Maskings(terms.measure, self._raws, self._messages, self._costs)
         self._lead: list[tuple[Raw, Message]] = []
@@ -65,7 +68,7 @@ class CompactionFold:
         """The message with the summary that the conversation begins with, where it holds nothing else."""
         self._boundaries: Boundaries | None = None
         constraints_only = isinstance(terms.strategy, Truncate)
-        self._notebook = Notebook(self._messages, terms.measure.count, constraints_only=constraints_only)
+        self._notebook = Notebook(self._said, terms.measure.count, constraints_only=constraints_only)
         self._entries = EntryMaker(self._raws, self._messages, terms.measure.provider)
 
     def add(self, raw: Raw, message: Message) -> None:
@@ -165,6 +168,7 @@ class CompactionFold:
         cost = self.terms.measure.message(message, raw)
         self._raws.append(raw)
         self._messages.append(message)
+        self._said.append(authored(message, quotes=True) or replace(message, parts=()))
         self._costs.append(cost)
         self._boundaries.add(message, raw, cost.cost, cost.outputs, cost.thinking)
 

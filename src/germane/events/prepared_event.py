@@ -31,10 +31,10 @@ def prepared_event(new: NewEvent, origin: Origin, *, now: datetime, after: int =
     screen = SecretScreen(origin.secrets, "an event")
     kept, text = screen.json(content), whole
     outcome, metadata = screen.text(clean(new.outcome)), screen.json(slim(new.metadata))
-    if screen.found or origin.secrets != "off":
+    if screen.found or screen.left_out or origin.secrets != "off":
         text = screen.again(wording(clean(new.type), kept))
     given = typed_hash(new.type, new.outcome, whole)
-    if screen.found:
+    if screen.found or screen.left_out:
         left = typed_hash(clean(new.type), outcome, text)
         metadata |= SecretNote(kinds=dict(screen.found), kept_hash=None if left == given else left).as_metadata()
     return Event(

@@ -37,7 +37,7 @@ def set_directive(text: str, secrets: SecretPolicy = "redact") -> Plan[str]:
     text = words("directive", text, empty=True)
     text = text if text.strip() else ""
     screen = SecretScreen("tag" if secrets == "redact" else secrets, "the directive")
-    screen.text(text)
+    text = screen.text(text)
     if screen.found:
         kinds = ", ".join(sorted(screen.found))
         _LOG.warning("the directive holds a secret (%s), which goes into every context: take it out", kinds)

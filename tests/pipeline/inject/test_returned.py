@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from germane.pipeline.inject.inject import inject
-from germane.pipeline.inject.returned import own_words, without_returned
+from germane.pipeline.inject.returned import without_returned
+from germane.text.injected import system_words
 from germane.types.message import Message, Text
 from support.exchanges import CLAUDE, EXCHANGE, GEMINI, request
 
@@ -39,13 +40,13 @@ def test_a_request_without_germanes_text_is_the_same_object() -> None:
 @pytest.mark.parametrize("germanes", [STABLE, LATE, f"{STABLE}\n\n{LATE}", f'<directive nonce="{NONCE}">\nx\n</directive>'])
 def test_the_callers_words_stay_around_germanes(text: str, germanes: str) -> None:
     """In a system text that holds both."""
-    assert own_words(text.format(germanes), NONCE).split() == ["You", "are", "a", "vet."]
+    assert system_words(text.format(germanes), NONCE).split() == ["You", "are", "a", "vet."]
 
 
 def test_text_that_was_changed_goes_too() -> None:
     """As long as it has the nonce: an element that isn't closed ends with the text."""
-    assert own_words(f'Hello\n\n<memory nonce="{NONCE}">\n[m1] cut o', NONCE) == "Hello"
-    assert own_words('<memory nonce="other">x</memory>', NONCE) == '<memory nonce="other">x</memory>'
+    assert system_words(f'Hello\n\n<memory nonce="{NONCE}">\n[m1] cut o', NONCE) == "Hello"
+    assert system_words('<memory nonce="other">x</memory>', NONCE) == '<memory nonce="other">x</memory>'
 
 
 def test_message_values_and_blocks_are_cut_too() -> None:

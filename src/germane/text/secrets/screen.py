@@ -1,4 +1,7 @@
-"""SecretScreen: applies a policy to the texts of one message or memory that is about to be stored, and counts what it finds."""
+"""SecretScreen: what is stored of the texts of one message or memory: secrets by a policy, and nothing that germane injected.
+
+All text that callers want stored passes here, so the text of germane's own is left out here, whatever the policy (INJECT-5).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 from germane.errors import InvalidInput
+from germane.text.injected import without_injected
 from germane.text.secrets.find import find_secrets
 from germane.text.secrets.found import FoundSecret
 from germane.text.secrets.named import named_kind
@@ -25,16 +29,20 @@ _MAX_REPEATED = 64
 
 
 class SecretScreen:
-    """`found` counts the secrets by kind. `place` says in a refusal where the text stands; the refusal never quotes it."""
+    """`found` counts the secrets by kind, `left_out` says whether germane's own text was left out. `place` says in a refusal
+    where the text stands; the refusal never quotes it."""
 
     def __init__(self, policy: SecretPolicy, place: str, breath: Callable[[], None] = lambda: None) -> None:
         self.policy, self.place, self._breath = policy, place, breath
         self._known: dict[str, str] = {}
         self.found: Counter[str] = Counter()
+        self.left_out = False
 
     def text(self, value: str, name: str = "") -> str:
         """Returns `value` as it is to be stored; `name` is what it stands under. Raises `InvalidInput` where the policy refuses
         it."""
+        given, value = value, without_injected(value)
+        self.left_out = self.left_out or value is not given
         if self.policy == "off":
             return value
         found = find_secrets(value, self._breath)
@@ -46,8 +54,6 @@ class SecretScreen:
 
     def json(self, value: Any, name: str = "") -> Any:
         """The same for JSON of any depth, whose strings stand under their keys. What is no JSON stays as it is."""
-        if self.policy == "off":
-            return value
         if isinstance(value, str):
             return self.text(value, name)
         if isinstance(value, Mapping):

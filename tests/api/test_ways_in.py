@@ -1,0 +1,216 @@
+"""Text that germane injected is stored again on no way in: a memory that is forgotten is gone, whoever sent it back."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from germane import Agent, Filters, Germane
+from germane.api.agent_blocks import MemoryBlocks
+from germane.api.agent_delegations import Delegations
+from germane.api.agent_documents import Documents
+from germane.api.agent_events import EventLog
+from germane.api.agent_graph import KnownGraph, Patterns
+from germane.api.agent_history import AgentHistory
+from germane.api.agent_memories import Recollections
+from germane.api.agent_tasks import TaskStack
+from germane.events.new_event import NewEvent
+from germane.memory_tool.tool import memory_tool
+from support.calendar import Opening
+
+pytestmark = pytest.mark.requirement("INJECT-5")
+
+SECRET = "Zqxv"
+Way = Callable[[Agent, str], Awaitable[object]]
+ROOMS = (Agent, MemoryBlocks, Documents, EventLog, KnownGraph, Patterns, TaskStack, AgentHistory, Delegations, Recollections)
+
+
+async def conversation(agent: Agent, own: str) -> None:
+    """As a user's words, as the model's, as a tool's answer, and as what a call passes on."""
+    call = {"id": "c1", "type": "function", "function": {"name": "ask", "arguments": own.replace('"', '\\"')}}
+    await agent.record(
+        [
+            {"role": "user", "content": f"{own}\n\nwhat is the code?"},
+            {"role": "user", "content": f"Somebody sent me {own}. What is it?"},
+            {"role": "user", "content": [{"type": "text", "text": own}, {"type": "text", "text": "And now?"}]},
+            {"role": "assistant", "content": f"I see {own}", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": f"the other agent had {own}"},
+        ],
+        session="other",
+    )
+
+
+async def compacted(agent: Agent, own: str) -> None:
+    talk = [{"role": "user" if n % 2 == 0 else "assistant", "content": f"{n} " + "word " * 80} for n in range(14)]
+    first = {"role": "user", "content": [{"type": "text", "text": own}, {"type": "text", "text": f"what? {own}"}]}
+    await agent.history.compact([first, *talk[1:]], session="other", model="gpt-4o", max_tokens=700, deadline=None)
+    assert await agent.history.summaries("other")
+
+
+async def task(agent: Agent, own: str, end: str) -> None:
+    await agent.tasks.push(f"Find out: {own}", session="other")
+    await getattr(agent.tasks, end)(f"It is {own}", session="other")
+
+
+async def block(agent: Agent, own: str, change: str = "") -> None:
+    await agent.blocks.create("notes", text=f"It says {own}" if not change else "a", description=f"About {own}")
+    if change:
+        await getattr(agent.blocks, change)("notes", *(("a",) if change == "replace" else ()), f"It says {own}")
+
+
+async def branched(agent: Agent, own: str, bring: bool = False) -> None:
+    await agent.tasks.push("a goal", session="other")
+    await agent.tasks.branch("try", f"Try {own}", session="other")
+    if bring:
+        await agent.tasks.pop("done", session="other")
+        await agent.tasks.switch("main", session="other")
+        await agent.tasks.inject("try", f"It was {own}", session="other")
+
+
+async def delegated(agent: Agent, own: str, *, end: bool = False) -> None:
+    given = await agent.delegations.begin(f"Look at {own}", model="gpt-4o", session="other", deadline=None)
+    if end:
+        await agent.delegations.finish(given.id, f"It is {own}")
+
+
+async def updated(agent: Agent, own: str) -> None:
+    memory = await agent.remember("a note of another kind")
+    await agent.memories.update(memory.id, f"It says {own}")
+
+
+async def file(agent: Agent, own: str) -> None:
+    tool = memory_tool(agent)
+    await tool({"command": "create", "path": "/memories/a.md", "file_text": f"It says {own}"})
+
+
+async def shown(agent: Agent, own: str) -> None:
+    """What the memory tool answered, as the result that the client records; then the file is deleted."""
+    await agent.blocks.create("a.md", text=f"The code is {SECRET}")
+    answer = await memory_tool(agent)({"command": "view", "path": "/memories/a.md"})
+    assert SECRET in answer
+    call = {"id": "c1", "type": "function", "function": {"name": "memory", "arguments": "{}"}}
+    await agent.record(
+        [
+            *({"role": "user", "content": "look"}, {"role": "assistant", "content": None, "tool_calls": [call]}),
+            {"role": "tool", "tool_call_id": "c1", "content": answer},
+        ],
+        session="other",
+    )
+    (kept,) = await agent.blocks.list()
+    await agent.forget(ids=[kept.id])
+
+
+WAYS: Mapping[str, Way] = MappingProxyType(
+    {
+        "Agent.record": conversation,
+        "Agent.remember": lambda agent, own: agent.remember(f"It says {own}"),
+        "Agent.directive": lambda agent, own: agent.directive(f"Be brief. {own}"),
+        "Agent.delegate": lambda agent, own: agent.delegate(f"Look at {own}", model="gpt-4o", session="other", deadline=None),
+        "MemoryBlocks.create": block,
+        "MemoryBlocks.append": lambda agent, own: block(agent, own, "append"),
+        "MemoryBlocks.set_text": lambda agent, own: block(agent, own, "set_text"),
+        "MemoryBlocks.replace": lambda agent, own: block(agent, own, "replace"),
+        "MemoryBlocks.archive": lambda agent, own: agent.blocks.archive(f"It says {own}", {"a": own}),
+        "Documents.ingest": lambda agent, own: agent.documents.ingest(
+            text=f"# A talk\n\nThey had {own}\n\nEnd.", source="a.md"
+        ),
+        "EventLog.record": lambda agent, own: agent.events.record(
+            "llm_call", {"prompt": own}, session="other", metadata={"a": own}
+        ),
+        "EventLog.record_many": lambda agent, own: agent.events.record_many([NewEvent(type="x", content=own)], session="other"),
+        "KnownGraph.add": lambda agent, own: agent.graph.add("person", "Anna", properties={"note": own}),
+        "Patterns.learn": lambda agent, own: agent.graph.patterns.learn(f"Do {own}"),
+        "TaskStack.push": lambda agent, own: task(agent, own, "pop"),
+        "TaskStack.pop": lambda agent, own: task(agent, own, "pop"),
+        "TaskStack.fail": lambda agent, own: task(agent, own, "fail"),
+        "TaskStack.block": lambda agent, own: task(agent, own, "block"),
+        "TaskStack.branch": branched,
+        "TaskStack.inject": lambda agent, own: branched(agent, own, bring=True),
+        "AgentHistory.compact": compacted,
+        "Delegations.begin": delegated,
+        "Delegations.finish": lambda agent, own: delegated(agent, own, end=True),
+        "Recollections.update": updated,
+        "memory tool": file,
+        "memory tool's answer": shown,
+    }
+)
+NAMES = frozenset(
+    {
+        *("MemoryBlocks.change", "MemoryBlocks.edit", "KnownGraph.relate", "Documents.ingest_folder", "Agent.restore"),
+        *("TaskStack.checkpoint", "MemoryBlocks.rename_folder", "Agent.update_context", "Agent.compress"),
+    }
+)
+"""What takes no text but what another way takes too, or names, or text that isn't stored."""
+READING = frozenset(
+    {
+        *("about", "assemble", "audit", "build", "consolidate", "digest", "estimate_tokens", "expand", "extract"),
+        *("fallback", "feedback", "find", "forget", "mark_line", "messages", "profile", "recall", "sessions"),
+        *("stats", "texts", "users", "warm", "why", "approve", "consents", "delete", "delete_entry"),
+        *("delete_folder", "deny", "entry", "get", "history", "list", "pin", "redo", "restore"),
+        *("search", "search_archive", "share", "shares", "show_version", "undo", "unshare", "value", "highlights"),
+        *("chain", "mentions", "merge", "path", "relations", "salient", "traverse", "unrelate", "abandon"),
+        *("branches", "peek", "resume", "switch", "outline", "rebuild", "show", "summaries", "allowed"),
+        *("resolve", "review", "match", "apply_result"),
+    }
+)
+"""Methods that store no text of the caller's."""
+
+
+@pytest.mark.parametrize("name", WAYS)
+async def test_a_memory_that_came_back_is_gone_with_the_memory(opening: Opening, name: str) -> None:
+    """Injected in one session and sent back in another, in a default context and in XML."""
+    async with opening(embedder=None, extraction=False, warm=False) as germane:
+        agent = germane.agent("support", user="u")
+        memory = await agent.remember(f"The code is {SECRET}", pinned=True, sensitivity="sensitive")
+        asked: Any = [{"role": "user", "content": "what is the code?"}]
+        filters = Filters(sensitivities=("public", "private", "sensitive"))
+        for strategy in ("default", "verbose"):
+            context = await agent.assemble(
+                asked, model="gpt-4o", session=strategy, strategy=strategy, deadline=None, filters=filters
+            )
+            assert SECRET in context.added
+            if strategy == "default":
+                own = context.added
+        await WAYS[name](agent, own)
+        await agent.forget(ids=[memory.id])
+        assert not [line async for line in agent.export() if SECRET in repr(line)]
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5", "gemini-2.5-pro"])
+async def test_the_dicts_of_the_other_messages_are_kept(germane: Germane, model: str) -> None:
+    """Recording the messages of a context keeps the calls and results that a plain recording keeps."""
+    call = {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
+    talk: list[dict[str, Any]] = [
+        {"role": "user", "content": "read the file"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "data"},
+        {"role": "user", "content": "and now?"},
+    ]
+    agent = germane.agent("support", user=model)
+    await agent.remember(f"The code is {SECRET}", pinned=True)
+    context = await agent.assemble(talk, model=model, provider="openai", session="s", deadline=None)
+    assert SECRET in repr(context.messages)
+    await agent.record(context.messages, session="s")
+    await agent.record(talk, session="plain")
+    kept = {name: (await agent.messages(name)).messages for name in ("s", "plain")}
+    assert [(one.role, one.text) for one in kept["s"]] == [(one.role, one.text) for one in kept["plain"]]
+    assert [one.raw for one in kept["s"][1:3]] == [one.raw for one in kept["plain"][1:3]]
+    assert all(one.raw for one in kept["s"][1:3])
+    assert SECRET not in repr(kept)
+
+
+def test_every_method_is_a_way_in_or_stores_no_text() -> None:
+    """A new method has to be put into one of the three lists."""
+    methods = {
+        f"{room.__name__}.{name}"
+        for room in ROOMS
+        for name, _ in inspect.getmembers(room, inspect.iscoroutinefunction)
+        if not name.startswith("_")
+    }
+    assert {one for one in methods - set(WAYS) - NAMES if one.split(".")[1] not in READING} == set()
+    assert methods >= NAMES
+    assert {one for one in WAYS if "." in one} <= methods
