@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 
 from germane.compaction.reading.output_facts import FACTS, MAX_FACTS, OutputFacts, read_facts
+from germane.text.templates import neutralise
 from germane.types.message import Message, Text
 
 __all__ = ["MASK_LINE", "HeldSummary", "held_summary", "mask_line", "masked_facts", "masked_handle", "summary_block"]
@@ -46,7 +47,7 @@ def summary_block(text: str, messages: int, kept: int, handle: str) -> str:
     """Returns the block for a summary of `messages` messages, of which the next `kept` of the prompt are some."""
     named = f' handle="{handle}"' if handle else ""
     head = _HEAD + (_WHERE if handle else "")
-    inner = _TAGS.sub("(", text).strip()
+    inner = neutralise(_TAGS.sub("(", text).strip())
     return f'<{_TAG} messages="{messages}" kept="{kept}"{named}>\n{head}\n{inner}\n</{_TAG}>'
 
 

@@ -17,7 +17,7 @@ from importlib.resources import files
 
 from germane.text.normal import is_normalised, normalised
 
-__all__ = ["families", "neutralise"]
+__all__ = ["families", "neutralise", "neutralise_line"]
 
 _BRACKET = re.compile(r"([<>\[\]\n])")
 _MAX_TOKEN = 96
@@ -58,6 +58,13 @@ def neutralise(text: str) -> str:
         plain = normalised(text, "NFKC")
     broken = _neutralised(plain)
     return text if broken == plain else broken
+
+
+def neutralise_line(head: str, line: str) -> str:
+    """Returns a written line, which begins with germane's own `head`, without the tokens and labels that its parts make
+    together. The head stays: of a token that it begins, the other bracket is broken."""
+    whole = neutralise(line)
+    return line if whole == line else head + whole[len(head) :]
 
 
 @cache

@@ -11,6 +11,7 @@ from germane.clock import aware
 from germane.errors import InvalidInput
 from germane.pipeline.format.escape import clean, escape_text
 from germane.pipeline.format.graphemes import clip
+from germane.text.templates import neutralise_line
 from germane.types.limits import ID, Limit, text, within
 
 __all__ = ["Activity", "lately", "read_activity", "write_activity"]
@@ -67,10 +68,11 @@ def write_activity(entries: Sequence[Activity], nonce: str, zone: tzinfo) -> str
     """Returns the section; empty without entries. Each entry is one line, whatever its text holds."""
     if not entries:
         return ""
-    lines = (
-        f"- [{each.at.astimezone(zone):%Y-%m-%d %H:%M}] {_line(each.agent, nonce, 64)}: {_line(each.text, nonce, _MAX_LINE)}"
-        for each in entries
-    )
+    lines = list[str]()
+    for each in entries:
+        head = f"- [{each.at.astimezone(zone):%Y-%m-%d %H:%M}]"
+        line = f"{head} {_line(each.agent, nonce, 64)}: {_line(each.text, nonce, _MAX_LINE)}"
+        lines.append(neutralise_line(head, line))
     return "\n".join(("# Recent Activity", "", *lines))
 
 

@@ -19,6 +19,7 @@ import unicodedata
 from germane.pipeline.format.escape import clean, escape_attribute, escape_text
 from germane.text.invisible import visible
 from germane.text.normal import normalised
+from germane.text.templates import neutralise
 from germane.types.block_text import BlockText
 
 __all__ = ["block_tag", "write_block"]
@@ -40,7 +41,7 @@ def write_block(
     lines = [f'<block:{tag} permission="{escape_attribute(clean(block.permission, nonce))}"{owner}>']
     lines += [*shown, ""] if (shown := list(filter(None, head))) else []
     lines += [escape_text(clean(block.text if text is None else text, nonce)), f"</block:{tag}>"]
-    return "\n".join(lines)
+    return neutralise("\n".join(lines))
 
 
 def block_tag(block_label: str, nonce: str) -> str:

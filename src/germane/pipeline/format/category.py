@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from germane.compaction.shown_line import OUTLINE
 from germane.text.normal import normalised
+from germane.text.templates import neutralise
 
 __all__ = ["ACTIVITY", "BLOCKS", "CONVERSATION", "DOCUMENTS", "OUTLINE", "TALK", "TASKS", "rank", "tag"]
 
@@ -44,4 +45,5 @@ def tag(category: str, nonce: str) -> str:
     the nonce."""
     plain = normalised(category[:_MAX_READ], "NFKD").encode("ascii", "ignore").decode().lower()
     name = _ODD.sub("_", plain).replace(nonce, "_").strip("_")[:_MAX_TAG].rstrip("_")
-    return name if name[:1].isalpha() else f"other_{name}".rstrip("_")
+    said = name[:1].isalpha() and neutralise(f"## {name}") == f"## {name}"  # else it would be a heading of a chat template
+    return name if said else f"other_{name}".rstrip("_")

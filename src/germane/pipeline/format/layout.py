@@ -19,6 +19,7 @@ from germane.pipeline.format.shorten import Excerpt, Excerpts
 from germane.ports.tokenizer import Tokenizer
 from germane.profile.shown_clause import stored_clause
 from germane.text.summary import Summaries, Summary
+from germane.text.templates import neutralise_line
 from germane.types.candidate import Candidate, Chosen
 from germane.types.strategy import Shortening
 
@@ -58,6 +59,10 @@ class RenderedLine(NamedTuple):
     def filled(self, short: str, score: str) -> str:
         """The line with what is known only at the end: the item's short handle, which depends on its place, and its score."""
         return f"{self.before}{'' if self.handle else short}{self.middle}{score if self.scored else ''}{self.after}"
+
+    def head(self, short: str) -> str:
+        """What the line begins with where that is germane's alone: up to its short handle, with the sign behind it."""
+        return "" if self.handle else f"{self.before}{short}{self.middle[:1]}"
 
 
 class Grammar(Protocol):
@@ -108,8 +113,8 @@ class Format:
     seen."""
 
     __slots__ = (
-        *("_apart", "_costs", "_excerpts", "_first_number", "_grammar", "_headers", "_last", "_lines", "_same_opening"),
-        *("_score", "_sections", "_shortening", "_summaries", "_tokenizer"),
+        *("_apart", "_costs", "_excerpts", "_first_number", "_grammar", "_headers", "_last", "_lines", "_neutrals"),
+        *("_same_opening", "_score", "_sections", "_shortening", "_summaries", "_tokenizer"),
     )
 
     def __init__(
@@ -132,6 +137,7 @@ class Format:
         self._same_opening: dict[str, int] = {}
         self._lines: dict[tuple[str, str], RenderedLine] = {}
         self._costs: dict[tuple[str, str], int] = {}
+        self._neutrals: dict[str, str] = {}
         self._last: tuple[str, tuple[Chosen, ...], RenderedContext] | None = None
 
     def fixed(self, directive: str) -> int:
@@ -233,7 +239,7 @@ class Format:
         handles: dict[str, str] = {}
         scores = self._grammar.scores
         for _, group in groupby(placed, key=lambda pair: pair[0].key):
-            members, lines = list(group), list[str]()
+            members, lines, heads = list(group), list[str](), list[str]()
             section = members[0][0]
             talk = section.rank[0] == TALK
             before: tuple[str, int] | None = None
@@ -255,11 +261,19 @@ class Format:
                     handle = _unused(handle, handles)
                 handles[handle] = candidate.id
                 lines.append(line.filled(short, f"{scored.score:.3f}" if scores else ""))
+                heads.append(line.head(short))
                 items.append(Chosen(scored, item.text, item.tokens, item.share, handle))
-            sections.append((section, lines))
+            sections.append((section, list(map(self._neutral, heads, lines))))
         stable = self._grammar.stable(directive, bool(items) and not self._apart)
         late = self._late(sections) if items else ""
         return RenderedContext(stable=stable, late=late, items=tuple(items), attribution=handles)
+
+    def _neutral(self, head: str, line: str) -> str:
+        """The line as it is written at last: whatever its parts make together imitates no chat template."""
+        neutral = self._neutrals.get(line)
+        if neutral is None:
+            neutral = self._neutrals[line] = neutralise_line(head, line)
+        return neutral
 
     def _further(self, item: Chosen, clause: tuple[str, int, int] | None, before: tuple[str, int] | None) -> str | None:
         """What the item adds to the line before, which ends `before` (message, character); None where it begins a line."""
