@@ -113,7 +113,7 @@ from germane.text.secrets.screen import SecretScreen
 from germane.text.secrets.unveiled import unveiled
 from germane.text.sentences import sentences
 from germane.text.summary import Summaries, summarise
-from germane.text.templates import neutralise
+from germane.text.templates import neutralise, neutralise_line
 from germane.text.traits import capitals, is_question, letter_words, temporal, word_count
 from germane.text.words import words
 from germane.tokenizers.bpe import ENCODINGS, Bpe, as_sent
@@ -322,6 +322,7 @@ _FORMAT: dict[str, Reader] = {
         text, len(text) // 5, lambda shown: 4 + len(shown) // 4
     ),
     "text.templates.neutralise": neutralise,
+    "text.templates.neutralise_line": lambda text: neutralise_line(text[:9], text),
 }
 
 _TEXT: dict[str, Reader] = {

@@ -7,7 +7,8 @@ from types import MappingProxyType
 
 from germane.compaction.llm_summary.acceptance import MustKeep, Replaced, dropped, refused, tidied
 from germane.compaction.llm_summary.addressed import addresses
-from germane.compaction.llm_summary.contradiction import contradicts
+from germane.compaction.llm_summary.contradiction import clauses, contradicts, sentence_texts
+from germane.compaction.llm_summary.grounds import Grounds
 from germane.compaction.llm_summary.specifics import KnownSpecifics, specifics
 from germane.compaction.llm_summary.summary_prompt import chunks
 from germane.compaction.llm_summary.told_summary import prose_lines, told_summary
@@ -43,6 +44,13 @@ def _checked(text: str) -> object:
     )
 
 
+def _grounded(text: str) -> str:
+    grounds = Grounds(_NOTES)
+    for start in range(0, len(text), 400):
+        grounds.add(text[start : start + 400], "user")
+    return grounds.missing(text)
+
+
 def _chunked(text: str) -> object:
     parts = (Text(text), ToolCall(id="c", name=text, arguments=text), ToolResult(call_id="c", text=text))
     return list(chunks([Message(role="user", parts=parts, name=text)], 50, 1 << 40, len))
@@ -56,6 +64,10 @@ SUMMARY_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "compaction.llm_summary.contradiction.contradicts": lambda text: contradicts(
             text, _NOTES[0].constraints, _NOTES[0].artifacts
         ),
+        "compaction.llm_summary.contradiction.clauses": clauses,
+        "compaction.llm_summary.contradiction.sentence_texts": sentence_texts,
+        "compaction.llm_summary.grounds.Grounds.missing": _grounded,
+        "compaction.llm_summary.grounds.Grounds.add": _grounded,
         "compaction.llm_summary.specifics.specifics": lambda text: list(map(KnownSpecifics([text]).knows, specifics(text))),
         "compaction.llm_summary.summary_prompt.chunks": _chunked,
         "compaction.llm_summary.told_summary.prose_lines": prose_lines,

@@ -185,6 +185,9 @@ class _Question(NamedTuple):
 
     def _checked(self, answer: str, instructions: str, chunk: Sequence[SentTurn]) -> _Prose:
         self.replaced.add([text for message in chunk for text in message.texts], self.count)
+        for one in chunk:
+            said = one.message.text if one.message.role == "user" else one.message.content
+            self.replaced.grounds.add(said, one.message.role)
         prose = tidied(answer)
         fault = refused(answer, prose, self.replaced, max_tokens=self.limit, count=self.count, instructions=instructions)
         return _Prose("", fault) if fault else _Prose(prose)

@@ -15,6 +15,7 @@ from germane.compaction.extractive import notes_of_summary
 from germane.compaction.ledger import Ledger
 from germane.compaction.llm_summary.addressed import addresses
 from germane.compaction.llm_summary.contradiction import contradicts
+from germane.compaction.llm_summary.grounds import Grounds
 from germane.compaction.llm_summary.specifics import KnownSpecifics, specifics
 from germane.compaction.notes import ExchangeNotes
 from germane.text.analyse import analyse
@@ -62,12 +63,15 @@ class Replaced:
     """What a text is to stand for, as the language model was sent it: an earlier summary, messages, and what the rules
     noted."""
 
-    __slots__ = ("_known", "_said", "_stems", "tokens")
+    __slots__ = ("_known", "_said", "_stems", "grounds", "tokens")
 
     def __init__(self, earlier: str, notes: Iterable[ExchangeNotes], count: Callable[[str], int]) -> None:
         self._known, self._stems, self._said = KnownSpecifics(), set(analyse(_REPORTING)), list[str]()
         self.tokens = 0
         """Of the earlier summary and the messages."""
+        notes = list(notes)
+        self.grounds = Grounds(notes)
+        self.grounds.add(earlier, "user")
         self.add([earlier], count)
         for one in notes:
             for text in (one.line, *_pinned(one)):
@@ -164,6 +168,8 @@ def refused(
         return "the language model's answer isn't about the messages"
     if invented := replaced.invented(text):
         return f"the language model's answer has {invented} numbers or names that the messages don't have"
+    if what := replaced.grounds.missing(text):
+        return f"the language model's answer has {what} that the messages don't have"
     return ""
 
 

@@ -18,7 +18,7 @@ from germane.text.language import detect
 from germane.text.normal import fold
 from germane.text.sentences import sentences
 
-__all__ = ["contradicts"]
+__all__ = ["clauses", "contradicts", "sentence_texts"]
 
 _SHARED = 0.6
 """Share of the words of a constraint or a task that make a sentence one about it."""
@@ -54,11 +54,11 @@ def contradicts(text: str, constraints: Iterable[Constraint], artifacts: Iterabl
     """Returns what `text` contradicts: `a constraint`, `a deleted file`, `an open task`; '' where it contradicts none of them.
     Linear in the text for each constraint and task that is pinned."""
     language = detect(text)
-    said = [_Said(sentence, language) for sentence in _sentences(text)]
-    clauses = [_Said(clause, language) for clause in _clauses(text)]
+    said = [_Said(sentence, language) for sentence in sentence_texts(text)]
+    parts = [_Said(clause, language) for clause in clauses(text)]
     for clause in (clause for constraint in constraints for clause in _demands(constraint.text)):
         stems, negated = _stems(clause, language), negations(clause) % 2
-        if any(one.is_about(stems) and one.demands and one.negated != negated for one in clauses):
+        if any(one.is_about(stems) and one.demands and one.negated != negated for one in parts):
             return "a constraint"
     for artifact in artifacts:
         if artifact.kind == "file" and artifact.change.rsplit(",", 1)[-1].strip() == "deleted":
@@ -102,13 +102,15 @@ def _stems(text: str, language: str | None) -> frozenset[str]:
 
 def _demands(constraint: str) -> Sequence[str]:
     """The first clause of a constraint, and those that begin with a negation: the others give reasons."""
-    first, *others = _clauses(constraint) or [""]
+    first, *others = clauses(constraint) or [""]
     return [first, *(clause for clause in others if negations(clause.split(maxsplit=1)[0]))]
 
 
-def _clauses(text: str) -> Sequence[str]:
-    return [clause for sentence in _sentences(text) for clause in _CLAUSE.split(sentence) if clause.strip()]
+def clauses(text: str) -> Sequence[str]:
+    """Returns the clauses of a text, in order. Linear."""
+    return [clause for sentence in sentence_texts(text) for clause in _CLAUSE.split(sentence) if clause.strip()]
 
 
-def _sentences(text: str) -> Sequence[str]:
+def sentence_texts(text: str) -> Sequence[str]:
+    """Returns the sentences of a text, in order. Linear."""
     return [text[start:end] for start, end in sentences(text)]
