@@ -33,7 +33,6 @@ from germane.catalog.payload import split_payloads, written
 from germane.catalog.prices import Prices
 from germane.catalog.profile import Profile
 from germane.cli.screen import plain, printable_json
-from germane.dialects.authored import authored_dict
 from germane.dialects.gemini_check import either
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.registry import DIALECTS, dialect_of, parse
@@ -98,7 +97,6 @@ from germane.search.unit import analysed, analysed_parts, describe
 from germane.text.analyse import analyse, hashed, query_terms, stem, stem_set, term_hash
 from germane.text.blocks import blocks
 from germane.text.days.times import times
-from germane.text.injected import authors_words, injected_spans, system_words, without_injected
 from germane.text.invisible import is_plain, visible
 from germane.text.language import detect, of_script
 from germane.text.normal import bare, content_hash, fold, in_lower_case, is_normalised, normalised, unpiled, wide
@@ -332,13 +330,6 @@ _TEXT: dict[str, Reader] = {
     "text.analyse.query_terms": query_terms,
     "text.analyse.term_hash": term_hash.__wrapped__,
     "text.analyse.stem": lambda text: stem(whole(text), "german"),  # words hold no surrogates
-    "text.injected.injected_spans": lambda text: injected_spans(
-        f'<a_memories nonce="{_NONCE}">{text[:40]}' * (len(text) // 60)
-    ),
-    "text.injected.without_injected": lambda text: without_injected(f'<memory nonce="{_NONCE}">{text}</memory>{text}'),
-    "text.injected.system_words": lambda text: system_words(f'{text}<memory nonce="{_NONCE}">{text}', _NONCE),
-    "text.injected.authors_words": lambda text: authors_words(f'<memory nonce="{_NONCE}">{text}', last=False),
-    "dialects.authored.authored_dict": lambda text: authored_dict({"content": [text, {text: text}]}, "user", quotes=True),
     "text.language.detect": detect,
     "text.language.of_script": of_script,
     "text.normal.in_lower_case": in_lower_case,

@@ -1,4 +1,5 @@
-"""Request readers: the part of `bench/readers.py` about whole requests: blocks, activity, tools, tool rules, days."""
+"""Request readers: the part of `bench/readers.py` about whole requests: blocks, activity, tools, tool rules,
+days, and germane's own text in them."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from types import MappingProxyType
 
 from germane.api.builder.activity import Activity, write_activity
 from germane.api.builder.system_parts import pack_blocks
+from germane.dialects.authored import authored_dict
 from germane.dialects.request_body import body_of
 from germane.dialects.tool_shapes import parse_tools
 from germane.dialects.written_tools import convert_tools, write_tools
@@ -24,6 +26,7 @@ from germane.rules.wording import quoted, write_rules
 from germane.text.days.beside import besides
 from germane.text.days.times import named_days
 from germane.text.days.vocabulary import unaccented
+from germane.text.injected import authors_words, injected_spans, system_words, without_injected
 from germane.types.block_text import BlockText
 from germane.types.message import ToolCall, Wire
 from germane.types.tool import Tool
@@ -83,6 +86,13 @@ def _asked_day(text: str) -> object:
 
 REQUEST_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
+        "text.injected.injected_spans": lambda text: injected_spans(
+            f'<a_memories nonce="{_NONCE}">{text[:40]}' * (len(text) // 60)
+        ),
+        "text.injected.without_injected": lambda text: without_injected(f'<memory nonce="{_NONCE}">{text}</memory>{text}'),
+        "text.injected.system_words": lambda text: system_words(f'{text}<memory nonce="{_NONCE}">{text}', _NONCE),
+        "text.injected.authors_words": lambda text: authors_words(f'<memory nonce="{_NONCE}">{text}', last=False),
+        "dialects.authored.authored_dict": lambda text: authored_dict({"content": [text, {text: text}]}, "user", quotes=True),
         "pipeline.signals.asks_day.asked_day": _asked_day,
         "text.days.beside.besides": lambda text: besides(f"the day before {text} bir gün önce {text} 前一天"),
         "text.days.times.named_days": lambda text: named_days(

@@ -81,6 +81,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "pipeline.format.layout.Grammar.line": "a protocol",
         "pipeline.format.layout.Grammar.stable": "a protocol",
         "pipeline.format.layout.RenderedLine.filled": _OF_CODE,
+        "pipeline.format.layout.RenderedLine.head": _OF_CODE,
         "pipeline.format.named.check_details": _OF_CODE,
         "pipeline.format.named.open_format": _OF_CODE,
         "pipeline.gather.abandoned.Abandoned.sheds": _OF_CODE,
