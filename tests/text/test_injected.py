@@ -62,6 +62,19 @@ def test_a_system_text_keeps_the_callers_words() -> None:
     assert injected_spans(MEMORY, NONCE) == [(0, len(MEMORY))]
 
 
+def test_the_ends_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where there is none: many beginnings take no more than linear time."""
+    looked = list[str]()
+
+    def closings(text: str) -> dict[str, list[int]]:
+        looked.append(text)
+        return {}
+
+    monkeypatch.setattr("germane.text.injected._closings", closings)
+    without_injected(f'<memory nonce="{NONCE}">' * 50)
+    assert len(looked) == 1
+
+
 def test_what_is_left_is_left_out_once() -> None:
     once = without_injected(f"a {MEMORY} b {BLOCK} c")
     assert without_injected(once) is once

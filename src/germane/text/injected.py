@@ -103,12 +103,14 @@ def without_injected_json(value: Any) -> Any:
 
 
 def _elements(text: str, nonce: str | None, open_ends: bool) -> list[tuple[int, int]]:
-    found, closings, end = list[tuple[int, int]](), dict[str, list[int]](), 0
+    found, end = list[tuple[int, int]](), 0
+    closings: dict[str, list[int]] | None = None
     for opening in _OPENING.finditer(text):
         start = opening.start()
         if start < end or not _is_own(opening, nonce):
             continue
-        closings = closings or _closings(text)
+        if closings is None:
+            closings = _closings(text)
         name = opening["name"] or opening["block"]
         ends = closings.get(name, [])
         place = bisect_left(ends, opening.end())
