@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,19 @@ from germane import Agent, Germane
 from germane.cli import main
 from germane.embedders.distilled import Distilled
 from support.calendar import Calendar, Opening
+from support.quick_opening import copy_new_stores, warm_up_once
 
 os.environ["COLUMNS"] = "100"  # the width of what is printed doesn't depend on how the tests are started
 settings.register_profile("germane", deadline=None)
 settings.load_profile("germane")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_opening() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        copy_new_stores(patch)
+        warm_up_once(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from germane import Germane, InvalidInput
+from germane.api import wiring
 from germane.api.warm_up import freeze
+from germane.embedders import table_embedder
 from germane.embedders.distilled import Distilled
 from germane.tokenizers import bpe
 
@@ -84,6 +86,8 @@ async def test_the_first_search_loads_nothing(tmp_path: Path, monkeypatch: pytes
         return whole_words(embedder)
 
     monkeypatch.setattr(Distilled, "whole_words", counted)
+    monkeypatch.setattr(table_embedder, "_words", {})  # the other tests' embedders have them
+    monkeypatch.setattr(wiring, "_searched", set())
     async with Germane.open(path) as germane:
         assert len(vocabulary) == 1
         before = set(sys.modules)

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from germane.embedders import distilled as module
+from germane.embedders import table_embedder
 from germane.embedders.distilled import Distilled
 from germane.errors import EmbedderError
 
@@ -88,6 +89,7 @@ def test_invisible_characters_have_no_direction(distilled: Distilled) -> None:
 
 def test_a_damaged_table_says_where_it_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     """Whatever the reading libraries raise."""
+    monkeypatch.setattr(table_embedder, "_tables", {})
     monkeypatch.setattr(module, "_NAME", "missing.npz")
     with pytest.raises(EmbedderError, match=r"missing\.npz"):
         Distilled().warm()

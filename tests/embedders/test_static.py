@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.embedders import static as module
+from germane.embedders import table_embedder
 from germane.embedders.static import Static
 from germane.errors import EmbedderError, MissingExtra
 
@@ -85,6 +86,7 @@ def test_a_damaged_table_says_where_it_lies(monkeypatch: pytest.MonkeyPatch, tmp
 
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights" / "l2_supercat_256.safetensors").write_bytes(b"\0" * 20)
+    monkeypatch.setattr(table_embedder, "_tables", {})
     monkeypatch.setattr(module, "find_spec", lambda _: Spec)
     with pytest.raises(EmbedderError, match=tmp_path.name):
         Static().warm()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from germane.embedders import table_embedder
 from germane.embedders.distilled import Distilled
 from germane.embedders.static import Static
 from germane.testing.time_warp import warped
@@ -59,8 +62,9 @@ def test_of_a_huge_text_only_head_and_tail_are_read(embedder: EITHER) -> None:
     assert np.array_equal(one, other)
 
 
-def test_many_threads_get_what_one_gets(embedder: EITHER) -> None:
+def test_many_threads_get_what_one_gets(embedder: EITHER, monkeypatch: pytest.MonkeyPatch) -> None:
     """One table is loaded, and no thread sees it half loaded."""
+    monkeypatch.setattr(table_embedder, "_tables", {})
     fresh, expected = type(embedder)(), embedder.embed_now(["shared text"])
     found: list[bool] = []
     threads = [
@@ -108,12 +112,40 @@ async def test_in_the_background_it_pauses_within_a_text_of_new_words(kind: type
 
 
 @pytest.mark.parametrize("kind", [Distilled, Static])
-async def test_closing_releases_the_table_and_the_next_text_loads_it(kind: type[EITHER]) -> None:
+async def test_closing_releases_the_table_and_the_next_text_loads_it(
+    kind: type[EITHER], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = WeakValueDictionary[type, Any]()
+    monkeypatch.setattr(table_embedder, "_tables", tables)
     embedder = kind()
     before = await embedder.embed(["a dog"])
+    assert list(tables) == [kind]
     await embedder.close()
-    assert embedder._table is None
+    assert not tables
     assert np.array_equal(await embedder.embed(["a dog"]), before)
+
+
+async def test_the_embedders_of_a_process_share_one_table_until_the_last_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To load it and to make the words' vectors would take a third of a second for each store that is opened."""
+    tables, words = WeakValueDictionary[type, Any](), WeakValueDictionary[type, Any]()
+    monkeypatch.setattr(table_embedder, "_tables", tables)
+    monkeypatch.setattr(table_embedder, "_words", words)
+    loads: list[type] = []
+    monkeypatch.setattr(
+        Distilled, "_load", lambda embedder, load=Distilled._load: loads.append(type(embedder)) or load(embedder)
+    )
+    first, second = Distilled(), Distilled()
+    asked = np.array([1, 2, 3], np.uint32), ["dog"]
+    expected = first.word_vectors().cosines(*asked)
+    assert second.word_vectors() is first.word_vectors()
+    await second.embed(["a dog"])
+    await first.close()
+    assert np.array_equal(second.word_vectors().cosines(*asked), expected, equal_nan=True)
+    assert loads == [Distilled]
+    await second.close()
+    assert (list(tables), list(words)) == ([], [])
+    await second.embed(["a dog"])
+    assert loads == [Distilled] * 2
 
 
 @pytest.mark.requirement("SEARCH-3")

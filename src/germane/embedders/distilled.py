@@ -54,7 +54,7 @@ class Distilled(TableEmbedder["_Table"]):
         return list(words), table.values[list(words.values())]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
 class _Table:
     """The vector of piece i is `values[i] * scales[i]`."""
 

@@ -92,7 +92,7 @@ class Static(TableEmbedder["_Table"]):
         return ids
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
 class _Table:
     weights: NDArray[np.float32]
     bpe: tokenizers.models.BPE

@@ -7,6 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +22,19 @@ _HEAD, _TAIL = 8_000, 2_000
 _INLINE = 10_000
 """Characters that take about 2 ms to embed: up to so many are embedded on the event loop."""
 
+_loading = threading.Lock()
+_tables = WeakValueDictionary[type, Any]()
+"""The tables that embedders of this process have loaded, by the embedders' class. A table is only read, so all of a class share
+one, and it is released when the last of them is closed."""
+_words = WeakValueDictionary[type, StaticWordVectors]()
+"""The word vectors that are made from these tables, likewise."""
+
 
 class TableEmbedder(ABC, Generic[T]):
     """Unit-length sums of vectors of a table. Thread-safe.
 
-    The table is loaded at the first use, or by `warm` or `prepare`. Of a text longer than 10,000 characters the first 8,000 and
-    the last 2,000 are read.
+    The table is loaded at the first use, or by `warm` or `prepare`; embedders of one class share it. Of a text longer than
+    10,000 characters the first 8,000 and the last 2,000 are read.
     """
 
     identity: str
@@ -34,13 +42,12 @@ class TableEmbedder(ABC, Generic[T]):
     quick = True
 
     def __init__(self) -> None:
-        self._loading = threading.Lock()
         self._table: T | None = None
         self._words: StaticWordVectors | None = None
 
     @abstractmethod
     def _load(self) -> T:
-        """Reads the table from its files. Raises `EmbedderError`."""
+        """Reads the table from its files: an object that can be weakly referenced. Raises `EmbedderError`."""
 
     @abstractmethod
     def _add(self, table: T, text: str, vector: NDArray[np.float32], between: Callable[[], None]) -> None:
@@ -64,7 +71,11 @@ class TableEmbedder(ABC, Generic[T]):
         second."""
         words = self._words
         if words is None:
-            words = self._words = StaticWordVectors(self)
+            with _loading:
+                words = _words.get(type(self))
+                if words is None:
+                    words = _words[type(self)] = StaticWordVectors(self)
+            self._words = words
         return words
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -95,7 +106,7 @@ class TableEmbedder(ABC, Generic[T]):
         return self._whole_words(self._loaded())
 
     async def close(self) -> None:
-        """Releases the table, which is loaded again at the next use. Idempotent."""
+        """Lets go of the table, which is loaded again at the next use unless another embedder still has it. Idempotent."""
         self._table = self._words = None
 
     def __repr__(self) -> str:
@@ -104,8 +115,9 @@ class TableEmbedder(ABC, Generic[T]):
     def _loaded(self) -> T:
         table = self._table
         if table is None:
-            with self._loading:
-                table = self._table
+            with _loading:
+                table = _tables.get(type(self))
                 if table is None:
-                    table = self._table = self._load()
+                    table = _tables[type(self)] = self._load()
+            self._table = table
         return table
