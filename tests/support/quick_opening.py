@@ -91,6 +91,7 @@ def _create(path: Path, image: bytes) -> None:
     """Creates the file in one step, so that another process sees a whole store or none. Where it can't, germane finds out
     itself."""
     with suppress(OSError), NamedTemporaryFile(dir=path.parent, prefix=".germane-") as file:
+        os.fchmod(file.fileno(), 0o600)
         file.write(image)
         file.flush()
         os.link(file.name, path)

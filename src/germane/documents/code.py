@@ -46,11 +46,12 @@ def _pieces(found: Sequence[Line], path: tuple[str, ...], depth: int) -> Iterato
         under = (*path, name) if name else path
         size = block[-1].stop - block[0].start
         inner = block[first + 1 :] if name and size > CHARACTERS and depth < _DEPTH else ()
-        if not any(_starts(line, _indent(inner)) for line in inner):
+        margin = _indent(inner)
+        head = next((index for index, line in enumerate(inner) if _starts(line, margin)), None)
+        if head is None:
             text = "\n".join(line.text for line in block)
             yield Piece(text, block[0].start, block[-1].stop, under, lead=block[first].text[:_MAX_LINE], loose=True)
             continue
-        head = next(index for index, line in enumerate(inner) if _starts(line, _indent(inner)))
         while head and inner[head - 1].text.lstrip().startswith(_COMMENTS):
             head -= 1
         opening = block[: first + 1 + head]
