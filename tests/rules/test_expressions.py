@@ -111,7 +111,7 @@ def test_only_one_module_makes_normal_forms() -> None:
     found = {
         module.name
         for module in modules()
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if (isinstance(node, ast.Attribute) and node.attr in NORMAL_FORMS)
         or (isinstance(node, ast.alias) and node.name in NORMAL_FORMS)
     }

@@ -31,5 +31,5 @@ def test_the_files_exist() -> None:
 
 def test_the_classes_exist() -> None:
     """By the name that a module of the package gives them."""
-    classes = {node.name for module in modules() for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)}
+    classes = {node.name for module in modules() for node in module.nodes if isinstance(node, ast.ClassDef)}
     assert sorted(set(CLASS.findall(GLOSSARY)) - classes) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from support.source_tree import ROOT, SOURCE
@@ -23,7 +24,12 @@ def trees(folder: Path) -> Iterator[ast.Module]:
 def marked(tree: ast.Module) -> Iterator[str]:
     """Yields the arguments of every `pytest.mark.requirement(…)`."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.requirement":
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "requirement"
+            and ast.unparse(node.func) == "pytest.mark.requirement"
+        ):
             yield from (str(argument.value) for argument in node.args if isinstance(argument, ast.Constant))
 
 
@@ -33,6 +39,7 @@ def listed(tree: ast.Module) -> Iterator[str]:
         yield from FORM.findall(match[1])
 
 
+@cache
 def proven() -> set[str]:
     suites = [ROOT / "tests", ROOT / "src" / "germane" / "testing"]
     tests = {id for folder in suites for tree in trees(folder) for id in marked(tree)}

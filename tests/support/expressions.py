@@ -14,7 +14,7 @@ import importlib
 import re
 import re._constants as sre  # type: ignore[import-not-found]
 import re._parser as parser  # type: ignore[import-not-found]
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from types import BuiltinMethodType
@@ -287,11 +287,23 @@ def _until_full(shapes: Sequence[_Shape]) -> Iterator[_Shape]:
             return
 
 
-def _category(name: Any, flags: int, sample: Set[int]) -> set[int]:
+def _category(name: Any, flags: int, sample: Set[int]) -> Set[int]:
+    """The characters of the sample that are of a class such as digits."""
+    fits = _of_class(name, flags & re.ASCII)
+    return _sampled(name, flags & re.ASCII) | {code for code in sample - _SAMPLE if fits(chr(code))}
+
+
+@cache
+def _sampled(name: Any, flags: int) -> Chars:
+    fits = _of_class(name, flags)
+    return frozenset(code for code in _SAMPLE if fits(chr(code)))
+
+
+@cache
+def _of_class(name: Any, flags: int) -> Callable[[str], object]:
     sign = {sre.CATEGORY_DIGIT: r"\d", sre.CATEGORY_SPACE: r"\s", sre.CATEGORY_WORD: r"\w"}
     opposite = {sre.CATEGORY_NOT_DIGIT: r"\D", sre.CATEGORY_NOT_SPACE: r"\S", sre.CATEGORY_NOT_WORD: r"\W"}
-    fits = re.compile((sign | opposite)[name], flags & re.ASCII).fullmatch
-    return {code for code in sample if fits(chr(code))}
+    return re.compile((sign | opposite)[name], flags).fullmatch
 
 
 def _codes(tree: Any) -> Iterator[int]:
@@ -363,7 +375,7 @@ def _inside(value: object) -> list[tuple[object, object]] | None:
 
 def _written(module: Module) -> Iterator[tuple[str, str, bool]]:
     """Expressions written in calls of `re`'s functions; `"…"` stands for one that is only known at run time."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
             continue
         if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "re"):
@@ -377,10 +389,9 @@ def _written(module: Module) -> Iterator[tuple[str, str, bool]]:
         yield f"{module.name}:re.{node.func.attr}", text, node.func.attr not in _ANCHORED
 
 
-def _in_function(module: Module, node: ast.AST) -> bool:
-    return any(
-        node in ast.walk(one) for one in ast.walk(module.tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
+def _in_function(module: Module, node: ast.expr) -> bool:
+    functions = (one for one in module.nodes if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+    return any(one.lineno <= node.lineno <= (one.end_lineno or 0) for one in functions)
 
 
 @cache
@@ -388,7 +399,7 @@ def _uses() -> dict[str, set[str]]:
     """The attributes that the source uses of each variable or field, by its name."""
     found: dict[str, set[str]] = {}
     for module in modules():
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
                 name = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
                 found.setdefault(name, set()).add(node.attr)

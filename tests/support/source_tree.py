@@ -36,6 +36,11 @@ class Module:
         return ast.parse(self.path.read_text("utf-8"), str(self.path))
 
     @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree, which several rules look through."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
     def lines(self) -> int:
         return len(self.path.read_text("utf-8").splitlines())
 
@@ -51,7 +56,7 @@ class Module:
 
     def _imported(self) -> Iterator[str]:
         package = self.name if self.path.name == "__init__.py" else self.name.rpartition(".")[0]
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
