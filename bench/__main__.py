@@ -30,6 +30,7 @@ adapters       generated conversations through LangGraph, Pydantic AI and the Op
 compactors     constraints and artifacts that survive compaction, by germane, LangChain's and the OpenAI Agents SDK's
 tuning DATA    recall by relevance floor and recency weight
 pack           time of packing and formatting alone
+pasted         pastes that become something of the user's, and ordinary statements that are found
 packers DATA   exact packing compared with greedy packing
 proven         the exact packer against brute force
 observing      time that logs, metrics and spans add to a call
@@ -106,6 +107,7 @@ from bench import (
     pack,
     packers,
     paired,
+    pasted,
     port,
     proven,
     refused,
@@ -137,6 +139,7 @@ _LONG: Mapping[str, Callable[[], int]] = {
     "port": lambda: port.main([]),
     "neighbour": lambda: neighbour.main([]),
     "memory_tool": lambda: memory_tool.main([]),
+    "pasted": lambda: pasted.main(["--count", "3000"]),
 }
 
 

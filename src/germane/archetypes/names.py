@@ -10,6 +10,7 @@ from germane.archetypes.findings import Findings
 from germane.archetypes.reading import text_of
 from germane.events.event import Event
 from germane.graph.findings import EntityFinding, EntityName, RelationFinding
+from germane.text.own.own_words import own_words
 
 __all__ = ["names"]
 
@@ -29,7 +30,8 @@ def names(event: Event, before: Sequence[Event]) -> Findings:
 
     text = text_of(event)[:_MAX_READ]
     found = extract_entities(text, speaker=event.name, role=event.role or "tool")
-    stated = extract_relations(text, found, speaker=event.name) if event.role == "user" else ()
+    user = event.role == "user"
+    stated = extract_relations(text, found, speaker=event.name, said=own_words(text)) if user and found else ()
     times = [(one, _begins(one.since, event.created_at), _day(one.until)) for one in stated]
     return Findings(
         entities=tuple(

@@ -18,6 +18,8 @@ from germane.text.stopwords import STOP
 __all__ = ["Forms", "forms"]
 
 _COLON = r"[^.!?:。？！：\n]{0,80}(?::(?=\s|\Z|\0)|：)"
+_WORD_LISTS = ("assistants", "small_headers", "openers", "joints", "bylines", "controls")
+"""What is told by words in all languages together."""
 _WORD = r"(?<!\w){}(?!\w)"
 
 
@@ -47,6 +49,11 @@ class Forms:
     small_headers: frozenset[str]
     openers: frozenset[str]
     joints: frozenset[str]
+    bylines: frozenset[str]
+    controls: frozenset[str]
+    sources: re.Pattern[str]
+    alone: re.Pattern[str]
+    texts: re.Pattern[str]
 
 
 @cache
@@ -63,6 +70,9 @@ def forms() -> Forms:
         persons=_either(tables, "persons"),
         greets=_either(tables, "greets"),
         roles=re.compile("|".join(table["roles"] for table in tables if "roles" in table)),
+        texts=re.compile(
+            f"(?!{common['makes']})(?:" + "|".join(table["texts"] for table in tables if "texts" in table) + r")(?: ?[-:：–]+)?"
+        ),
         letters=re.compile("|".join(table["letters"] for table in tables if "letters" in table)),
         closes=re.compile("(?:" + "|".join(table["closes"] for table in tables if "closes" in table) + r")[\s,.!。]*\Z"),
         headers=_words(tables, "headers"),
@@ -73,7 +83,9 @@ def forms() -> Forms:
         bots=re.compile(common["bots"]),
         thanks=re.compile(common["thanks"]),
         feet=tuple(common["feet"]),
-        **{name: frozenset(common[name].split()) for name in ("assistants", "small_headers", "openers", "joints")},
+        sources=re.compile(common["sources"]),
+        alone=re.compile(common["alone"]),
+        **{name: frozenset(common[name].split()) for name in _WORD_LISTS},
     )
 
 

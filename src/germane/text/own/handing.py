@@ -8,7 +8,10 @@ from germane.text.normal import in_lower_case
 from germane.text.own.forms import forms
 from germane.text.own.lines import kind_of
 
-__all__ = ["ENDS", "FOREIGN", "MAX_INTRO", "MIN_SHOWN", "begins_prompt", "handed_at", "marked_lines_hidden", "shown_hidden"]
+__all__ = [
+    "ENDS", "FOREIGN", "MAX_INTRO", "MIN_SHOWN", "begins_prompt", "handed_at", "marked_lines_hidden", "names_text",
+    "shown_hidden",
+]  # fmt: skip
 
 MAX_INTRO = 300
 """Characters of what hands a text over without a colon, and of what asks about one."""
@@ -20,6 +23,8 @@ FOREIGN = frozenset({"marked", "quoted", "stamp"})
 _CHECKED = 240
 """Characters before a colon, and at the beginning of a line, that are looked at."""
 _COLON = re.compile(r":(?=\s|\Z|\0)|：")
+_FILE = re.compile(r"[\w./\\-]{0,60}\.(?:md|mdc|txt|rst|\w{0,10}rules|docx?|pdf|html?|csv|tsv|srt|vtt|eml|log)")
+"""The name of a file that holds a text."""
 _LEAD = " \t*_#\"'“”„«»-–—•"
 
 
@@ -42,6 +47,14 @@ def begins_prompt(low: str) -> bool:
     bare = low[:_CHECKED].lstrip(_LEAD)
     found = forms().roles.match(bare)
     return found is not None and forms().praises.match(bare) is None
+
+
+def names_text(low: str) -> bool:
+    """Returns whether a short line, in lower case, does nothing but name a text: what stands below it is that text."""
+    bare = low.strip(_LEAD)
+    if low.rstrip().endswith((".", "?", "!", ",", "…")):
+        return False
+    return forms().texts.fullmatch(bare) is not None or _FILE.fullmatch(low.strip().rstrip(":")) is not None
 
 
 def shown_hidden(text: str, *, for_task: bool) -> str:

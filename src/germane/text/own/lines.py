@@ -21,7 +21,7 @@ _MAX_SHORT = 80
 _MARKED = re.compile(
     r"\s*(?:\||</?\w|[{}\[\]] ?(?:$|[\"'{\[\w\0])(?!\d{1,2}[:.]\d\d)|\t|#!|\$ |%|at [\w.$<>]{1,200}\(|Traceback |File [\"\0]"
     r"|goroutine \d|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b"
-    r"|[\w.]{1,80}(?:Error|Exception): |\w{1,20}=\S{1,80} \w{1,20}=|[A-Z_]{2,40}=|[+-]{3} [ab]/|@@ |//|/\*|#include"
+    r"|[\w.]{1,80}(?:Error|Exception): |\w{1,20}=\S{1,80} \w{1,20}=|[A-Z_]{2,40}=|[+-]{3} [ab]/|\+[^\W\d_]|@@ |//|/\*|#include"
     r"|(?:import|from) [\w.]{1,60}(?: import |;|$)|(?:def|class|func|function) \w{1,60}[({:]|(?:const|let|var) \w{1,60} ="
     r"|return [\w.]{1,60};|SELECT .{1,200} FROM )|    \S|\t"
 )
@@ -64,6 +64,8 @@ _NAME = re.compile(
 """A speaker's name: words with capitals, a handle, or a short word of a script without capitals."""
 _HANDLE = re.compile(r"[a-zà-ÿа-я][\w.-]{1,15}")
 _GREETED = re.compile(r"[\s,.!:;，、：！]*+(?P<name>[^,.!?:;，、：！？]{0,60}+)[,.!:;，、：！-]?[\s,.!:;，、：！-]*+\Z")
+_ADDRESSED = re.compile(r"\s*[A-ZÀ-ÞА-Я][\w'’-]{1,20}(?: [A-ZÀ-ÞА-Я][\w'’-]{0,20})?(?:,| ?[-–—])\s*")
+"""A name alone at the beginning of a letter."""
 _TITLE = re.compile(r"\s*[A-ZÀ-ÞА-ЯΑ-Ω0-9][^.!?:\n]{3,70}[^.!?:,;…\s]\s*")
 """A line that a text may have for its title: capitals in front and nothing behind."""
 _WORD = re.compile(r"\w[\w'’-]*")
@@ -104,6 +106,8 @@ def persons_in(low: str) -> int:
 
 def is_table(line: str, following: str) -> bool:
     """Returns whether a table of values between commas, semicolons or tabs begins with these two lines. Linear."""
+    if line.count(" | ") and following.count(" | ") == line.count(" | "):
+        return True
     for mark in ",;\t":
         cells = line.count(mark)
         if cells and mark + " " not in line and following.count(mark) >= cells and not line.rstrip().endswith((".", "!", "?")):
@@ -128,6 +132,8 @@ def _short(line: str, bare: str) -> Kind | None:
     if forms().closes.match(bare):
         return "closing"
     greets = forms().greets.match(bare)
+    if greets is None and _ADDRESSED.fullmatch(line) and bare.rstrip(" ,") not in forms().openers | forms().joints:
+        return "bare greeting"
     if greets is None or bare.endswith("?"):
         return "title" if _TITLE.fullmatch(line) and _is_title(title) else None
     name = _GREETED.match(bare, greets.end())

@@ -11,14 +11,17 @@ from collections.abc import Iterable
 
 from germane.text.normal import in_lower_case
 from germane.text.own.forms import forms
-from germane.text.own.handing import ENDS, FOREIGN, MAX_INTRO, MIN_SHOWN, begins_prompt, handed_at, shown_hidden
+from germane.text.own.handing import ENDS, FOREIGN, MAX_INTRO, MIN_SHOWN, begins_prompt, handed_at, names_text, shown_hidden
 from germane.text.own.lines import Kind, is_table, kind_of, persons_in
+from germane.text.own.pages import page_begins, page_ends
 from germane.text.own.quotations import BLOCK
 
 __all__ = ["pastes_hidden"]
 
 _MAX_OWN = 1_500
 """Characters from which on prose must speak of its writer or to its reader."""
+_MIN_PLACE = 4
+"""Letters of the place before a report."""
 _MAX_PROSE, _PERSON_EVERY = 600, 400
 """Characters of a line that must too, and how often."""
 _MIN_SENTENCE = 16
@@ -45,7 +48,7 @@ def pastes_hidden(text: str, *, for_task: bool) -> str:
         and len(text) <= _MAX_PROSE
         and ":" not in text
         and "：" not in text
-        and (text[:1] not in _MARKS and kind_of(text, in_lower_case(text)) == "plain")
+        and (text[:1] not in _MARKS and not text[:_MIN_PLACE].isupper() and kind_of(text, in_lower_case(text)) == "plain")
     ):
         return shown_hidden(text, for_task=for_task)
     return _Message(text, for_task=for_task).read()
@@ -73,10 +76,11 @@ class _Message:
         return "\n".join(kept)
 
     def _walk(self) -> None:
-        start, signed = self._document(), self._signed()
+        page = page_begins(self._lines, self._low, self._kinds, for_task=self._for_task)
+        start, signed = min((place for place in (self._document(), page) if place >= 0), default=-1), self._signed()
         if signed >= 0 and (forms().thanks.match(self._low[signed].strip()) or not _LETTER.isdisjoint(self._kinds[:signed])):
             signed = -1
-        end = max(signed, self._foot())
+        end = max(signed, self._foot(), page_ends(self._lines, self._low))
         if start < 0 and end > 0:
             start = self._first_said(end)
         size, at, count = 0, 0, len(self._lines)
@@ -114,7 +118,8 @@ class _Message:
         while behind < end and self._kinds[behind] != "blank":
             behind += 1
         low = " ".join(self._low[first:behind])
-        asks = low.rstrip().endswith(("?", "？")) or forms().given.search(low) or forms().asks.search(low)
+        asks = low.rstrip().endswith(("?", "？")) or any(form.search(low) for form in (forms().given, forms().asks))
+        asks = asks or forms().alone.fullmatch(low.strip()) is not None
         return self._next(behind) if asks and self._next(behind) < end else first
 
     def _hide(self, lines: Iterable[int]) -> None:
@@ -246,7 +251,9 @@ class _Message:
         if following >= len(self._lines):
             return False
         low = self._low[at][-MAX_INTRO:]
-        if forms().given.search(low):
+        if forms().given.search(low) or forms().alone.fullmatch(low.strip()):
+            return True
+        if not self._for_task and len(low) <= _MAX_ASKED and names_text(low):
             return True
         if self._for_task:
             return forms().works.search(low) is not None and sum(map(len, self._lines[following:])) >= _MIN_HANDED

@@ -1,0 +1,190 @@
+"""Pages: where a page that was copied out of a program begins in a message: by the lines that the program wrote, not a person.
+
+Such lines are a time or a byline alone, what was counted (`3 comments`), the names of buttons, badges, hashtags, the names of
+speakers who have a number or speak again, and headings in capitals. Above the text they say where the page begins; where they
+stand below it, the page is what stands above, but for a paragraph that introduces it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from germane.text.own.forms import forms
+from germane.text.own.lines import Kind, persons_in
+
+__all__ = ["page_begins", "page_ends"]
+
+_MAX_LINE, _MAX_TITLE = 100, 80
+"""Characters of a line of a program's, and of a title above it."""
+_MIN_TITLE = 6
+"""Letters of a title in capitals."""
+_MAX_ABOVE = 3
+"""Lines that may stand above a byline and belong to it."""
+_WORD = re.compile(r"[^\W\d_][\w'’.-]*")
+_TIME = re.compile(
+    r"\b(?:[01]?\d|2[0-3]):[0-5]\d\b(?::[0-5]\d\b)?|\b(?:19|20)\d\d\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b|\b\d{1,2}月\d{1,2}日"
+    r"|\b\d{1,3} ?(?:s|m|min|h|hr|hrs|std|d|w|mo|y|j|sem|tg|wo|ч|мин|д|нед|ur|u|t)\b"
+    r"(?=\s*(?:[·•|.,)]|$| (?:ago|назад|geleden)))"
+    r"|\b\d{1,3} ?(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|minuten?|stunden?|tag\w{0,2}|wochen?|monat\w{0,2}"
+    r"|jahr\w{0,2}|heures?|jours?|semaines?|mois|ans?|horas?|días?|semanas?|meses|años?|ore|giorni|settiman\w|mesi|anni"
+    r"|час\w{0,2}|дн\w{1,2}|недел\w{1,2})\b(?=\s*(?:[·•|]|$| ago\b| назад))"
+    r"|\d{1,3} ?(?:分钟|小时|天|周|個月|个月|年)前"
+    r"|\d{1,3} ?(?:分|時間|日|週間|か月|年)前?(?=\s*(?:[·•|]|$))|\d{1,3} ?(?:분|시간|일|주|년) ?전"
+    r"|\bv?\d{1,3}\.\d{1,3}\.\d{1,3}\b|\bil y a \d|\bhace \d|\bvor \d"
+)
+"""A time of day, a date, a version or how long ago, in lower case."""
+_TIMED = re.compile(r"\s*[\[(]?\d{1,2}:\d\d(?::\d\d)?[\])]?\s+\S")
+"""A time before what was said then."""
+_SUNG = re.compile(r"\s*(?:♪|\[[^\W\d_][^\]\n]{2,40}\]\s*$)")
+_NICK = re.compile(r"\s*[^\W\d_]\w{0,20}> \S")
+_BADGE = re.compile(r"\s*(?:\[!\[|!\[[^\]\n]{0,80}\]\(|<\|\w{1,30}\|>|\[INST\]|diff --git )")
+"""A badge, or a token of a prompt's template."""
+_WIRE = re.compile(
+    r"\s*[A-ZÀ-ÞА-Я][\wÀ-ÿА-я .,/-]{2,40} \([\w ./]{2,16}\) ?[-–—] ?\S|\s*[A-ZÀ-ÞА-Я]{3,20}, [\w. ]{3,14} ?[-–—] \S"
+)
+"""The place and the agency before a report."""
+_TAGS = re.compile(r"\s*#[^\W\d]\w{1,40}(?:[ ,]+#[^\W\d]\w{1,40})*\s*$")
+_HANDLE = re.compile(r"(?:^|[\s(])(?:@|u/|r/)\w{2,30}(?=[\s)]|$)")
+_TURN = re.compile(r"\s*[*_]*(?P<who>[^\W\d_]{2,20} ?\d{1,3}|[^\W\d_][^:：\n]{0,30}?)[*_]*\s?[:：]\s?\S")
+_CLAUSE = re.compile(
+    r"\s*(?:§+ ?\d|(?:art(?:icle|ikel|ículo|icolo|igo|\.)|section|clause|klausel|abschnitt|cl[áa]usula|статья|пункт|madde"
+    r"|chapter|paragraf) ?\d{1,3}\b|第.{1,4}[条條章節])"
+)
+_TITLED_NUMBER = re.compile(r"\s*\d{1,2}[.)] [^\W\d_][^.!?:,;\n]{1,40}$")
+_NAMED = re.compile(r"\s*[A-ZÀ-ÞА-Я][A-ZÀ-ÞА-Я .'’-]{1,30}\s*")
+"""The name of who speaks, as in a script."""
+_STOPPED = (".", "!", "?", "。", "！", "？", "…")
+
+
+def page_begins(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind], *, for_task: bool) -> int:
+    """Returns the first line of a page whose mark stands at its beginning; -1 where there is none. `low` are the lines in lower
+    case. With `for_task`, headings and clauses may be the user's specification. Linear."""
+    starts = [_with_title(number, lines, low, kinds) for number in (_byline(lines, low, kinds),) if number >= 0]
+    starts += [number for number, line in enumerate(lines) if _BADGE.match(line) or _WIRE.match(line)][:1]
+    starts += _turns(low, kinds)
+    for pattern in (_TIMED, _SUNG, _NICK):
+        found = [number for number, line in enumerate(lines) if pattern.match(line)]
+        starts += found[:1] if len(found) > 1 else []
+    if not for_task:
+        starts += _headings(lines, low, kinds)
+    return min(starts, default=-1)
+
+
+def page_ends(lines: Sequence[str], low: Sequence[str]) -> int:
+    """Returns the first line that stands below a page alone; -1 where there is none. Linear."""
+    return next(
+        (number for number, line in enumerate(lines) if number and len(line) <= _MAX_LINE and _is_below(line, low[number])), -1
+    )
+
+
+def _is_below(line: str, low: str) -> bool:
+    return line.rstrip() == "--" or bool(_TAGS.match(line)) or forms().sources.match(low.strip()) is not None or _counts(low)
+
+
+def _counts(low: str) -> bool:
+    """Whether a line has nothing but the names of buttons and numbers: two names, or one with a number."""
+    words = _WORD.findall(low)
+    controls = forms().controls
+    if not words or any(word.strip(".'’-") not in controls for word in words):
+        return False
+    return len(words) > 1 or any(map(str.isdigit, low)) or any(mark in low for mark in "·•|↑↓")
+
+
+def _byline(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) -> int:
+    """The first line that says when, and at most by whom. A date alone below everything else is its writer's."""
+    skipped = ("blank", "hidden", "item", "header", "small header")
+    said = [number for number, kind in enumerate(kinds) if kind not in skipped and len(lines[number]) <= _MAX_LINE]
+    found = [number for number in said if _is_byline(lines[number], low[number])]
+    last = found[:1] == [len(lines) - 1] or (len(found) == 1 and not any(map(str.strip, lines[found[0] + 1 :])))
+    if len(found) > 1 and not _names(low[found[0]]):  # a time alone stands below what was said then
+        return next((number for number in range(found[0], 0, -1) if kinds[number - 1] in ("blank", "hidden")), 0)
+    return -1 if not found or (last and not any(mark in lines[found[0]] for mark in "·•|")) else found[0]
+
+
+def _is_byline(line: str, low: str) -> bool:
+    timed, handle = _TIME.search(low) is not None, _HANDLE.search(line) is not None
+    if not (timed or handle) or low.rstrip().endswith(("?", "!", "。", ":", "：")):
+        return False
+    left = _HANDLE.sub(" ", _TIME.sub(" ", low))
+    words = _WORD.findall(left)
+    plain = [word for word in words if word.strip(".'’-") not in forms().bylines]
+    if not timed and len(words) > 3:
+        return False
+    named = sum(1 for word in _WORD.findall(line) if word[0].isupper() or not word[0].islower())
+    small = [word for word in plain if not _is_name(word, line)]
+    return not small and len(plain) <= 5 and (timed or handle) and named >= len(plain) and not persons_in(" ".join(plain))
+
+
+def _names(low: str) -> bool:
+    return any(word.strip(".'’-") not in forms().bylines for word in _WORD.findall(_TIME.sub(" ", low)))
+
+
+def _is_name(word: str, line: str) -> bool:
+    """Whether a word in lower case stands in the line with a capital, or in a script without any, where it is short."""
+    if word[0].upper() == word[0].lower():
+        return len(word) <= 6
+    return word[0].upper() + word[1:] in line or word.upper() in line
+
+
+def _with_title(number: int, lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) -> int:
+    """The first of the short lines without a stop above a byline: a title, or who wrote it."""
+    first = number
+    for above in range(number - 1, max(-1, number - 1 - 2 * _MAX_ABOVE), -1):
+        if kinds[above] == "blank":
+            continue
+        line = lines[above].rstrip()
+        if len(line) > _MAX_TITLE or line.endswith((*_STOPPED, ":", "：", ",")) or kinds[above] in ("hidden", "item"):
+            break
+        if forms().alone.fullmatch(low[above].strip()) or number - above > _MAX_ABOVE + 1:
+            break
+        first = above
+    return first
+
+
+def _turns(low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
+    """Where speakers take turns: names with numbers, or names of which one speaks again after another."""
+    said = [(number, found["who"].strip()) for number, line in enumerate(low) if (found := _TURN.match(line[:_MAX_LINE]))]
+    said = [
+        (number, who)
+        for number, who in said
+        if (kinds[number] != "header" or who == "q") and kinds[number] not in ("hidden", "item", "quoted")
+    ]
+    numbered = [number for number, who in said if who[-1:].isdigit() and who.rstrip(" 0123456789") in forms().speakers]
+    if len(numbered) > 1:
+        return numbered[:1]
+    if {"q", "a"} <= {who for _, who in said}:
+        return [said[0][0]]
+    count = Counter(who for _, who in said)
+    again = [who for who, times in count.items() if times > 1 and who not in forms().labels and len(who.split()) <= 3]
+    return [next(number for number, who in said if who in again)] if again and len(count) > 1 else []
+
+
+def _headings(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
+    """Where headings of a document stand: in capitals, of a clause, or numbered with text below each."""
+    starts = list[int]()
+    plain = [line for line in lines if line.strip()]
+    alone = 2 * sum(map(str.isupper, plain)) < len(plain)
+    scenes = [number for number, line in enumerate(lines[:-1]) if _NAMED.fullmatch(line) and not lines[number + 1].isupper()]
+    if 1 < len(scenes) < len(plain) and all(kinds[number + 1] != "blank" and not _own(low[number]) for number in scenes):
+        starts.append(scenes[0])
+    for number, line in enumerate(lines):
+        if not 0 < len(line) <= _MAX_TITLE or kinds[number] in ("blank", "hidden", "item"):
+            continue
+        if not any(map(str.strip, lines[number + 1 : number + 3])) or line.rstrip().endswith((*_STOPPED, ",", ":")):
+            continue
+        if line.isupper() and sum(map(str.isalpha, line)) >= _MIN_TITLE and kinds[number + 1] == "blank":
+            starts += [number] if alone and (kinds[number] == "section" or not _own(low[number])) else []
+        elif _CLAUSE.match(low[number]) and not persons_in(low[number]):
+            starts.append(number)
+    titled = [number for number, line in enumerate(lines) if _TITLED_NUMBER.match(line) and not _own(low[number])]
+    below = [number + 1 for number in titled if kinds[number + 1 : number + 2] in (["plain"], ["title"])]
+    if len(below) > 1 and 2 * sum(persons_in(low[number]) > 0 for number in below) <= len(below):
+        starts.append(titled[0])
+    return starts
+
+
+def _own(low: str) -> bool:
+    """Whether a title may be one of a person's own notes."""
+    return persons_in(low) > 0 or all(word in forms().labels for word in _WORD.findall(low))
