@@ -117,11 +117,13 @@ async def test_who_only_shares_a_block_is_no_system_of_its_owner(germane: German
     assert (await owner.undo("facts", system=True)).version == 2
 
 
-async def prepared(owner: MemoryBlocks, op: str, permission: Permission) -> str:
-    """A block on which the operation could be done."""
+async def prepared(owner: MemoryBlocks, op: str, permission: Permission, shared: Permission | None = None) -> str:
+    """A block on which the operation could be done; with `shared` it was made for agent y to see what is done to it, too."""
     kind = SAMPLES[op][0] if op in SAMPLES else "text"
     given: dict[str, Any] = {"schema": SCHEMAS[kind], "value": FIRST[kind], "permission": permission}
     block = await owner.create(f"{op}-{permission}", **given)
+    if shared is not None:
+        await owner.share(block.id, "y", shared, system=True)
     if op in ("undo", "redo"):
         await owner.edit(block.id, {"op": "append_text", "text": " two"}, system=True)
     if op == "redo":
@@ -182,11 +184,10 @@ async def test_what_an_agent_may_do_through_a_share(germane: Germane, permission
     """As much as was granted, and never a setting."""
     owner, other = germane.agent("x").blocks, germane.agent("y").blocks
     for op in OPERATIONS:
-        id = await prepared(owner, op, "admin")
+        id = await prepared(owner, op, "admin", permission)
         if op == "restore":
             assert await outcome(other.restore(id)) == "absent"
             continue
-        await owner.share(id, "y", permission)
         awaited = "refused" if op in OWNERS else expected(op, permission)
         assert await outcome(asked(op, permission)(other, id)) == awaited, op
 

@@ -41,7 +41,7 @@ def share_block(name: object, agent: str, permission: Permission, editor: Editor
         return Decision(changes, held)
     if held is None and len(shares) >= MAX_SHARES:
         raise InvalidInput(f"block {block.label!r} is shared with {len(shares)} agents, which is the most: end a share first")
-    created_at = editor.at if held is None else held.created_at
+    created_at = max(editor.at, block.updated_at) if held is None else held.created_at  # no version before it is the agent's
     share = Share(block_id=block.id, label=block.label, agent=agent, permission=permission, created_at=created_at)
     return Decision((*changes, PutShare(id=block.id, agent=agent, permission=permission, at=created_at)), share)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import apsw
@@ -34,11 +35,21 @@ _WAITING = "SELECT count(*), total(size) FROM block_versions WHERE block = ? AND
 _DELTAS = "SELECT delta FROM block_versions WHERE block = ? AND number > ? AND delta IS NOT NULL ORDER BY number"
 
 
-def history_of(connection: apsw.Connection, key: int, limit: int | None = None) -> tuple[KeptVersion, ...]:
-    """Returns the versions that are kept, by number; the last `limit` of them, where one is given."""
+def history_of(
+    connection: apsw.Connection, key: int, limit: int | None = None, *, since: int | None = None
+) -> tuple[KeptVersion, ...]:
+    """Returns the versions that are kept, by number; the last `limit` of them, where one is given. Whom the block was shared
+    with at `since`, in microseconds, is given what it was then, without who had made it so and why, and what followed."""
     sql, bound = (_HISTORY, (key,)) if limit is None else (f"{_HISTORY} DESC LIMIT ?", (key, limit))
     found = [_kept(row) for row in rows(connection, sql, bound)]
-    return tuple(found if limit is None else reversed(found))
+    found = found if limit is None else found[::-1]
+    if since is None:
+        return tuple(found)
+    shared = max((place for place, kept in enumerate(found) if micros(kept.version.at) <= since), default=None)
+    if shared is None:
+        return tuple(found)
+    first_seen = found[shared]
+    return (replace(first_seen, version=replace(first_seen.version, by="", reason="")), *found[shared + 1 :])
 
 
 def written_versions(connection: apsw.Connection, key: int) -> tuple[tuple[KeptVersion, bytes | None], ...]:

@@ -83,11 +83,13 @@ class SqliteBlocks:
         return await self._readers.read_batched(work)
 
     async def history(self, id: str) -> tuple[KeptVersion, ...]:
-        return await self._of(id, lambda reading, key: history_of(reading.connection, key), ())
+        return await self._of(id, lambda reading, seen: history_of(reading.connection, seen.key, since=seen.since), ())
 
     async def document(self, id: str, *, rebuild: bool = False) -> StoredDocument:
         asked = DocumentOf(id, rebuild=rebuild)
-        return await self._of(id, lambda reading, key: document_of(reading.connection, key, asked), StoredDocument(whole=True))
+        return await self._of(
+            id, lambda reading, seen: document_of(reading.connection, seen.key, asked), StoredDocument(whole=True)
+        )
 
     async def shares(self, id: str | None = None) -> tuple[Share, ...]:
         def work(reading: Reading) -> tuple[Share, ...]:
@@ -119,12 +121,12 @@ class SqliteBlocks:
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[ArchivalEntry]:
         return await self._searcher.search(self._scope, query, limit, keywords=keywords, vectors=vectors, wait=wait)
 
-    async def _of(self, id: str, read: Callable[[Reading, int], T], empty: T) -> T:
-        """Returns what `read` finds of the block with this id, by its key; `empty` where the scope doesn't see the block."""
+    async def _of(self, id: str, read: Callable[[Reading, SeenBlock], T], empty: T) -> T:
+        """Returns what `read` finds of the block with this id; `empty` where the scope doesn't see the block."""
 
         def work(reading: Reading) -> T:
             found = self._seen(reading, "b.id = ?", (id,))
-            return read(reading, found[0].key) if found else empty
+            return read(reading, found[0]) if found else empty
 
         return await self._readers.run(work)
 

@@ -112,7 +112,8 @@ class BlockWork:
             case DocumentOf(id):
                 return document_of(connection, self._found[id].key, read) if id in self._found else StoredDocument(whole=True)
             case HistoryOf(id, limit):
-                return history_of(connection, self._found[id].key, limit) if id in self._found else ()
+                seen = self._found.get(id)
+                return () if seen is None else history_of(connection, seen.key, limit, since=seen.since)
             case SharesOf(id):
                 return shares_of(connection, own[0], id) if own else ()
             case ConsentsOn(id) if id in self._found:

@@ -38,11 +38,11 @@ _COLUMNS = (
     " b.content_hash, b.version, b.created_at, b.updated_at, b.deleted_at, p.agent, p.user"
 )
 _OWN = (
-    f"SELECT {_COLUMNS}, NULL, b.partition FROM blocks b{{2}} JOIN partitions p ON p.id = b.partition"
+    f"SELECT {_COLUMNS}, NULL, b.partition, NULL FROM blocks b{{2}} JOIN partitions p ON p.id = b.partition"
     " WHERE b.partition IN {0} AND {1}"
 )
 _SHARED = (
-    f"SELECT {_COLUMNS}, s.permission, s.grantee FROM block_shares s JOIN blocks b ON b.key = s.block"
+    f"SELECT {_COLUMNS}, s.permission, s.grantee, s.created_at FROM block_shares s JOIN blocks b ON b.key = s.block"
     " JOIN partitions p ON p.id = b.partition WHERE s.grantee IN {0} AND b.deleted_at IS NULL AND {1}"
 )
 STANDING = "b.deleted_at IS NULL AND (b.type = 'core' OR (b.type = 'working' AND b.pinned))"
@@ -70,12 +70,13 @@ _ID = 36
 
 class SeenBlock(NamedTuple):
     """A block that a scope sees. `partition` is the owner's; `through` is the partition of the scope by which it sees the
-    block: the same one, or that of a share."""
+    block: the same one, or that of a share. `since` is when it was shared, in microseconds; None for an own one."""
 
     key: int
     partition: int
     through: int
     block: Block
+    since: int | None = None
 
     @property
     def rank(self) -> tuple[bool, str, bool, str]:
@@ -212,7 +213,7 @@ def _seen(row: tuple[Any, ...], user: str | None) -> SeenBlock:
         shared_from=None if granted is None else row[16],
         granted="read_only" if own != user else permission if granted is None else effective_permission(granted, permission),
     )
-    return SeenBlock(row[0], row[2], row[19], block)
+    return SeenBlock(row[0], row[2], row[19], block, row[20])
 
 
 @lru_cache(_SCHEMAS)
