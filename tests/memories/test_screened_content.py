@@ -111,13 +111,14 @@ def test_an_update_screens_what_it_is_given() -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_directive_is_kept_or_refused_and_never_changed(policy: SecretPolicy, caplog: pytest.LogCaptureFixture) -> None:
-    """It is the operator's own text: the log warns of its secret, by kind."""
+def test_a_directive_obeys_the_policy(policy: SecretPolicy, caplog: pytest.LogCaptureFixture) -> None:
+    """As every text that is stored; the log warns of its secret, by kind, as it goes into every context."""
     if policy == "refuse":
         with pytest.raises(InvalidInput, match=r"^the directive holds a secret \(AWS access key\)"):
             replay(set_directive(f"use {AWS}", policy), {})
         return
-    assert replay(set_directive(f"use {AWS}", policy), {}).outcome == f"use {AWS}"
+    kept = "[redacted: AWS access key]" if policy == "redact" else AWS
+    assert replay(set_directive(f"use {AWS}", policy), {}).outcome == f"use {kept}"
     warned = [record.getMessage() for record in caplog.records if record.name == "germane.secrets"]
     assert len(warned) == (policy != "off")
     assert all("AWS access key" in line and AWS not in line for line in warned)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from germane.api.archive_search import search_archive, search_blocks
-from germane.api.arguments import flags, number, optional
+from germane.api.arguments import flags, number, optional, remarks
 from germane.api.block_feed import BlockListener
 from germane.api.block_room import agreed
 from germane.api.wiring import Parts
@@ -145,7 +145,8 @@ class MemoryBlocks:
         optional("if_hash", if_hash, ID)
         screened, secrets = screened_mutations(mutations, self._parts.secrets)
         editor = self._editor(by, reason, system)
-        plan = edit_block(label, screened, editor, cache=self._room.documents, base=base, if_hash=if_hash, secrets=secrets)
+        given: dict[str, Any] = {"base": base, "if_hash": if_hash, "secrets": secrets, "policy": self._parts.secrets}
+        plan = edit_block(label, screened, editor, cache=self._room.documents, **given)
         return (await self._commit(plan)).block
 
     async def set_text(self, label: str, text: str, *, base: int | None = None, by: str = "", reason: str = "") -> Block:
@@ -237,7 +238,8 @@ class MemoryBlocks:
         returns them. Core and working blocks also get `type`, where it is given. Raises `NotFound` for a folder without
         blocks."""
         kind, editor = None if type is None else block_type(type), self._editor(by, reason, system)
-        plan = rename_folder(folder, new_folder, editor, cache=self._room.documents, type=kind)
+        documents, secrets = self._room.documents, self._parts.secrets
+        plan = rename_folder(folder, new_folder, editor, cache=documents, secrets=secrets, type=kind)
         return tuple(edited.block for edited in await self._room.commit_all(self._scope, plan))
 
     async def delete_folder(self, folder: str, *, by: str = "", reason: str = "", system: bool = False) -> tuple[Block, ...]:
@@ -336,9 +338,9 @@ class MemoryBlocks:
     def __repr__(self) -> str:
         return f"<MemoryBlocks {self._scope}>"
 
-    def _editor(self, by: object, reason: object, system: object = False) -> Editor:
+    def _editor(self, by: str, reason: str, system: object = False) -> Editor:
         flags(system=system)
-        given = {name: string(name, value, REMARK) for name, value in (("by", by), ("reason", reason))}
+        given = remarks(self._parts.secrets, by, reason)
         timeout = timedelta(seconds=self._parts.consent_timeout)
         return Editor(scope=self._scope, at=self._parts.clock.now(), system=bool(system), timeout=timeout, **given)
 
@@ -366,10 +368,8 @@ class MemoryBlocks:
             return await asyncio.to_thread(look, stored)
 
     async def _forget(self, id: str, by: str, reason: str) -> Receipt:
-        for name, value in (("by", by), ("reason", reason)):
-            string(name, value, REMARK)
-        journal, now = self._store.journal, self._parts.clock.now()
-        receipt = await journal.commit(forget(ids=(id,), scope=self._scope, at=now, by=by, reason=reason))
+        journal, now, given = self._store.journal, self._parts.clock.now(), remarks(self._parts.secrets, by, reason)
+        receipt = await journal.commit(forget(ids=(id,), scope=self._scope, at=now, **given))
         self._parts.engine.forget(self._scope)
         receipt = await journal.commit(left_of(receipt))
         waiting_for = await journal.scrub()

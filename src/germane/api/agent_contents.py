@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from germane.api.agent_rooms import AgentRooms
-from germane.api.arguments import flags, identifiers, number, optional
+from germane.api.arguments import flags, identifiers, number, optional, remarks
 from germane.api.contents import list_messages, list_sessions, list_users, statistics
 from germane.api.identify import find_thing
 from germane.errors import InvalidInput
@@ -18,7 +18,7 @@ from germane.memories.memory import Memory
 from germane.store import ScopedStore
 from germane.types.context import Context
 from germane.types.inventory import Stats, UserPage
-from germane.types.limits import COUNT, ID, LABEL, PAGE, REMARK
+from germane.types.limits import COUNT, ID, LABEL, PAGE
 from germane.types.limits import text as string
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -114,11 +114,10 @@ class AgentContents(AgentRooms):
         from germane.api.consolidating import Consolidating, storage_budget
 
         flags(dry_run=dry_run)
-        optional("by", by, REMARK)
         budget = storage_budget(max_memories, max_bytes)
         scoped, now = self._scoped(self.scope), self._parts.clock.now
         work = Consolidating(scoped, now=now, background=self._parts.background, progress=progress)
-        report = await work.run(budget, dry_run=dry_run, by=by)
+        report = await work.run(budget, dry_run=dry_run, by=remarks(self._parts.secrets, by)["by"])
         if not dry_run:
             self._parts.engine.forget(self.scope)
         return report

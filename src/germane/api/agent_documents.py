@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
-from germane.api.arguments import flags, optional
+from germane.api.arguments import flags, optional, remarks
 from germane.api.contents import page_arguments
 from germane.api.document_files import SkippedFile, files_in, read_file, source_for
 from germane.api.ingesting import GivenDocument, Ingesting
@@ -26,8 +26,9 @@ from germane.errors import Conflict, InvalidInput, MissingExtra, NotFound
 from germane.events.event import DOCUMENT
 from germane.memories.forget import forget, left_of
 from germane.memories.receipt import Receipt
+from germane.text.secrets.screen import SecretScreen
 from germane.types.candidate import Sensitivity
-from germane.types.limits import DOCUMENT_SOURCE, DOCUMENT_TEXT, ID, LABEL, NAME, REMARK, shown
+from germane.types.limits import DOCUMENT_SOURCE, DOCUMENT_TEXT, ID, LABEL, NAME, shown
 from germane.types.limits import text as string
 from germane.types.scope import Scope
 
@@ -164,7 +165,8 @@ class Documents:
         given = string("source", source, ID)
         sessions = [given] if is_document_session(given) else []
         if len(given) <= DOCUMENT_SOURCE.maximum and given.strip():
-            sessions.insert(0, document_session(given))
+            named = (given, SecretScreen("redact", "the source").text(given))  # as stored under whichever policy
+            sessions = [*dict.fromkeys(map(document_session, named)), *sessions]
         sessions += [event.session for event in await self._store.events.get([given]) if event.type == DOCUMENT]
         for session in sessions:
             if (document := await self._store.documents.get(session)) is not None:
@@ -177,13 +179,12 @@ class Documents:
         """Removes a document with all its passages, as `agent.forget` removes messages. `agent_wide` removes that of all users.
         Raises `NotFound`, and `InvalidInput` for a user's scope that names a document of all users without `agent_wide`."""
         flags(agent_wide=agent_wide, dry_run=dry_run)
-        optional("by", by, REMARK)
-        optional("reason", reason, REMARK)
+        remark = remarks(self._parts.secrets, by, reason)
         scope = self._owner(agent_wide)
         document = await Documents(self._parts, scope).get(source)
         if document.user != scope.user:
             raise InvalidInput(f"{shown(document.source)} belongs to all users of the agent: forget it with agent_wide=True")
-        plan = forget(session=document.session, dry_run=dry_run, scope=scope, at=self._parts.clock.now(), by=by, reason=reason)
+        plan = forget(session=document.session, dry_run=dry_run, scope=scope, at=self._parts.clock.now(), **remark)
         journal = self._parts.store.within(scope).journal
         receipt = await journal.commit(plan)
         if dry_run:

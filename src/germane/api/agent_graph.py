@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from germane.api.arguments import flags, normalise_filters, number, optional
+from germane.api.arguments import flags, normalise_filters, number, optional, remarks
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.graph.aliases import MAX_NAME, SHORT, name_key
@@ -24,6 +24,7 @@ from germane.memories.receipt import Receipt
 from germane.text.analyse import analyse
 from germane.text.injected import without_injected, without_injected_json
 from germane.text.normal import fold
+from germane.text.secrets.screen import SecretScreen
 from germane.types.candidate import Sensitivity
 from germane.types.ids import uuid7
 from germane.types.limits import CURSOR, ID, IDS, NAME, NAMES, PAGE, QUERY, REMARK, TAG, entries, shown, text
@@ -60,8 +61,9 @@ class KnownGraph:
         """Stores an entity and returns it. Where one of this type has one of the names, what is new is added to it. It stays
         until it is forgotten. Raises `Conflict` where several have the names."""
         other = entries("aliases", aliases, replace(NAMES, maximum=MAX_ALIASES), NAME)
-        names = tuple(dict.fromkeys(_name("a name", one) for one in (name, *other)))
-        said = Said(names=names, properties=_properties(properties), sensitivity=_level(sensitivity))
+        screen = self._screen("the entity")
+        names = tuple(dict.fromkeys(screen.text(_name("a name", one))[:MAX_NAME] for one in (name, *other)))
+        said = Said(names=names, properties=screen.json(_properties(properties)), sensitivity=_level(sensitivity))
         plan = add_entity(_type(type), said, user=self._scope.user, at=self._now())
         return await self._store.journal.commit(plan)
 
@@ -127,7 +129,7 @@ class KnownGraph:
             user=self._scope.user,
             weight=share("weight", weight),
             confidence=share("confidence", confidence),
-            properties=_properties(properties),
+            properties=self._screen("the relation").json(_properties(properties)),
             valid_from=begins,
             valid_to=ends,
             sensitivity=_level(sensitivity),
@@ -190,10 +192,8 @@ class KnownGraph:
         """Forgets entities with their relations, relations, and patterns, by id, and returns the receipt of `Agent.forget`."""
         flags(dry_run=dry_run)
         wanted = entries("ids", (ids,) if isinstance(ids, str) else ids, IDS, ID)
-        for name, value in (("by", by), ("reason", reason)):
-            text(name, value, REMARK)
-        journal, given = self._store.journal, {"by": by, "reason": reason, "dry_run": dry_run}
-        receipt = await journal.commit(forget(ids=wanted, scope=self._scope, at=self._now(), **given))  # type: ignore[arg-type]
+        journal, given = self._store.journal, remarks(self._parts.secrets, by, reason)
+        receipt = await journal.commit(forget(ids=wanted, scope=self._scope, at=self._now(), dry_run=dry_run, **given))
         if dry_run:
             return receipt
         self._parts.engine.forget(self._scope)
@@ -228,6 +228,9 @@ class KnownGraph:
         short = await self._store.graph.named([SHORT + key for key in (plain, *typed) if key], filters=filters, limit=2)
         return short if len(short) == 1 else ()
 
+    def _screen(self, place: str) -> SecretScreen:
+        return SecretScreen(self._parts.secrets, place)
+
     def _time(self, name: str, value: datetime | str | None) -> datetime | None:
         return None if value is None else moment(name, value, self._scope.zone)
 
@@ -257,10 +260,11 @@ class Patterns:
         if not (said := without_injected(text("action", action, REMARK)).strip()):
             raise InvalidInput("action is empty: say what to do")
         now = self._parts.clock.now()
-        given = entries("keywords", keywords, NAMES, TAG)
+        screen = SecretScreen(self._parts.secrets, "the pattern")
+        given = [screen.text(word) for word in entries("keywords", keywords, NAMES, TAG)]
         pattern = Pattern(
             id=uuid7(int(now.timestamp() * 1000)),
-            action=said,
+            action=screen.text(said),
             keywords=tuple(dict.fromkeys(fold(word).strip() for word in given if word.strip())),
             intent=intent,
             entity_types=entries("entity_types", entity_types, NAMES, TAG),

@@ -14,6 +14,7 @@ from germane.tasks.branching import TaskBranch, TaskCheckpoint
 from germane.tasks.frame import STATUSES, TaskArtifact, TaskFrame, TaskStatus, closing_status
 from germane.tasks.new_frame import new_frame, task_outcome
 from germane.tasks.stack import block_task, pop_task, push_task, resume_task
+from germane.text.secrets.screen import refuse_in_name
 from germane.types.built_context import BuiltContext
 from germane.types.candidate import Provenance
 from germane.types.context import Context
@@ -47,7 +48,7 @@ class TaskStack:
         `InvalidInput` beyond 32 levels, 256 open tasks or 10,000 tasks of the session."""
         frame = new_frame(
             goal,
-            session=self._session(session),
+            session=self._named(session),
             user=self._scope.user,
             at=self._parts.clock.now(),
             sensitivity=sensitivity,
@@ -110,7 +111,7 @@ class TaskStack:
     async def checkpoint(self, name: str, *, session: str | None = None) -> TaskCheckpoint:
         """Remembers under a name where the session stands, so that a branch can begin there later. A checkpoint of that name
         moves here."""
-        made = make_checkpoint(branch_name("name", name), self._session(session), at=self._parts.clock.now())
+        made = make_checkpoint(self._name(name), self._named(session), at=self._parts.clock.now())
         return await self._commit(made)
 
     async def branch(
@@ -119,10 +120,10 @@ class TaskStack:
         """Opens a branch where the session stands, or at a checkpoint, and switches to it. It begins with a task of its own,
         which is returned: `goal`, or else the goal of the task that it leaves from. What happens on a branch isn't seen on the
         branch that it left until `inject`. Raises `Conflict` where the name is taken."""
-        title = branch_name("name", name)
+        title = self._name(name)
         frame = new_frame(
             title if goal is None else goal,
-            session=self._session(session),
+            session=self._named(session),
             user=self._scope.user,
             at=self._parts.clock.now(),
             secrets=self._parts.secrets,
@@ -166,6 +167,13 @@ class TaskStack:
         if named is None:
             raise InvalidInput("session is missing: name the conversation that the tasks belong to")
         return self._scope.within(string("session", named, ID)).session or ""
+
+    def _named(self, session: str | None) -> str:
+        """The session in which something is stored."""
+        return refuse_in_name(self._parts.secrets, "the session's name", self._session(session))
+
+    def _name(self, name: str) -> str:
+        return refuse_in_name(self._parts.secrets, "the name", branch_name("name", name))
 
     async def _commit(self, plan: Plan[T]) -> T:
         return await self._store.journal.commit(plan)

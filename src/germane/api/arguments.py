@@ -23,6 +23,7 @@ from germane.dialects.system_prompt import system_prompt
 from germane.errors import InvalidInput
 from germane.memories.memory import KINDS
 from germane.pipeline.history_stage import HistoryTerms
+from germane.text.secrets.screen import SecretPolicy, SecretScreen
 from germane.types.answer_time import check_answer_time
 from germane.types.effort import Effort, price
 from germane.types.extent import Extent
@@ -35,6 +36,7 @@ from germane.types.limits import (
     MESSAGES,
     NAME,
     QUERY,
+    REMARK,
     TOOL_CHARACTERS,
     TOOLS,
     Limit,
@@ -60,6 +62,7 @@ __all__ = [
     "normalise_filters",
     "number",
     "optional",
+    "remarks",
 ]
 
 System = str | Sequence[str | Mapping[str, Any]] | Mapping[str, Any]
@@ -228,3 +231,10 @@ def _moment(name: str, value: object, zone: str) -> datetime:
     if not isinstance(value, datetime):
         raise InvalidInput(f"{name} must be a datetime, not {type(value).__name__}")
     return aware(value, zone, name)
+
+
+def remarks(secrets: SecretPolicy, by: str, reason: str = "") -> dict[str, str]:
+    """Returns who did something and why, as it is stored. Raises `InvalidInput`."""
+    return {
+        name: SecretScreen(secrets, name).text(text(name, value, REMARK)) for name, value in (("by", by), ("reason", reason))
+    }

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from germane.api.arguments import flags, identifiers, optional
+from germane.api.arguments import flags, identifiers, optional, remarks
 from germane.api.wiring import Parts
 from germane.memories.forget import forget, left_of
 from germane.memories.receipt import Receipt
-from germane.types.limits import ID, LABEL, NAME, REMARK, TAG
+from germane.types.limits import ID, LABEL, NAME, TAG
 from germane.types.scope import Scope
 
 __all__ = ["forget_matching"]
@@ -36,7 +36,6 @@ async def forget_matching(
     for name, value, limit in (
         *(("key", key, LABEL), ("tag", tag, TAG), ("session", session, ID), ("user", user, ID)),
         *(("source_kind", source_kind, NAME), ("channel", channel, NAME)),
-        *(("by", by, REMARK), ("reason", reason, REMARK)),
     ):
         optional(name, value, limit)
     plan = forget(
@@ -51,8 +50,7 @@ async def forget_matching(
         dry_run=dry_run,
         scope=scope,
         at=parts.clock.now(),
-        by=by,
-        reason=reason,
+        **remarks(parts.secrets, by, reason),
     )
     journal = parts.store.within(scope).journal
     receipt = await journal.commit(plan)

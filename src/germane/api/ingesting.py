@@ -37,7 +37,7 @@ from germane.search.unit import Analysis, analysed_parts
 from germane.text.secrets.find import find_secrets
 from germane.text.secrets.screen import SecretPolicy, SecretScreen
 from germane.types.candidate import Sensitivity
-from germane.types.limits import DOCUMENT_BYTES, DOCUMENT_PAGES, DOCUMENT_TEXT, within
+from germane.types.limits import DOCUMENT_BYTES, DOCUMENT_PAGES, DOCUMENT_SOURCE, DOCUMENT_TEXT, within
 from germane.types.scope import Scope
 
 __all__ = ["GivenDocument", "Ingesting"]
@@ -77,10 +77,12 @@ class Ingesting:
     def __init__(
         self, parts: Parts, scope: Scope, given: GivenDocument, progress: Callable[[int, int], None] | None = None
     ) -> None:
-        self._parts, self._scope, self._given, self._progress = parts, scope, given, progress
+        self._parts, self._scope, self._progress = parts, scope, progress
         self._journal = parts.store.within(scope).journal
         self._breath = parts.background.breath
-        self._session = document_session(given.source)
+        document_session(given.source)  # refuses what can't be a source
+        source = SecretScreen(parts.secrets, "the source").text(given.source)[: DOCUMENT_SOURCE.maximum]
+        self._given, self._session = replace(given, source=source), document_session(source)
 
     async def run(self, *, dry_run: bool = False) -> Ingested:
         """Raises `InvalidInput` for what can't be read as a document, `MissingExtra`, and `Conflict`."""

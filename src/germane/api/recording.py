@@ -35,6 +35,7 @@ from germane.events.screened_message import counted_secrets, screened
 from germane.pipeline.background import Background
 from germane.ports.journal import Journal
 from germane.search.unit import analysed_parts
+from germane.text.secrets.screen import refuse_in_name
 from germane.types.candidate import LONG, SourceKind
 from germane.types.extent import Extent
 from germane.types.limits import CHARACTERS, NAME, shown
@@ -69,6 +70,7 @@ def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts,
     optional("channel", channel, NAME)
     if is_document_session(scope.session):
         raise InvalidInput("session names that begin with 'document:' are those of documents: use agent.documents.ingest")
+    refuse_in_name(parts.secrets, "the session's name", scope.session)
     for known in _SOURCE_KINDS:
         if known == source_kind:
             return Origin(

@@ -15,7 +15,7 @@ from germane.blocks.revise import Edited, peer_of, refuse_long
 from germane.blocks.schema import LogSchema, Schema, TextSchema
 from germane.blocks.version import KeptVersion, Version
 from germane.errors import Conflict, InvalidInput
-from germane.text.secrets.screen import SecretPolicy, SecretScreen
+from germane.text.secrets.screen import SecretPolicy, SecretScreen, refuse_in_name
 from germane.types.extent import bounded
 from germane.types.ids import uuid7
 from germane.types.plan import Decision, Plan, read
@@ -44,6 +44,7 @@ def create_block(new: NewBlock, editor: Editor, *, cache: DocumentCache, secrets
     if any(one.label == new.label and one.shared_from is None and one.user == editor.scope.user for one in taken):
         raise Conflict(f"a block has the label {new.label!r} already: edit it, or choose another label")
     bounded("value", new.value)
+    refuse_in_name(secrets, "the label", new.label)
     screen = SecretScreen(secrets, "the block")
     id = uuid7(int(editor.at.timestamp() * 1000))
     document = BlockDocument.new(new.schema, screen.json(new.value, new.label), peer=peer_of(id))

@@ -31,7 +31,7 @@ from germane.blocks.mutation import (
 from germane.blocks.operations import HistoryOf
 from germane.blocks.revise import Edited, Opened, opened, revised
 from germane.errors import InvalidInput, Stale
-from germane.text.secrets.screen import SecretPolicy, SecretScreen
+from germane.text.secrets.screen import SecretPolicy, SecretScreen, refuse_joined
 from germane.types.plan import Decision, Plan, read
 
 __all__ = ["MAX_MUTATIONS", "edit_block", "screened_mutations", "words_of"]
@@ -53,9 +53,10 @@ def edit_block(
     base: int | None = None,
     if_hash: str | None = None,
     secrets: Mapping[str, int] | None = None,
+    policy: SecretPolicy = "redact",
 ) -> Plan[Edited | ConsentRequest]:
     """Applies the mutations to the block that a label or an id stands for. The outcome is the edited block, or the request
-    where somebody has to agree first. `secrets` are those that the mutations were screened for. Raises `NotFound`,
+    where somebody has to agree first. `secrets` are those that the mutations were screened for by `policy`. Raises `NotFound`,
     `NotPermitted`, `Stale` where a precondition doesn't hold, and `InvalidInput` where a mutation doesn't fit or the block
     gets too long; then nothing is written."""
     block = yield from found(name, editor.scope)
@@ -78,6 +79,7 @@ def edit_block(
     else:
         _rebased(block, open, mutations, state, editor)
     more, edited = revised(block, open, editor, kind="edit", operation=operation)
+    refuse_joined(policy, f"block {block.label!r}", block.text, edited.block.text)
     return Decision((*changes, *more), replace(edited, block=replace(edited.block, secrets=dict(secrets or {}))))
 
 

@@ -14,6 +14,7 @@ from germane.blocks.operations import BlocksUnder
 from germane.blocks.revise import Edited
 from germane.blocks.settings import BlockSettings, change_block, delete_block
 from germane.errors import InvalidInput, NotFound
+from germane.text.secrets.screen import SecretPolicy
 from germane.types.limits import shown
 from germane.types.plan import Change, Decision, Plan, Read, read
 
@@ -23,7 +24,13 @@ _Outcome = tuple[Edited, ...] | ConsentRequest
 
 
 def rename_folder(
-    folder: object, new_folder: object, editor: Editor, *, cache: DocumentCache, type: BlockType | None = None
+    folder: object,
+    new_folder: object,
+    editor: Editor,
+    *,
+    cache: DocumentCache,
+    secrets: SecretPolicy = "redact",
+    type: BlockType | None = None,
 ) -> Plan[_Outcome]:
     """Gives each block under `folder` the same label under `new_folder`; core and working blocks also get `type`, where it is
     given. The outcome are the blocks, or a request where somebody has to agree first: then all requests are stored, and nothing
@@ -36,7 +43,7 @@ def rename_folder(
     def renamed(block: Block) -> Plan[Edited | ConsentRequest]:
         label = checked_label(new + block.label[len(old) :], "the new label of a block in it")
         settings = BlockSettings(label=label, type=type if block.type in ("core", "working") else None)
-        return change_block(block.label, settings, editor, cache=cache, secrets="off")
+        return change_block(block.label, settings, editor, cache=cache, secrets=secrets)
 
     return (yield from _each((yield from _under(old)), renamed))
 

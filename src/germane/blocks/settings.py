@@ -17,7 +17,7 @@ from germane.blocks.permission import Needs, Permission
 from germane.blocks.revise import Edited, opened, refuse_long, revised, settled
 from germane.blocks.schema import Schema, TextSchema
 from germane.errors import Conflict, InvalidInput, NotFound
-from germane.text.secrets.screen import SecretPolicy, SecretScreen
+from germane.text.secrets.screen import SecretPolicy, SecretScreen, refuse_in_name
 from germane.types.limits import shown
 from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.scope import Scope
@@ -69,6 +69,7 @@ def change_block(
     doesn't fit; it names what doesn't."""
     block = yield from own(name, editor.scope, "change")
     refuse_stale(block, if_hash)
+    refuse_in_name(secrets, "the new label", settings.label or "")
     screen = SecretScreen(secrets, "the description")
     if settings.description is not None:
         settings = replace(settings, description=screen.text(settings.description))

@@ -30,15 +30,16 @@ class Directive(NamedTuple):
 
 
 def set_directive(text: str, secrets: SecretPolicy = "redact") -> Plan[str]:
-    """Replaces the directive; a blank `text` removes it. The outcome is the new directive, '' for none. A directive is the
-    operator's own text and is sent with every request, so a secret in it is never replaced: the log gets a warning, unless the
-    policy on `secrets` is `refuse` or `off`. Raises `InvalidInput`."""
+    """Replaces the directive; a blank `text` removes it. The outcome is the new directive, '' for none. The policy on
+    `secrets` is applied as to every text; the log gets a warning where one was found, as the directive goes into every context.
+    Raises `InvalidInput`."""
     yield from ()
     text = words("directive", text, empty=True)
     text = text if text.strip() else ""
-    screen = SecretScreen("tag" if secrets == "redact" else secrets, "the directive")
+    screen = SecretScreen(secrets, "the directive")
     text = screen.text(text)
     if screen.found:
         kinds = ", ".join(sorted(screen.found))
-        _LOG.warning("the directive holds a secret (%s), which goes into every context: take it out", kinds)
+        stored = "a marker is stored in its place" if secrets == "redact" else "which goes into every context"
+        _LOG.warning("the directive holds a secret (%s), %s: take it out", kinds, stored)
     return Decision((SetDirective(text),), text)

@@ -103,7 +103,7 @@ def new_memory(
 
     `given` holds fields of the kind and `ATTRIBUTES`, by name. The memory is valid from `valid_from`, where that isn't given
     from a fact's `observed_at`, else from `now`. Its end (`valid_to`, `expires_at`) must lie after that; both may lie in the
-    past, so that history can be imported. The policy on `secrets` is applied to every field but the tags; the content hash is
+    past, so that history can be imported. The policy on `secrets` is applied to every field; the content hash is
     that of the text as it is stored. Raises `InvalidInput` and `UnknownName`.
     """
     screen = SecretScreen(secrets, "the memory")

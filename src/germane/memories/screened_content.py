@@ -10,6 +10,7 @@ from germane.memories.memory import Content, Fact
 from germane.text.secrets.find import find_secrets
 from germane.text.secrets.screen import SecretScreen
 from germane.types.candidate import Provenance, Sensitivity
+from germane.types.limits import TAG
 
 __all__ = ["SECRET_TAG", "screened_attributes", "screened_content", "screened_provenance"]
 
@@ -47,8 +48,12 @@ def screened_provenance(provenance: Provenance, screen: SecretScreen) -> Provena
 
 
 def screened_attributes(about: dict[str, Any], screen: SecretScreen, tags: Iterable[str]) -> dict[str, Any]:
-    """Returns the attributes `about` of a memory. One that is stored with its secret is `sensitive`, and has the tag `secret`
-    beside `tags`."""
+    """Returns the attributes `about` of a memory, with the policy applied to its tags where they are given. One that is stored
+    with its secret is `sensitive`, and has the tag `secret` beside `tags`."""
+    if "tags" in about:
+        screen.place = "tags"
+        tags = sorted({screen.text(tag)[: TAG.maximum] for tag in tags})
+        about = about | {"tags": tuple(tags)}
     if not screen.found or screen.policy == "redact":
         return about
     strict: Sensitivity = "sensitive"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from bench.pasted import CANARY, pastes
+
 from germane.memories.extraction.extract import extract
 from germane.profile.telling import telling_clauses
 from germane.text.own.own_words import own_words

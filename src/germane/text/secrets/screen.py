@@ -5,6 +5,7 @@ All text that callers want stored passes here, so the text of germane's own is l
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
@@ -16,12 +17,16 @@ from germane.text.secrets.found import FoundSecret
 from germane.text.secrets.named import named_kind
 from germane.text.secrets.redact import marker, redacted
 
-__all__ = ["POLICIES", "SecretPolicy", "SecretScreen", "secret_policy"]
+__all__ = ["POLICIES", "SecretPolicy", "SecretScreen", "refuse_in_name", "refuse_joined", "secret_policy"]
 
 SecretPolicy = Literal["redact", "tag", "refuse", "off"]
 """What happens to a secret in what a caller wants stored: a marker takes its place, it is kept and marked as sensitive, the
 call is refused, or nobody looks."""
 POLICIES: tuple[SecretPolicy, ...] = get_args(SecretPolicy)
+_CARD = "card number"
+"""What a name of digits can be by chance."""
+_ITEM = re.compile(r"\n(?:-|\d{1,6}\.) (?:\[[ x]\] )?")
+"""The mark of an item of a list."""
 _MIN_REPEATED = 6
 """Characters of a secret that is also replaced where only its repetition tells that it is one."""
 _MAX_REPEATED = 64
@@ -85,6 +90,28 @@ class SecretScreen:
     def knows(self, secret: str) -> bool:
         """Whether this secret was counted before."""
         return secret in self._known
+
+
+def refuse_in_name(policy: SecretPolicy, what: str, name: str) -> str:
+    """Returns a name by which something is found again. Raises `InvalidInput` where it holds a secret that must not be stored:
+    a marker in its place would be another name."""
+    found = find_secrets(name) if policy in ("redact", "refuse") else ()
+    for one in found:
+        if one.kind != _CARD:
+            raise InvalidInput(f"{what} holds a secret ({one.kind}), and a name is stored as it is: choose another name")
+    return name
+
+
+def refuse_joined(policy: SecretPolicy, what: str, before: str, after: str) -> None:
+    """Raises `InvalidInput` where a text that was changed holds a secret that must not be stored and wasn't in it `before`:
+    one that was written in pieces, each of which looks harmless, items of a list too."""
+    if policy not in ("redact", "refuse"):
+        return
+    joined = _ITEM.sub(" ", after)
+    for text in (after,) if joined == after else (after, joined):
+        for one in find_secrets(text):
+            if text[one.start : one.end] not in before:
+                raise InvalidInput(f"the change makes a secret ({one.kind}) of pieces that {what} holds: leave it out")
 
 
 def secret_policy(value: object) -> SecretPolicy:
