@@ -1,4 +1,4 @@
-"""Constraints: what a user demands, forbids or limits, in the user's own words and in seven languages (HIST-5)."""
+"""Constraints: what a user demands, forbids or limits, in the user's own words and in fifteen languages (HIST-5)."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_a_statement_is_found_by_its_kind(sentence: str, names: list[str]) -> No
 def test_every_language_has_rules_and_readings() -> None:
     """Each is asked for; words of rules are in lower case, as the sentence is read."""
     read = demand_rules()
-    assert len(LANGUAGES) == 7
+    assert len(LANGUAGES) == 15
     assert all(word == word.lower() for word in (*read.by_word, *statement_rules().by_word))
     assert None not in (read.told, read.narrates)
     assert read.named("The sea is calm.") == frozenset()

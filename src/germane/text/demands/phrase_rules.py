@@ -20,7 +20,10 @@ from germane.text.traits import letter_words
 
 __all__ = ["LANGUAGES", "FoundPhrase", "PhraseRule", "PhraseRules", "demand_rules", "lasting_words", "phrase_rules"]
 
-LANGUAGES = ("english", "german", "french", "spanish", "italian", "portuguese", "russian")
+LANGUAGES = (
+    *("english", "german", "french", "spanish", "italian", "portuguese", "russian", "dutch", "polish", "turkish", "arabic"),
+    *("hindi", "japanese", "chinese", "korean"),
+)
 """Languages whose demands are recognised."""
 _WORD = re.compile(r"(?<![^\W\d_])(?<![^\W\d_]['’-])[^\W\d_]++(?:['’-][^\W\d_]++)*+")
 _FIRST = re.compile(r"[^\W\d_]++")
@@ -66,10 +69,13 @@ class PhraseRules(NamedTuple):
     """What stands before a word where speakers tell of themselves."""
     passing: re.Pattern[str] | None = None
     """What names the task at hand: with it no demand lasts beyond that."""
+    unspaced: frozenset[str] = frozenset()
+    """Words that are looked for anywhere, of languages that don't put spaces between words."""
 
     def named(self, text: str) -> frozenset[str]:
         """Returns the words of the text with which words of rules begin. Where there are none, no sentence holds a phrase."""
-        return self.first_words & letter_words(text)
+        named = self.first_words & letter_words(text)
+        return named if text.isascii() else named | {word for word in self.unspaced if word in text}
 
     def lasting(self, sentence: str) -> FoundPhrase | None:
         """Returns the first phrase that says it holds beyond the task at hand; None where the sentence names that, asks, or has
@@ -88,7 +94,7 @@ class PhraseRules(NamedTuple):
         sentence = in_lower_case(sentence)
         asked = sentence.rstrip().endswith("?")
         looked = 0
-        for word in _words(sentence, named):
+        for word in _words(sentence, named, self.unspaced):
             rules, end = self.by_word.get(word[0]), word.end()
             if rules is None:
                 rules, end = self._before_joint(word)
@@ -122,16 +128,23 @@ class PhraseRules(NamedTuple):
         return self.told is None or self.told.search(sentence, low, start) is None
 
 
-def _words(sentence: str, beginnings: Iterable[str]) -> list[re.Match[str]]:
-    """The words of the sentence that begin with one of these, in their order."""
+def _words(sentence: str, beginnings: Iterable[str], unspaced: frozenset[str]) -> list[re.Match[str]]:
+    """The words of the sentence that begin with one of these, in their order; of those that are looked for anywhere, the longest
+    at a place."""
     found: dict[int, re.Match[str]] = {}
-    for beginning in beginnings:
+    for beginning in sorted(beginnings, key=len):
+        pattern = _whole(beginning) if beginning in unspaced else _WORD
         start = sentence.find(beginning)
         while start >= 0:
-            if (word := _WORD.match(sentence, start)) is not None:
+            if (word := pattern.match(sentence, start)) is not None:
                 found[start] = word
             start = sentence.find(beginning, start + 1)
     return [found[start] for start in sorted(found)]
+
+
+@cache
+def _whole(word: str) -> re.Pattern[str]:
+    return re.compile(re.escape(word))
 
 
 @cache
@@ -151,15 +164,17 @@ def demand_rules() -> PhraseRules:
 def phrase_rules(tables: Sequence[Mapping[str, Any]]) -> PhraseRules:
     """Returns the rules of these tables, which are read together."""
     by_word: dict[str, tuple[PhraseRule, ...]] = {}
+    unspaced = set[str]()
     for table in tables:
         parts = {f"{{{part}}}": text for part, text in table.get("parts", {}).items()}
         for given in table["rule"]:
             rule = _rule(given, parts)
             for word in given["words"].split():
+                unspaced |= set() if table.get("reading", {}).get("spaced", True) else {word}
                 by_word[word] = (*by_word.get(word, ()), rule)
     told, narrates, passing = (_either(tables, part) for part in ("told", "narrates", "passing"))
-    first = frozenset(_FIRST.findall(word)[0] for word in by_word)
-    return PhraseRules(MappingProxyType(by_word), first, told, narrates, passing)
+    first = frozenset(_FIRST.findall(word)[0] for word in by_word if word not in unspaced)
+    return PhraseRules(MappingProxyType(by_word), first, told, narrates, passing, frozenset(unspaced))
 
 
 def _rule(given: Mapping[str, Any], parts: Mapping[str, str]) -> PhraseRule:
