@@ -358,10 +358,12 @@ async def test_what_a_request_lacks_is_named_as_the_proto_names_it(tmp_path: Pat
 
 @pytest.mark.requirement("RPC-5")
 async def test_a_key_that_may_only_write_gets_no_content(tmp_path: Path) -> None:
-    """Neither text nor hash of a block, nor what an archival entry holds, in any answer to a write."""
+    """Neither text, hash nor descriptions of a block, nor what an archival entry holds, in any answer to a write."""
     async with served(tmp_path, keyed=True) as (germane, wire):
         own = germane.agent("support", org="acme").blocks
-        await own.create("plan", text=CANARY, permission="admin")
+        await own.create("plan", text=CANARY, description=CANARY, permission="admin")
+        sections = [{"name": "aims", "schema": {"type": "list"}, "description": CANARY}]
+        await own.create("page", schema={"type": "composite", "sections": sections})
         token = (await germane.keys.create(org="acme", rights=["write"])).token
         both = (await germane.keys.create(org="acme")).token
         key, whole = (({"authorization": f"Bearer {one}"}).items() for one in (token, both))
@@ -375,6 +377,8 @@ async def test_a_key_that_may_only_write_gets_no_content(tmp_path: Path) -> None
             await stub.ChangeBlock(pb.ChangeBlockRequest(scope=SCOPE, block="plan", description="x"), metadata=tuple(key)),
             await stub.DeleteBlock(pb.DeleteBlockRequest(scope=SCOPE, block="plan"), metadata=tuple(key)),
         ]
+        pinned = pb.PinBlockRequest(scope=SCOPE, block="page", pinned=True)
+        assert CANARY not in str(await stub.PinBlock(pinned, metadata=tuple(key)))
         id = answers[0].block.id
         answers.append(await stub.RestoreBlock(pb.RestoreBlockRequest(scope=SCOPE, id=id), metadata=tuple(key)))
         assert [one.block.version for one in answers] == sorted(one.block.version for one in answers)

@@ -22,6 +22,7 @@ from germane.access.key_token import Presented, presented
 from germane.access.usage import KeyUsage
 from germane.clock import Clock
 from germane.errors import StoreError, StoreUnavailable
+from germane.ports.batch_writer import stopped
 
 __all__ = ["FRESH", "GRACE", "Verifier"]
 
@@ -70,9 +71,7 @@ class Verifier:
         """Cancels the lookups under way, whose callers get `StoreUnavailable`, and writes the uses noted so far."""
         self._closed = True
         self._lookups.clear()
-        for task in self._running:
-            task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        await stopped(self._running)
         await self._usage.close()
 
     def _cached(self, shown: Presented, seconds: float) -> Key | None:

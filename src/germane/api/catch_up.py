@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from germane.ports.batch_writer import stopped
 from germane.ports.embedder import Watched
 from germane.store import Store
 
@@ -55,8 +56,7 @@ class CatchUp:
         """Stops; what has no vector yet gets it when the store is opened again. Idempotent."""
         task, self._task = self._task, None
         if task is not None:
-            task.cancel()
-            await asyncio.wait([task])
+            await stopped([task])
 
     @property
     def _fault(self) -> str:

@@ -27,6 +27,7 @@ from germane.memories.llm_extraction.known import KnownStatement, known_things
 from germane.memories.llm_extraction.prompt import SCHEMA, instructions, prompt
 from germane.memories.llm_extraction.queue import QueueReport
 from germane.memories.llm_extraction.store_accepted import store_accepted
+from germane.ports.batch_writer import stopped
 from germane.ports.llm import LLM, Completion
 from germane.profile.offered import OFFERED, offered_lines
 from germane.profile.reader import ToldClause
@@ -121,8 +122,7 @@ class ExtractionWorker:
         """Stops. What was under way is read again by the next worker. Idempotent."""
         task, self._task = self._task, None
         if task is not None:
-            task.cancel()
-            await asyncio.wait([task])
+            await stopped([task])
             with suppress(StoreError):
                 await self._queue.release_all(self._holder)
 

@@ -21,6 +21,7 @@ from germane.compaction.llm_summary.abstractive import TellingModel
 from germane.compaction.llm_summary.covered_span import CoveredSpan, Runs
 from germane.compaction.llm_summary.summary_shelf import Owner, ShelvedSummary, SummaryShelf
 from germane.compaction.summary import SpanSummary
+from germane.ports.batch_writer import stopped
 from germane.ports.llm import LLM
 from germane.types.lru_cache import LruCache
 
@@ -167,11 +168,7 @@ class SummaryWorker:
         with self._lock:
             self._loop = None
             self._waiting.clear()
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=_CLOSING)
+        await stopped(list(self._tasks.values()), timeout=_CLOSING)
         if self._closes_llm:
             await self._llm.close()
 

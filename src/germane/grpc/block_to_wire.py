@@ -18,13 +18,13 @@ __all__ = ["archival_entry", "block", "consent_request", "json_value", "share", 
 
 
 def block(stored: Block, *, readable: bool) -> pb.Block:
-    """Returns a block; without its text and hash where the caller may not read."""
+    """Returns a block; without its text, its hash and any description where the caller may not read."""
     return pb.Block(
         id=stored.id,
         label=stored.label,
-        description=text(stored.description),
+        description=text(stored.description) if readable else "",
         type=stored.type,
-        schema=_struct(stored.schema.as_dict()),
+        schema=_struct(stored.schema.as_dict() if readable else _undescribed(stored.schema.as_dict())),
         permission=stored.permission,
         limit=stored.limit,
         pinned=stored.pinned,
@@ -102,6 +102,13 @@ def archival_entry(stored: ArchivalEntry, *, readable: bool) -> pb.ArchivalEntry
 def json_value(value: Any) -> Value:
     """Returns plain JSON as a value."""
     return _struct({"value": value}).fields["value"]
+
+
+def _undescribed(value: Any) -> Any:
+    """The dict of a schema without the descriptions of its sections."""
+    if isinstance(value, dict):
+        return {name: _undescribed(one) for name, one in value.items() if name != "description"}
+    return [_undescribed(one) for one in value] if isinstance(value, list) else value
 
 
 def _struct(value: dict[str, object]) -> Struct:

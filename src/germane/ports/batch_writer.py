@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-__all__ = ["BatchWriter"]
+__all__ = ["BatchWriter", "stopped"]
 
 T = TypeVar("T")
 
@@ -15,6 +15,20 @@ _PAUSE = 1.0
 """Seconds between the first entry of a batch and its write."""
 _CLOSE_TIMEOUT = 5.0
 """Seconds that `close` waits for the last writes."""
+
+
+async def stopped(tasks: Iterable[asyncio.Task[Any]], timeout: float | None = None) -> None:
+    """Cancels tasks and waits for their end, for `timeout` seconds at most. Those of another event loop than the running one
+    aren't waited for: it may be closed, as `asyncio.run` closes its loop with all that runs on it."""
+    here, mine = asyncio.get_running_loop(), list[asyncio.Task[Any]]()
+    for task in tasks:
+        if task.get_loop() is here:
+            task.cancel()
+            mine.append(task)
+        elif not task.done() and not task.get_loop().is_closed():
+            task.get_loop().call_soon_threadsafe(task.cancel)
+    if mine:
+        await asyncio.wait(mine, timeout=timeout)
 
 
 class BatchWriter(Generic[T]):
@@ -57,10 +71,14 @@ class BatchWriter(Generic[T]):
         """Writes what is queued and returns, after five seconds at the latest: a write that takes longer is cancelled, and what
         is left is dropped. Idempotent."""
         self._closing.set()
-        if self._task is not None:
+        if self._task is not None and self._task.get_loop() is asyncio.get_running_loop():
             await asyncio.wait([self._task], timeout=_CLOSE_TIMEOUT)
-        if self._task is not None:
-            self._task.cancel()
+            if self._task is not None:
+                self._task.cancel()
+        elif self._waiting:  # the loop that would have written it is gone
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_TIMEOUT):
+                    await self.flush()
 
     async def _run(self) -> None:
         try:

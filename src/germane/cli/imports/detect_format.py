@@ -18,7 +18,7 @@ from germane.cli.imports.locomo import read_locomo
 from germane.cli.imports.markdown import is_instructions, read_markdown
 from germane.cli.imports.mem0 import listed_memories, read_mem0
 from germane.cli.imports.message_fields import MessageNaming
-from germane.cli.imports.rows import BrokenRow, Row
+from germane.cli.imports.rows import BrokenRow, DirectiveRow, Row
 from germane.errors import InvalidInput
 
 __all__ = ["FORMATS", "detect", "parse_json", "read", "read_all"]
@@ -54,15 +54,23 @@ def read(
     data: bytes, session: str, format: str = "auto", *, name: str = "", directive: bool = False
 ) -> tuple[str, Iterator[Row]]:
     """Returns the name of the format and the rows. A message that names no session belongs to `session`. The file's `name` says
-    what a Markdown file holds: instructions, or notes; instructions may be read as a `directive`.
+    what a Markdown file holds: instructions, or notes; instructions may be read as a `directive`. Without it no row sets one:
+    whoever wrote the file must not give the agent orders.
 
     Raises `InvalidInput` where the data is in none of `FORMATS`, or not in `format`."""
+    read_as, rows = _read(data, session, format, name, directive=directive)
+    return read_as, rows if directive else map(_undirected, rows)
+
+
+def _undirected(row: Row) -> Row:
+    return BrokenRow("a directive", "is set only where that is asked for: --as directive") if isinstance(row, DirectiveRow) else row
+
+
+def _read(data: bytes, session: str, format: str, name: str, *, directive: bool) -> tuple[str, Iterator[Row]]:
     if format in ("instructions", "notes") or (format == "auto" and name.lower().endswith(".md")):
         instructions = format == "instructions" or (format == "auto" and (directive or is_instructions(name)))
         rows = read_markdown(data, name or session, instructions=instructions, directive=directive)
         return ("instructions" if instructions else "notes"), rows
-    if directive:
-        raise InvalidInput("only a Markdown file can be read as a directive (such as AGENTS.md)")
     if format in ("auto", "jsonl"):
         first = [line for _, line in islice(objects(data), 20)]
         lines = [line for line in first if isinstance(line, Mapping)]
@@ -70,6 +78,8 @@ def read(
             raise InvalidInput("nothing in it (give a file of messages)")
         if format == "jsonl" or (lines and not (len(first) == 1 and detect(lines[0]))):
             return "jsonl", read_jsonl(data, session)
+    if directive:
+        raise InvalidInput("only a Markdown file (such as AGENTS.md) or JSON Lines can hold a directive")
     document = parse_json(data)
     detected = detect(document)
     if detected is None or format not in ("auto", detected):

@@ -32,7 +32,7 @@ __all__ = [
 
 
 def block_of_wire(wire: pb.Block) -> Block:
-    """A block as `germane.Agent.blocks` returns it. A key without the right to read gets no text and no hash."""
+    """A block as `germane.Agent.blocks` returns it. A key without the right to read gets no text, no hash and no description."""
     return Block(
         id=wire.id,
         label=wire.label,

@@ -129,8 +129,8 @@ class PhraseRules(NamedTuple):
 
 
 def _words(sentence: str, beginnings: Iterable[str], unspaced: frozenset[str]) -> list[re.Match[str]]:
-    """The words of the sentence that begin with one of these, in their order; of those that are looked for anywhere, the longest
-    at a place."""
+    """The words of the sentence that begin with one of these, in their order; of those that are looked for anywhere, the
+    longest at a place."""
     found: dict[int, re.Match[str]] = {}
     for beginning in sorted(beginnings, key=len):
         pattern = _whole(beginning) if beginning in unspaced else _WORD
