@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -364,3 +364,36 @@ def test_without_the_extra_a_document_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "loro", None)
     with pytest.raises(MissingExtra, match=r"germane\[blocks\]"):
         BlockDocument.new(TEXT)
+
+
+class PanicException(BaseException):
+    """As the one of Loro's binding, which no other class is a base of."""
+
+
+STEPS: dict[str, Callable[[BlockDocument], object]] = {
+    "value": lambda document: document.value(),
+    "text": lambda document: document.text(),
+    "frontiers": lambda document: document.frontiers(),
+    "fork": lambda document: document.fork(),
+    "at": lambda document: document.at(b"x"),
+    "apply": lambda document: document.apply(AppendText(text="x")),
+    "rewrite": lambda document: document.rewrite("x", b"x"),
+    "inverse": lambda document: document.inverse(b"x", b"x"),
+    "delta": lambda document: document.delta(b"x"),
+    "snapshot": lambda document: document.snapshot(),
+    "merge": lambda document: document.merge(b"x"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_document_that_panics_later_is_corrupt_too(step: str) -> None:
+    """Damage that reading doesn't notice ends no step with an error that nothing catches."""
+
+    class Broken:
+        def __getattr__(self, name: str) -> object:
+            raise PanicException("range start index 7 out of range, and some content")
+
+    document = BlockDocument(cast("Any", Broken()), TextSchema())
+    with pytest.raises(StoreCorrupt) as error:
+        STEPS[step](document)
+    assert "content" not in str(error.value)

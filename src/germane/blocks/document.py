@@ -29,6 +29,18 @@ if TYPE_CHECKING:
 __all__ = ["BlockDocument"]
 
 
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Turns an error of Loro's, which is a `BaseException` of no other class, into `StoreCorrupt`. Its text isn't passed on.
+    Also a decorator: a damaged document may be read without an error, and end any later step."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error) is BaseException or type(error).__name__ == "PanicException":
+            raise StoreCorrupt(f"{what} is damaged or doesn't belong to this block") from None
+        raise
+
+
 class BlockDocument:
     """The content of a block. Not thread-safe. A version is named by its frontiers, some ten bytes.
 
@@ -72,10 +84,12 @@ class BlockDocument:
     def peer(self) -> int:
         return self._document.peer_id
 
+    @_reading("a block's document")
     def frontiers(self) -> bytes:
         """Returns the name of the present version."""
         return self._document.oplog_frontiers.encode()
 
+    @_reading("a block's document")
     def value(self) -> Any:
         """Returns the content as plain JSON; `plain_value` says how."""
         return plain_value(self.schema, self._held(self._document))
@@ -84,12 +98,14 @@ class BlockDocument:
         """Returns the content as a prompt shows it; `render` says how."""
         return render(self.schema, self.value())
 
+    @_reading("a block's document")
     def fork(self) -> BlockDocument:
         """Returns a copy with the same peer, for trying an edit. Either the copy or the original may be edited, not both."""
         copy = self._document.fork()
         copy.peer_id = self.peer
         return BlockDocument(copy, self.schema)
 
+    @_reading("a block's document")
     def at(self, frontiers: bytes) -> BlockDocument:
         """Returns the document as it was at a version; it can only be read. Raises `NotFound` for a version that isn't kept."""
         past = self._document.fork()
@@ -104,6 +120,7 @@ class BlockDocument:
             return False
         return True
 
+    @_reading("a block's document")
     def apply(self, *mutations: Mutation, at: datetime | None = None, by: str = "", system: bool = False) -> None:
         """Applies mutations in order, all or none: on an error the document is as it was. `at` and `by` are written into log
         entries; a `system` operation may write what is read-only. Raises `InvalidInput`, which says what doesn't fit."""
@@ -116,6 +133,7 @@ class BlockDocument:
             editing.apply(one)
         self._commit(draft)
 
+    @_reading("a block's document")
     def rewrite(self, text: str, base: bytes, *, section: str | None = None, system: bool = False) -> None:
         """Replaces a text by one that was made from version `base`. What was changed since stays: `merged_text` says what
         that means. Raises `NotFound` for a version that isn't kept, and `InvalidInput`."""
@@ -130,6 +148,7 @@ class BlockDocument:
         editing.write(leaf, merged(leaf, before, text, read_leaf(self._document, leaf), _empty))
         self._commit(self._document)
 
+    @_reading("a block's document")
     def inverse(self, before: bytes, after: bytes, *, system: bool = False) -> bool:
         """Takes back what one edit changed between two versions, and keeps what was changed since; where a later edit
         changed the same value, the later one stays. The inverse of an inverse does the edit again. Returns whether anything
@@ -154,6 +173,7 @@ class BlockDocument:
         self._commit(self._document)
         return bool(changed)
 
+    @_reading("a block's document")
     def migrate(self, schema: Schema) -> None:
         """Gives the document another schema, and its content the new shape; `migrated` says what fits. Raises
         `InvalidInput`, which names all that doesn't fit; then nothing is changed. `inverse` can't take a migration back:
@@ -186,8 +206,8 @@ class BlockDocument:
     def merge(self, delta: bytes) -> bool:
         """Adds what another editor changed; idempotent, in any order. Returns False while it waits for an earlier delta. Raises
         `StoreCorrupt` for what can't be read, or was made from a version that isn't kept; then nothing is changed."""
-        self._check_present()
         with _reading("a block's delta"):
+            self._check_present()
             waits = self._document.import_(delta).pending is not None
         return not waits
 
@@ -261,14 +281,3 @@ def _decoded(frontiers: bytes) -> Frontiers:
 
 def _not_kept() -> NotFound:
     return NotFound("this version of the block isn't kept any more: read the present one")
-
-
-@contextmanager
-def _reading(what: str) -> Iterator[None]:
-    """Turns an error of Loro's, which is a `BaseException` of no other class, into `StoreCorrupt`. Its text isn't passed on."""
-    try:
-        yield
-    except BaseException as error:
-        if type(error) is BaseException or type(error).__name__ == "PanicException":
-            raise StoreCorrupt(f"{what} is damaged or doesn't belong to this block") from None
-        raise

@@ -63,7 +63,11 @@ def read(
 
 
 def _undirected(row: Row) -> Row:
-    return BrokenRow("a directive", "is set only where that is asked for: --as directive") if isinstance(row, DirectiveRow) else row
+    return (
+        BrokenRow("a directive", "is set only where that is asked for: --as directive")
+        if isinstance(row, DirectiveRow)
+        else row
+    )
 
 
 def _read(data: bytes, session: str, format: str, name: str, *, directive: bool) -> tuple[str, Iterator[Row]]:

@@ -32,7 +32,8 @@ __all__ = [
 
 
 def block_of_wire(wire: pb.Block) -> Block:
-    """A block as `germane.Agent.blocks` returns it. A key without the right to read gets no text, no hash and no description."""
+    """A block as `germane.Agent.blocks` returns it. A key without the right to read gets no text, no hash
+    and no description."""
     return Block(
         id=wire.id,
         label=wire.label,
