@@ -199,3 +199,13 @@ async def test_the_check_of_the_budgets_can_fail(agent: Agent) -> None:
     found = " ".join(problems(context, small, ("public",), oracle("o200k")))
     for said in ("a private memory", "total: 2 items of 0", "chars of 9", "tokens of 3"):
         assert said in found
+
+
+@pytest.mark.requirement("DIG-4")
+@pytest.mark.parametrize(("limit", "text"), [(1, ""), (500, "Memory digest: disabled by config")])
+async def test_the_line_stands_within_the_limit_too(agent: Agent, limit: int, text: str) -> None:
+    """A limit that has no room for it leaves the status alone."""
+    found = await agent.digest(
+        "Anything?", strategy=digest_strategy({"v1": {"enabled": False}}), max_tokens=limit, deadline=None
+    )
+    assert (found.text, found.status, found.tokens) == (text, "disabled by config", 0)

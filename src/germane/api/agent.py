@@ -206,7 +206,7 @@ class Agent(AgentContexts):
             filters=filters,
             strategy=plan,
         )
-        return digest_of(context, plan, (allowed_filters(plan, filters) or Filters()).sensitivities)
+        return digest_of(context, plan, (allowed_filters(plan, filters) or Filters()).sensitivities, max_tokens)
 
     async def recall(
         self,

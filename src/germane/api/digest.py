@@ -16,10 +16,14 @@ __all__ = ["DigestStatus", "MemoryDigest", "digest_of", "without_directive"]
 DigestStatus = Literal["", "disabled by config", "no allowed sensitivities", "no matching memory", "unavailable"]
 
 
+_LINE_TOKENS = 14
+"""Tokens of the longest line with a status, by any tokenizer."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDigest:
-    """`text` is the prompt part: the list, or one line with the status where there is nothing to list. `status` is empty where
-    there is a list. `tokens` are those of the list."""
+    """`text` is the prompt part: the list, or one line with the status where there is nothing to list; empty where the limit is
+    too small for the line. `status` is empty where there is a list. `tokens` are those of the list."""
 
     text: str
     status: DigestStatus
@@ -34,11 +38,14 @@ def without_directive(strategy: Strategy) -> Strategy:
     return replace(strategy, sources=plans, placement="split")
 
 
-def digest_of(context: Context, strategy: Strategy, allowed: tuple[Sensitivity, ...]) -> MemoryDigest:
-    """The digest in a context that `strategy` without a directive made."""
+def digest_of(
+    context: Context, strategy: Strategy, allowed: tuple[Sensitivity, ...], max_tokens: int | None = None
+) -> MemoryDigest:
+    """The digest in a context that `strategy` without a directive made, within `max_tokens`."""
     status = _status(context, strategy, allowed)
+    line = f"{HEADING} {status}" if status and (max_tokens is None or max_tokens >= _LINE_TOKENS) else ""
     return MemoryDigest(
-        text=f"{HEADING} {status}" if status else context.added,
+        text=line if status else context.added,
         status=status,
         items=context.items,
         tokens=context.metadata.total_tokens_injected,
