@@ -15,6 +15,7 @@ from germane.errors import InvalidInput
 from germane.pipeline.inject.inject import inject
 from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult, Wire
 from support.exchanges import CLAUDE, EXCHANGE, GEMINI, ITEMS, request
+from support.steps import growth
 
 USER: dict[str, Any] = {"role": "user", "content": "go"}
 REASONING: dict[str, Any] = {"type": "reasoning", "id": "rs_1", "summary": []}
@@ -142,6 +143,13 @@ def test_orphans_become_text_and_reasoning_without_its_item_is_left_out() -> Non
     ]
     assert sent([USER, REASONING]).messages == [USER]
     assert sent([USER, REASONING, USER]).messages == [USER, USER]
+
+
+@pytest.mark.requirement("LIMITS-2", "INJECT-4")
+@pytest.mark.parametrize("last", [[], [USER], [CALL, OUTPUT]], ids=["nothing", "words", "a call"])
+def test_reasoning_item_upon_reasoning_item_takes_linear_time(last: list[Any]) -> None:
+    """What follows is looked for once for the whole run, not from each item on."""
+    assert growth(lambda n: sent([USER, *({**REASONING, "id": f"rs_{at}"} for at in range(n)), *last]), 50) < 5
 
 
 @pytest.mark.requirement("HIST-5", "INJECT-4")

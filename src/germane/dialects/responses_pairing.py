@@ -260,11 +260,16 @@ def _followed(items: Iterable[OutgoingMessage]) -> Iterator[OutgoingMessage]:
 
 def _reasoned(run: Sequence[OutgoingMessage]) -> Iterator[OutgoingMessage]:
     """Yields a run of the model's items, in which each reasoning is directly before what came of it."""
+    followed, follows = list[bool](), False
+    """For each item, from the last to the first: whether an item that reasoning may stand before is the next but for reasoning."""
+    for item in reversed(run):
+        followed.append(follows)
+        if item_type(item) != "reasoning":
+            follows = not _is_said(item)
     alone = False
-    for index, item in enumerate(run):
+    for item, follows in zip(run, reversed(followed), strict=True):
         if item_type(item) == "reasoning":
-            following = next((other for other in run[index + 1 :] if item_type(other) != "reasoning"), None)
-            alone = following is None or _is_said(following)
+            alone = not follows
             if not alone:
                 yield item
         elif alone:
