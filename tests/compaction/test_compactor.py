@@ -13,6 +13,7 @@ from germane.compaction.summary import SpanSummary
 from germane.errors import InvalidInput
 from germane.history import Compactor, MemoryArchive, Truncate, compact, rebuild, recompact
 from support.long_talk import in_shape, long_talk
+from support.steps import growth
 
 pytestmark = pytest.mark.requirement("HIST-5")
 
@@ -165,3 +166,41 @@ def test_plain_truncation_still_keeps_what_the_user_demanded() -> None:
         talk = compact(talk, model="gpt-4o", max_tokens=3_000, strategy=Truncate()).messages
         assert "Never deploy on Fridays." in str(talk[0])
         talk = [*talk, *TALK[1:]]
+
+
+@pytest.mark.requirement("HIST-1", "HIST-5")
+@pytest.mark.parametrize("named", [True, False])
+def test_the_prefix_of_a_group_chat_changes_as_seldom_as_that_of_another_conversation(named: bool) -> None:
+    """Where nobody but users speaks, the oldest messages leave many at a time, as everywhere."""
+
+    def moves(roles: tuple[str, str]) -> int:
+        compactor, before, changed = Compactor(model="gpt-4o", max_tokens=1_200), "", 0
+        for number in range(300):
+            message = {"role": roles[number % 2], "content": f"message number {number} of this chat about the trip"}
+            compactor.add(message | {"name": f"person{number % 4}"} if named and message["role"] == "user" else message)
+            if number % 10 == 9:
+                now = repr(compactor.compact().messages[:2])
+                before, changed = now, changed + (now != before)
+        return changed
+
+    assert moves(("user", "user")) <= moves(("user", "assistant")) + 3 < 15
+
+
+@pytest.mark.requirement("LIMITS-2")
+@pytest.mark.parametrize("of", ["users", "open calls", "a budget for none"])
+def test_a_conversation_that_compacts_nowhere_well_takes_linear_time(of: str) -> None:
+    """Not with each message anew, where all must stay; and each move costs what it moves."""
+
+    def made(n: int) -> None:
+        compactor = Compactor(model="gpt-4o", max_tokens=60 if of == "a budget for none" else 200)
+        for number in range(n):
+            call = {"id": f"c{number}", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+            if of != "open calls":
+                compactor.add({"role": "user", "content": f"hi {number}"})
+            elif number % 2:
+                compactor.add({"role": "assistant", "content": None, "tool_calls": [call]})
+            else:
+                compactor.add({"role": "assistant", "content": "I look."})
+        compactor.compact()
+
+    assert growth(made, 60) < 6

@@ -177,3 +177,11 @@ def test_a_call_leaves_with_its_result_out_of_reach() -> None:
     assert waits in sent
     assert [message in sent for message in (call, output)] in ([True, True], [False, False])
     assert not validate_against(given, sent, "openai-responses")
+
+
+def test_an_exchange_begins_with_at_most_eight_messages_of_users_in_a_row() -> None:
+    """In a group chat of people alone each eighth message begins another one; an answer between them begins nothing."""
+    _, found = divide([say("user")] * 20)
+    assert [(one.start, one.end) for one in found] == [(0, 8), (8, 16), (16, 20)]
+    _, found = divide([*[say("user")] * 7, say("assistant"), *[say("user")] * 9])
+    assert [(one.start, one.end) for one in found] == [(0, 8), (8, 16), (16, 17)]

@@ -18,10 +18,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from germane.compaction.divide import Division
+from germane.compaction.growing import Growing
 from germane.compaction.together import holder, together
 from germane.types.message import Message, Raw
 
@@ -37,6 +38,9 @@ _CONSTRAINED = 0.75
 """The part of the budget that constraints may take at most; of more, the newest stay."""
 _MAX_OPEN = 16
 """Groups with an open call outside the running exchange that stay, the newest ones."""
+_PATIENCE = 16
+"""Where a move can't get down to the low-water mark, since all that stands must stay, the next one comes after a sixteenth as many
+messages more: each move looks at all that stand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +73,8 @@ class BoundaryState:
     covered: int = 0
     kept: tuple[Span, ...] = ()
     unmasked: frozenset[int] = frozenset()
-    left: tuple[Span, ...] = ()
-    spans: tuple[Span, ...] = ()
+    left: Growing[Span] = field(default_factory=Growing[Span])
+    spans: Growing[Span] = field(default_factory=Growing[Span])
     moves: int = 0
     at: int = 0
     saved: int = 0
@@ -99,8 +103,11 @@ class Boundaries:
         """The message of each tool output."""
         self._humans: list[int] = []
         self._pinned: dict[str, int] = {}
+        self._pinned_tokens = 0
         self._block = room.held
         self._size, self._number = room.held, 0
+        self._next_move = 0
+        """The number of messages from which on the boundaries may move again."""
         self.gone = 0
         """The number of messages that have left."""
 
@@ -126,12 +133,15 @@ class Boundaries:
         if self.division.last_human == index:
             self._humans.append(index)
         self._number += 1
-        if self._size > self.room.high or self._number > self.room.messages:
+        if self._number >= self._next_move and (self._size > self.room.high or self._number > self.room.messages):
             self._move()
+            self._next_move = self._number + self._number // _PATIENCE if self._over(low=True) else 0
 
     def pin(self, constraints: Iterable[tuple[str, int]]) -> None:
         """Counts these constraints into the summary, once there is one."""
-        self._pinned.update(constraints)
+        for text, tokens in constraints:
+            self._pinned_tokens += tokens - self._pinned.get(text, 0)
+            self._pinned[text] = tokens
 
     @property
     def block(self) -> int:
@@ -196,7 +206,7 @@ class Boundaries:
         after = self.now
         if after == before and not thinking:
             return
-        spans = (*after.spans, (before.covered, after.covered)) if after.covered > before.covered else after.spans
+        spans = after.spans.plus([(before.covered, after.covered)]) if after.covered > before.covered else after.spans
         changed = after.left != before.left
         first = self.division.lead if changed else before.masked if after.masked > before.masked else bound
         lost = self._size - (self._sums[first] - self._saved[first] if changed else self._up_to(first))
@@ -241,24 +251,25 @@ class Boundaries:
         self._saved += [self._saved[-1]] * (covered - now.masked)
         whole = (index for start, end in kept for index in range(max(start, now.masked), end) if self._saving(index))
         unmasked = (*now.unmasked, *whole)
-        standing = (*kept, (covered, self.division.count))
+        kept = sorted(kept)
+        standing = [*kept, (covered, self.division.count)]
         self.gone += sum(end - start for start, end in left)
         self.now = replace(
             now,
-            kept=tuple(sorted(kept)),
-            unmasked=frozenset(index for index in unmasked if any(start <= index < end for start, end in standing)),
-            left=(*now.left, *left),
+            kept=tuple(kept),
+            unmasked=frozenset(index for index in unmasked if holder(standing, index) is not None),
+            left=now.left.plus(left),
             covered=covered,
             masked=max(now.masked, covered),
         )
         self.division.floor, self.division.kept = covered, self.now.kept
         for span in left:
-            self._pinned.update(self._constrain(span))
+            self.pin(self._constrain(span))
         self._count_block()
 
     def _count_block(self) -> None:
         """Counts the summary with what it may take, once something has left."""
-        room, pinned = self.room, sum(self._pinned.values())
+        room, pinned = self.room, self._pinned_tokens
         most = max(room.block, int(_CONSTRAINED * (room.high - self._sums[self.division.lead])))
         block = max(room.block, room.least, min(most, room.around + _HEADING + pinned) if pinned else 0)
         self._size += block - self._block

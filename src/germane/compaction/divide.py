@@ -2,7 +2,8 @@
 
 A group is one message, or the assistant's calls with all their results and whatever stands between, or an item that the
 provider signed with what must follow it. An exchange is a user's words and everything up to the next user's words, and never
-ends between a call and its result. The rules take in more than those of `dialects/pairing.py` and `responses_pairing.py`:
+ends between a call and its result. Messages of users in a row are the beginning of one exchange, but at most eight of them: in
+a group chat nobody else may ever speak. The rules take in more than those of `dialects/pairing.py` and `responses_pairing.py`:
 what a dialect pairs is always in one group.
 """
 
@@ -25,6 +26,8 @@ __all__ = ["Division", "divide"]
 _REASONING = "openai-responses:reasoning"
 _MAX_UNSETTLED = 64
 """Messages that wait for an end that are known; of more, the oldest count as ended."""
+_IN_A_ROW = 8
+"""Messages with users' words, one upon the other, that are the beginning of one exchange; the next one begins another."""
 _REACH = 8
 """User's turns after which nobody waits for a call's result any more, and a result that still comes doesn't put all that stands
 between into one group."""
@@ -81,9 +84,9 @@ class Division:
     """Mutable. Takes a conversation message by message; each one costs the same however many came before."""
 
     __slots__ = (
-        "_before",
         "_calls",
         "_groups",
+        "_row",
         "_starts",
         "_turns",
         "_unsettled",
@@ -117,8 +120,8 @@ class Division:
         """The numbers of calls among all calls, as the Responses API pairs them: over whatever stands between."""
         self._unsettled = Unsettled()
         self._turns = 0
-        self._before = False
-        """Whether the message before was the user's words."""
+        self._row = 0
+        """How many messages before this one were the user's words in a row, since an exchange began."""
 
     def add(self, message: Message, raw: Mapping[str, Any] | Message | None = None) -> None:
         """Adds a message. Its dict tells more about the state of its results."""
@@ -139,9 +142,10 @@ class Division:
         if human:
             self._turns += 1
             self.last_human = index
-        if not self.begins or (human and not self._before and not joined):
+        if not self.begins or (human and not joined and self._row in (0, _IN_A_ROW)):
             self.begins.append(index)
-        self._before = human
+            self._row = 0
+        self._row = min(self._row + 1, _IN_A_ROW) if human else 0
 
     def exchanges(self, first: int = 0) -> Iterator[Exchange]:
         """Yields the exchanges from the number `first` on."""

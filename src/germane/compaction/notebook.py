@@ -41,7 +41,7 @@ class Told:
 
 
 class _Known(NamedTuple):
-    left: tuple[Span, ...]
+    left: Sequence[Span]
     room: int
     prepared: SpanSummary | None
     span: CoveredSpan | None
@@ -84,7 +84,7 @@ class Notebook:
             yield from self._lines(notes)
 
     def tell(
-        self, left: tuple[Span, ...], room: int, covers: int, summaries: Summaries, handles: Callable[[], Sequence[str]]
+        self, left: Sequence[Span], room: int, covers: int, summaries: Summaries, handles: Callable[[], Sequence[str]]
     ) -> Told:
         """Returns the summary of everything that has left in at most `room` tokens; `covers` is the boundary. What `summaries`
         has for this boundary is taken for the outline, where there is one and it fits. `handles` are those of the spans that
@@ -141,7 +141,7 @@ class Notebook:
         summary = SpanSummary(text=text, covers=1, tokens=self._count(text)) if text else None
         return Told(summary=summary, constraints=tuple(ledger.constraints), artifacts=tuple(ledger.artifacts))
 
-    def _span(self, left: tuple[Span, ...], room: int, covers: int, handles: Sequence[str]) -> CoveredSpan:
+    def _span(self, left: Sequence[Span], room: int, covers: int, handles: Sequence[str]) -> CoveredSpan:
         *earlier, newest = handles
         exchanges = tuple(
             CoveredExchange(start=start, end=end, messages=tuple(self._messages[start:end]), notes=self.of((start, end)))
@@ -159,7 +159,7 @@ class Notebook:
             begins_notes=self._held,
         )
 
-    def _ids(self, left: tuple[Span, ...]) -> tuple[str, ...]:
+    def _ids(self, left: Sequence[Span]) -> tuple[str, ...]:
         return tuple(id for span in left for index in range(*span) if (id := self._messages[index].id))
 
     def _with(self, prepared: SpanSummary, notes: Sequence[ExchangeNotes], room: int) -> str:

@@ -261,7 +261,7 @@ def _followed(items: Iterable[OutgoingMessage]) -> Iterator[OutgoingMessage]:
 def _reasoned(run: Sequence[OutgoingMessage]) -> Iterator[OutgoingMessage]:
     """Yields a run of the model's items, in which each reasoning is directly before what came of it."""
     followed, follows = list[bool](), False
-    """For each item, from the last to the first: whether an item that reasoning may stand before is the next but for reasoning."""
+    """For each item, from the last to the first: whether what follows, but for reasoning, may have come of reasoning."""
     for item in reversed(run):
         followed.append(follows)
         if item_type(item) != "reasoning":
