@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loro import LoroDoc
 
-from germane.blocks.changes import merged_items, merged_text, reorder, splices
+from germane.blocks.changes import Splice, merged_items, merged_text, reorder, splices
+from support.steps import steps
 
 
 def scratch() -> LoroDoc:
@@ -111,3 +112,14 @@ def test_an_undo_yields_words_and_not_the_spaces_between_them() -> None:
     both = merged_text(" \n", "mine \n", "theirs \n\n", scratch, yielding=True)
     assert sorted(both.split()) == ["mine", "theirs"]
     assert merged_text("one word", "one mine", "one theirs", scratch, yielding=True).split() == ["one", "theirs"]
+
+
+def test_few_words_against_many_are_one_replacement_too() -> None:
+    """The steps of a comparison are the square of all words that differ, not the product of both sides."""
+    assert len(splices("begin one end", f"begin {' '.join(f'b{n}' for n in range(1_500))} end", scratch)) == 1
+
+
+def test_what_is_added_to_the_end_is_not_compared() -> None:
+    """Nor looked through, however long its last word is."""
+    assert splices("x" * 90_000, "x" * 90_000 + "y", scratch) == [Splice(90_000, 0, "y")]
+    assert steps(lambda: splices("x" * 90_000, "x" * 90_000 + "y", scratch)) < 20

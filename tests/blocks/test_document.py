@@ -31,8 +31,9 @@ from germane.blocks.mutation import (
     SetValue,
     UpdateItem,
 )
-from germane.blocks.schema import TextSchema, parse_schema
+from germane.blocks.schema import ListSchema, TextSchema, parse_schema
 from germane.errors import InvalidInput, MissingExtra, NotFound, StoreCorrupt
+from support.steps import growth, steps
 
 TEXT = TextSchema()
 TASK = parse_schema({"type": "list", "checkboxes": True, "max_items": 3})
@@ -397,3 +398,37 @@ def test_a_document_that_panics_later_is_corrupt_too(step: str) -> None:
     with pytest.raises(StoreCorrupt) as error:
         STEPS[step](document)
     assert "content" not in str(error.value)
+
+
+@pytest.mark.requirement("BLK-4", "LIMITS-2")
+def test_a_batch_is_written_once() -> None:
+    """A thousand additions to one long word, or to a list, take a step or so each in the document."""
+    document = BlockDocument.new(TEXT, "x" * 9_000)
+    batch = [AppendText(text="y")] * 400
+    assert steps(lambda: document.apply(*batch)) < 200 * len(batch)
+    assert document.value() == "x" * 9_000 + "y" * 400
+    listed = BlockDocument.new(ListSchema(), [])
+    assert growth(lambda n: listed.fork().apply(*(PushItem(value=f"item {at}") for at in range(n))), 50) < 5
+
+
+@pytest.mark.requirement("BLK-4")
+def test_a_batch_is_refused_before_the_document_is_changed() -> None:
+    """`accept` is shown what the text would be."""
+    document, shown = BlockDocument.new(TEXT, "a"), list[str]()
+
+    def refuse(text: str) -> None:
+        shown.append(text)
+        raise InvalidInput("too long")
+
+    before = document.frontiers()
+    with pytest.raises(InvalidInput, match="too long"):
+        document.apply(AppendText(text="b"), accept=refuse)
+    assert (shown, document.value(), document.frontiers()) == (["ab"], "a", before)
+
+
+@pytest.mark.requirement("BLK-4")
+def test_a_move_behind_another_change_of_the_list_moves_what_it_names() -> None:
+    """All indexes are those after the mutations before."""
+    document = BlockDocument.new(ListSchema(), ["a", "b", "c"])
+    document.apply(PushItem(value="d"), MoveItem(index=3, to=0), DeleteItem(index=1), MoveItem(index=0, to=2))
+    assert document.value() == ["b", "c", "d"]

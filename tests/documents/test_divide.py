@@ -13,6 +13,7 @@ from germane.documents.divide import divide
 from germane.documents.media import MediaFormat
 from germane.documents.passage import DocumentPassage, headed, place_label
 from germane.search.parts import parts
+from support.steps import growth
 
 pytestmark = pytest.mark.requirement("GRAPH-1")
 
@@ -173,3 +174,14 @@ def test_a_label_keeps_the_file_the_last_heading_and_the_place() -> None:
 def test_a_label_can_be_made_of_any_metadata(metadata: dict[str, object]) -> None:
     """An export that was edited by hand may hold anything."""
     assert place_label(metadata).startswith("document")
+
+
+@pytest.mark.requirement("LIMITS-2")
+@pytest.mark.parametrize("line", ["if x:", "x = 1", "def g():", "# note", "", "}"])
+def test_lines_of_code_in_one_block_take_linear_time(line: str) -> None:
+    """Their margin is found once for the block, however deep each of them stands."""
+
+    def read(n: int) -> None:
+        divided("def f():\n" + "".join(" " * (at % 40) + line + "\n" for at in range(n)), "code")
+
+    assert growth(read, 300) < 6

@@ -1,8 +1,9 @@
 """Changes: the differences between two texts as splices of whole words, and the merge of two rewrites of one text.
 
-A difference is found by Myers' algorithm over words, which takes n·d steps for n words and d differing words. Where that
-could be many, lines stand for words, and beyond that everything between the common beginning and the common end is one
-splice. So the time is bounded by a constant beside what is linear.
+A difference is found by Myers' algorithm over words, which takes n·d steps for n words of both texts and d differing words.
+Where that could be many, lines stand for words, and beyond that everything between the common beginning and the common end is
+one splice. So the time is bounded by a constant beside what is linear. What is added to the end of a text is one splice, without
+any comparison.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ __all__ = ["Splice", "merged_items", "merged_text", "spliced", "splices"]
 
 _WORD = re.compile(r"[^\W\u2e80-\u9fff]+|.", re.DOTALL)
 """A run of letters and digits, or one character; scripts that write no spaces count character by character."""
-_STEPS = 1_000_000
-"""The most pairs of differing words, or lines, that are compared."""
+_COMPARED = 2_000
+"""Differing words, or lines, of both texts together that are compared at most: the steps are their square where nothing is the
+same, however few of them are in one of the texts, and nothing else runs meanwhile."""
 _FIRST = 0x10000
 """The characters from here on stand for words."""
 _NAME = "text"
@@ -47,6 +49,8 @@ def splices(old: str, new: str, scratch: Scratch) -> list[Splice]:
     """Returns the splices that turn `old` into `new`, from the beginning to the end; they don't overlap. Deterministic."""
     if old == new:
         return []
+    if new.startswith(old):
+        return [Splice(len(old), 0, new[len(old) :])]
     first, last = _same_ends(old, new)
     old, new = old[first : len(old) - last], new[first : len(new) - last]
     return _between(_WORD.findall(old), _WORD.findall(new), scratch, first)
@@ -59,11 +63,11 @@ def _between(before: Sequence[str], after: Sequence[str], scratch: Scratch, star
     start += sum(map(len, before[:same]))
     before, after = before[same : len(before) - ending], after[same : len(after) - ending]
     if before and after:
-        if len(before) * len(after) <= _STEPS:
+        if len(before) + len(after) <= _COMPARED:
             old, new = keys[0][same : same + len(before)], keys[1][same : same + len(after)]
             return _compared(before, after, (old, new), start, scratch)
         lines = "".join(before).splitlines(keepends=True), "".join(after).splitlines(keepends=True)
-        if len(lines[0]) * len(lines[1]) <= _STEPS:
+        if len(lines[0]) + len(lines[1]) <= _COMPARED:
             return _compared(*lines, lines, start, scratch)
     return [Splice(start, sum(map(len, before)), "".join(after))] if before or after else []
 

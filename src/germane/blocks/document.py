@@ -6,7 +6,7 @@ errors derive from `BaseException`; `_reading` turns them into errors of germane
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import count
@@ -24,7 +24,7 @@ from germane.types.limits import BLOCK_TEXT
 from germane.types.limits import text as checked_text
 
 if TYPE_CHECKING:
-    from loro import Frontiers, LoroDoc
+    from loro import Frontiers, LoroDoc, VersionVector
 
 __all__ = ["BlockDocument"]
 
@@ -63,6 +63,7 @@ class BlockDocument:
         wanted = stored_value(schema, value, editing.new_id, {})
         for leaf in leaves(schema):
             editing.write(leaf, wanted[leaf.key])
+        editing.finish()
         made._document.commit()
         return made
 
@@ -121,9 +122,17 @@ class BlockDocument:
         return True
 
     @_reading("a block's document")
-    def apply(self, *mutations: Mutation, at: datetime | None = None, by: str = "", system: bool = False) -> None:
+    def apply(
+        self,
+        *mutations: Mutation,
+        at: datetime | None = None,
+        by: str = "",
+        system: bool = False,
+        accept: Callable[[str], None] | None = None,
+    ) -> None:
         """Applies mutations in order, all or none: on an error the document is as it was. `at` and `by` are written into log
-        entries; a `system` operation may write what is read-only. Raises `InvalidInput`, which says what doesn't fit."""
+        entries; a `system` operation may write what is read-only. `accept` is given the rendered text before the document is
+        changed, and raises where it can't be. Raises `InvalidInput`, which says what doesn't fit."""
         self._check_present()
         for one in mutations:
             checked_mutation(one)
@@ -131,21 +140,27 @@ class BlockDocument:
         editing = self._editing(draft, at=at, by=by, system=system)
         for one in mutations:
             editing.apply(one)
+        if accept is not None:
+            accept(render(self.schema, plain_value(self.schema, editing.held())))
+        editing.finish()
         self._commit(draft)
 
     @_reading("a block's document")
-    def rewrite(self, text: str, base: bytes, *, section: str | None = None, system: bool = False) -> None:
-        """Replaces a text by one that was made from version `base`. What was changed since stays: `merged_text` says what
-        that means. Raises `NotFound` for a version that isn't kept, and `InvalidInput`."""
+    def rewrite(self, text: str, base: bytes | BlockDocument, *, section: str | None = None, system: bool = False) -> None:
+        """Replaces a text by one that was made from version `base`, or from the document that `at` returned for it. What was
+        changed since stays: `merged_text` says what that means. Raises `NotFound` for a version that isn't kept, and
+        `InvalidInput`."""
         self._check_present()
         schema, name = simple_schema(self.schema, section)
         if not isinstance(schema, TextSchema):
             raise InvalidInput(f"rewrite doesn't fit: {f'section {name!r}' if name else 'the block'} is a {schema.kind}")
         (leaf,) = (one for one in leaves(self.schema) if one.section == name)
         checked_text("text", text, BLOCK_TEXT)
-        before = read_leaf(self.at(base)._document, leaf)
+        past = base if isinstance(base, BlockDocument) else self.at(base)
+        before = read_leaf(past._document, leaf)
         editing = self._editing(self._document, system=system)
         editing.write(leaf, merged(leaf, before, text, read_leaf(self._document, leaf), _empty))
+        editing.finish()
         self._commit(self._document)
 
     @_reading("a block's document")
@@ -170,6 +185,7 @@ class BlockDocument:
             editing.check(leaf, target)
         for leaf, target in changed:
             editing.write(leaf, target)
+        editing.finish()
         self._commit(self._document)
         return bool(changed)
 
@@ -190,6 +206,7 @@ class BlockDocument:
                 write_leaf(draft._document, leaf, empty(leaf), _empty)
         for leaf in leaves(schema):
             editing.write(leaf, wanted[leaf.key])
+        editing.finish()
         self.schema = schema
         self._commit(draft._document)
 
@@ -198,10 +215,7 @@ class BlockDocument:
         from loro import ExportMode
 
         with _reading("a block's document"):
-            known = self._document.frontiers_to_vv(_decoded(since))
-            if known is None:
-                raise _not_kept()
-            return self._document.export(ExportMode.Updates(known))
+            return self._document.export(ExportMode.Updates(self._kept(_decoded(since))))
 
     def merge(self, delta: bytes) -> bool:
         """Adds what another editor changed; idempotent, in any order. Returns False while it waits for an earlier delta. Raises
@@ -218,8 +232,7 @@ class BlockDocument:
 
         with _reading("a block's document"):
             since = self._document.oplog_frontiers if keep is None else _decoded(keep)
-            if self._document.frontiers_to_vv(since) is None:
-                raise _not_kept()
+            self._kept(since)
             return self._document.export(ExportMode.ShallowSnapshot(since))
 
     def _held(self, document: LoroDoc) -> Held:
@@ -238,11 +251,19 @@ class BlockDocument:
             system=system,
         )
 
+    def _kept(self, version: Frontiers) -> VersionVector:
+        """Returns what a version comprises. Raises `NotFound` for one that isn't kept: a snapshot may hold some of what was
+        done before the oldest kept one."""
+        document = self._document
+        known = document.frontiers_to_vv(version)
+        if known is None or (document.is_shallow() and document.shallow_since_vv.includes_vv(known)):
+            raise _not_kept()
+        return known
+
     def _go(self, past: LoroDoc, frontiers: bytes) -> None:
         """Shows a version in a copy."""
         version = _decoded(frontiers)
-        if self._document.frontiers_to_vv(version) is None:
-            raise _not_kept()
+        self._kept(version)
         try:
             with _reading("a block's document"):
                 past.checkout(version)

@@ -1,16 +1,20 @@
-"""Editing: applies one mutation to the leaves of a document, after checking that its schema allows it."""
+"""Editing: applies mutations to the leaves of a document, after checking that its schema allows them.
+
+What the leaves will hold is worked out in plain Python, and written into the document once, at the end: a thousand mutations of
+one text are one difference.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from germane.blocks import mutation as m
 from germane.blocks.changes import Scratch
 from germane.blocks.field import Field, checked_text, checked_value
-from germane.blocks.leaf import Leaf, Stored, item, leaves, read_leaf, same, simple_schema, write_leaf
+from germane.blocks.leaf import Held, Key, Leaf, Stored, item, leaves, read_leaf, same, simple_schema, write_leaf
 from germane.blocks.plain_value import NewId, check_items, check_required, listed_item, plain_row, stored_field, stored_value
 from germane.blocks.schema import CompositeSchema, ListSchema, LogSchema, MapSchema, Schema, TextSchema
 from germane.errors import InvalidInput
@@ -28,7 +32,8 @@ _ListEdit: TypeAlias = m.PushItem | m.InsertItem | m.UpdateItem | m.CheckItem | 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Editing:
-    """Edits of one document. `at` and `by` are written into log entries; a `system` edit may write what is read-only."""
+    """Mutable: edits of one document, which `finish` writes. `at` and `by` are written into log entries; a `system` edit may
+    write what is read-only."""
 
     document: LoroDoc
     schema: Schema
@@ -37,9 +42,11 @@ class Editing:
     at: datetime | None = None
     by: str = ""
     system: bool = False
+    _pending: dict[Key, tuple[Leaf, Stored]] = field(default_factory=dict, init=False)
+    """What is to be written."""
 
     def apply(self, mutation: m.Mutation) -> None:
-        """Applies one mutation. Raises `InvalidInput`, which says what doesn't fit, before anything is written."""
+        """Applies one mutation. Raises `InvalidInput`, which says what doesn't fit."""
         m.checked_mutation(mutation)
         if isinstance(mutation, m.SetValue) and mutation.section is None:
             self._set(self.schema, "", mutation.value)
@@ -60,16 +67,30 @@ class Editing:
             raise InvalidInput(f"{mutation.op} doesn't fit: {of} is a {schema.kind}")
 
     def write(self, leaf: Leaf, target: Stored) -> None:
-        """Makes a leaf hold `target`. Raises `InvalidInput` where agents can't write it, and for a required field without a
+        """Lets a leaf hold `target`. Raises `InvalidInput` where agents can't write it, and for a required field without a
         value."""
         self.check(leaf, target)
-        write_leaf(self.document, leaf, target, self.scratch)
+        self._pending[leaf.key] = leaf, target
+
+    def finish(self) -> None:
+        """Writes what the mutations came to into the document."""
+        for leaf, target in self._pending.values():
+            write_leaf(self.document, leaf, target, self.scratch)
+        self._pending.clear()
+
+    def held(self) -> Held:
+        """Returns what each leaf holds after the mutations, written or not."""
+        return {leaf.key: self._held(leaf) for leaf in leaves(self.schema)}
 
     def check(self, leaf: Leaf, target: Stored) -> None:
         """Raises `InvalidInput` where `write` would."""
         if leaf.read_only and not self.system:
             raise InvalidInput(f"{leaf.where} is read-only: only a system operation can change it")
         check_required(leaf, target)
+
+    def _held(self, leaf: Leaf) -> Stored:
+        pending = self._pending.get(leaf.key)
+        return read_leaf(self.document, leaf) if pending is None else pending[1]
 
     def _leaf(self, section: str, field: Field | None = None) -> Leaf:
         key = (section, field.name if field else "")
@@ -78,7 +99,7 @@ class Editing:
     def _set(self, schema: Schema, section: str, value: object) -> None:
         """Replaces the content of a section, or of the whole block. A composite's value may leave sections out."""
         own = [leaf for leaf in leaves(self.schema) if not section or leaf.section == section]
-        held = {leaf.key: read_leaf(self.document, leaf) for leaf in own}
+        held = {leaf.key: self._held(leaf) for leaf in own}
         if isinstance(schema, CompositeSchema):
             wanted = stored_value(schema, value, self.new_id, held)
             named = {str(name) for name in value} if isinstance(value, Mapping) else set()
@@ -94,7 +115,7 @@ class Editing:
             self.write(leaf, wanted[leaf.key])
 
     def _text(self, leaf: Leaf, mutation: _TextEdit) -> None:
-        present = str(read_leaf(self.document, leaf))
+        present = str(self._held(leaf))
         match mutation:
             case m.SetText():
                 target = mutation.text
@@ -110,7 +131,7 @@ class Editing:
     def _field(self, leaf: Leaf, mutation: _FieldEdit) -> None:
         field = leaf.field
         assert field is not None
-        present = read_leaf(self.document, leaf)
+        present = self._held(leaf)
         target: Stored
         match mutation:
             case m.SetField():
@@ -131,7 +152,7 @@ class Editing:
         self.write(leaf, target)
 
     def _list(self, leaf: Leaf, schema: ListSchema, mutation: _ListEdit) -> None:
-        held = read_leaf(self.document, leaf)
+        held = self._held(leaf)
         rows = list(held) if isinstance(held, tuple) else []
         if isinstance(mutation, m.CheckItem | m.PushItem | m.InsertItem) and not schema.checkboxes and mutation.done:
             raise InvalidInput(f"{leaf.where} has no checkboxes: leave done out, or change the schema")
@@ -154,14 +175,16 @@ class Editing:
             case m.MoveItem():
                 index, to = _index(mutation.index, len(rows), leaf), _index(mutation.to, len(rows), leaf)
                 self.check(leaf, held)
-                self.document.get_movable_list(leaf.container).mov(index, to)  # this item moves, and none beside it
-                return
+                if leaf.key not in self._pending:
+                    self.document.get_movable_list(leaf.container).mov(index, to)  # this item moves, and none beside it
+                    return
+                rows.insert(to, rows.pop(index))
             case m.DeleteItem():
                 del rows[_index(mutation.index, len(rows), leaf)]
         self.write(leaf, tuple(rows))
 
     def _log(self, leaf: Leaf, schema: LogSchema, text: str) -> None:
-        held = read_leaf(self.document, leaf)
+        held = self._held(leaf)
         rows = held if isinstance(held, tuple) else ()
         at = None if self.at is None else self.at.astimezone(UTC).isoformat().replace("+00:00", "Z")
         kept = rows[max(0, len(rows) + 1 - schema.max_entries) :]
@@ -185,14 +208,12 @@ def _replaced(present: str, old: str, new: str, where: str) -> str:
 
 def _with_lines(present: str, line: int, text: str, where: str) -> str:
     """Returns the text with lines after line `line`. An empty text has no line."""
-    lines = present.split("\n") if present else []
-    if lines and not lines[-1]:
-        lines.pop()  # what ends with a line break has no line after it
-    if line > len(lines):
-        raise InvalidInput(f"line {line} doesn't exist: {where} has {len(lines)} lines, 0 is its beginning")
-    if not text.endswith("\n") and (line < len(lines) or present.endswith("\n")):
+    count = present.count("\n") + (present[-1:] not in ("\n", ""))  # what ends with a line break has no line after it
+    if line > count:
+        raise InvalidInput(f"line {line} doesn't exist: {where} has {count} lines, 0 is its beginning")
+    if not text.endswith("\n") and (line < count or present.endswith("\n")):
         text += "\n"
-    start = sum(len(one) + 1 for one in lines[:line])
+    start = sum(len(one) + 1 for one in present.split("\n", line)[:line])
     if start > len(present):  # after a last line without a line break
         return f"{present}\n{text}"
     return present[:start] + text + present[start:]

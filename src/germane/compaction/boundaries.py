@@ -39,8 +39,8 @@ _CONSTRAINED = 0.75
 _MAX_OPEN = 16
 """Groups with an open call outside the running exchange that stay, the newest ones."""
 _PATIENCE = 16
-"""Where a move can't get down to the low-water mark, since all that stands must stay, the next one comes after a sixteenth as many
-messages more: each move looks at all that stand."""
+"""Where a move can't get down to the low-water mark, since all that stands must stay, the next one comes after a sixteenth as
+many messages more: each move looks at all that stand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
