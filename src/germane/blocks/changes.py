@@ -2,8 +2,8 @@
 
 A difference is found by Myers' algorithm over words, which takes n·d steps for n words of both texts and d differing words.
 Where that could be many, lines stand for words, and beyond that everything between the common beginning and the common end is
-one splice. So the time is bounded by a constant beside what is linear. What is added to the end of a text is one splice, without
-any comparison.
+one splice. So the time is bounded by a constant beside what is linear. What is added to the end of a text is one splice,
+without any comparison.
 """
 
 from __future__ import annotations

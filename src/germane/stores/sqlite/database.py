@@ -33,8 +33,8 @@ APPLICATION = 0x6765726D
 """SQLite's application id in the file's header, `germ` in ASCII: it distinguishes a germane store from other SQLite files."""
 BUSY = 5000
 """Milliseconds that a write waits for another process's write."""
-_WRITE_CACHE = 16_000
-"""KiB of pages that the connection for writing keeps."""
+_WRITE_CACHE, _READ_CACHE = 16_000, 4_000
+"""KiB of pages that a connection keeps. There are six connections for reading, and the operating system has the pages too."""
 _STEP = 256 << 10
 """Bytes by which the file grows at least."""
 
@@ -77,8 +77,7 @@ class Database:
             step = ctypes.c_int(_STEP)
             connection.file_control("main", apsw.SQLITE_FCNTL_CHUNK_SIZE, ctypes.addressof(step))
         connection.execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY")
-        if not reading:
-            connection.execute(f"PRAGMA cache_size = -{_WRITE_CACHE}")
+        connection.execute(f"PRAGMA cache_size = -{_READ_CACHE if reading else _WRITE_CACHE}")
         return connection
 
     def room(self, connection: apsw.Connection, pages: int) -> int:

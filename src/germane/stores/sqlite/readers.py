@@ -29,8 +29,6 @@ __all__ = ["Readers", "Reading"]
 
 T = TypeVar("T")
 _Queue = queue.SimpleQueue["list[Job] | Callable[[Reading], object] | None"]
-_CACHE = "PRAGMA cache_size = -4000"
-"""KiB of pages that a connection keeps. There are six connections for reading, and the operating system has the pages too."""
 _STEPS = 2000
 """Instructions of SQLite's virtual machine between two checks for cancellation."""
 
@@ -43,7 +41,6 @@ class Reading:
         self._stopped: Callable[[], bool] = _never
         self._shielded = False
         self._visible = dict[Scope, tuple[VisiblePartition, ...]]()
-        self._sized = False
         connection.set_progress_handler(self.stop, _STEPS)
 
     def stop(self) -> bool:
@@ -68,11 +65,6 @@ class Reading:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Within this block all reads see the file as it was at the first read."""
-        if (
-            not self._sized
-        ):  # at the first read, as SQLite reads the whole schema for it: most threads of a short run read nothing
-            self.connection.execute(_CACHE)
-            self._sized = True
         self.connection.execute("BEGIN")
         try:
             yield
