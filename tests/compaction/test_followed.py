@@ -66,8 +66,31 @@ def test_the_plan_is_that_of_a_new_one(steps: list[tuple[str, int]]) -> None:
         if followed is None:
             followed = FollowedConversation(given_now.terms)
         plan = followed.plan(given_now.raws, given_now.messages)
+        assert plan is not None
         anew = plan_compaction(given_now.raws, given_now.messages, given_now.terms)
         made, fresh = render(plan, plan.entries), render(anew, anew.entries)
         assert (made.messages, made.tokens, list(made.entries)) == (fresh.messages, fresh.tokens, list(fresh.entries))
         assert all(any(one is raw for raw in now) for one in made.messages if one in now)
         assert (len(followed), followed.characters) == (len(now), sum(len(str(k) + v) for one in now for k, v in one.items()))
+
+
+def test_a_plan_in_pieces_is_the_same_plan() -> None:
+    """Each call goes on where the one before stopped, and gets at least one message further."""
+    asked = compactable(
+        TALK[:60],
+        model="gpt-4o",
+        max_tokens=3_000,
+        provider=None,
+        system=None,
+        tools=(),
+        strategy=Summarise(),
+        archive=None,
+        low_water=0.5,
+        max_messages=None,
+        cite=True,
+    )
+    followed, calls = FollowedConversation(asked.terms), 1
+    while (made := followed.plan(asked.raws, asked.messages, pause=lambda: True)) is None:
+        calls += 1
+    assert calls == len(asked.messages)
+    assert render(made) == render(plan_compaction(asked.raws, asked.messages, asked.terms))

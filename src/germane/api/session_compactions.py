@@ -10,9 +10,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
+from germane.api.org_turns import OrgTurns
 from germane.types.lru_cache import LruCache
 
 if TYPE_CHECKING:
@@ -39,6 +40,10 @@ _MAX_MESSAGES, _MAX_CHARACTERS = 20_000, 64_000_000
 """Messages of all of them together, and their characters; a longer conversation isn't kept."""
 _MAX_SOURCES = 1_024
 """Sessions of which it is known that what the store keeps of a language model's was read."""
+_PIECE = 0.02
+"""Seconds of planning after which others have their turn."""
+_LASTING = 2.0
+"""Seconds for which the work on a conversation that is kept goes on after its caller has gone, for the next call."""
 _FILLING = 0.3
 """The share of the store's time that reading it may take."""
 
@@ -71,6 +76,7 @@ class SessionCompactions:
         self._secrets, self._now, self._prices, self._worker, self._budget = secrets, now, prices, worker, budget
         self._followed: LruCache[_Key, FollowedConversation] = LruCache(_MAX_SESSIONS)
         self._sources: LruCache[Owner, SessionSummaries] = LruCache(_MAX_SOURCES)
+        self._turns = OrgTurns()
         self._working: dict[FollowedConversation, asyncio.Future[CompactionPlan]] = {}
         """What is planned in a thread now."""
 
@@ -95,7 +101,8 @@ class SessionCompactions:
         source = self._source(store) if terms.cite else None
         if source is not None:
             await source.fill(None if patience is None else patience * _FILLING)
-        plan = await self._planned(followed, partial(followed.plan, raws, messages, () if source is None else source))
+        prepared = () if source is None else source
+        plan = await self._planned(followed, store.scope, lambda: followed.plan(raws, messages, prepared, _pause()))
         self._shrink()
         if session is None or not terms.cite or (not plan.entries and plan.summary is None):
             return await asyncio.to_thread(render, plan)
@@ -114,12 +121,15 @@ class SessionCompactions:
         if self._worker is not None:
             self._worker.forget(whose)
 
-    async def _planned(self, followed: FollowedConversation, plan: Callable[[], CompactionPlan]) -> CompactionPlan:
-        """Plans in a thread, one call after the other: no thread waits for another one. A caller that can't wait leaves the
-        work to go on."""
+    async def _planned(
+        self, followed: FollowedConversation, scope: Scope, plan: Callable[[], CompactionPlan | None]
+    ) -> CompactionPlan:
+        """Plans in threads, one call after the other: no thread waits for another one. A caller that can't wait leaves the work
+        to go on for a while where the conversation is kept; else it ends with the piece that is in work."""
         while (running := self._working.get(followed)) is not None:
             await asyncio.wait([running])
-        work = self._working[followed] = asyncio.ensure_future(asyncio.to_thread(plan))
+        lasts: list[float] = []
+        work = self._working[followed] = asyncio.ensure_future(self._in_pieces(scope.org, plan, lasts))
 
         def end(done: asyncio.Future[CompactionPlan]) -> None:
             del self._working[followed]
@@ -127,7 +137,20 @@ class SessionCompactions:
                 done.exception()  # the caller may be gone
 
         work.add_done_callback(end)
-        return await asyncio.shield(work)
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            kept = any(one is followed for one in self._followed.values())
+            lasts.append(asyncio.get_running_loop().time() + (_LASTING if kept else 0.0))
+            raise
+
+    async def _in_pieces(self, org: str, plan: Callable[[], CompactionPlan | None], lasts: Sequence[float]) -> CompactionPlan:
+        """Plans until it is done. Once `lasts` holds a time, raises `TimeoutError` where it isn't done by then."""
+        loop = asyncio.get_running_loop()
+        while (made := await self._turns.run(org, plan)) is None:
+            if lasts and loop.time() >= lasts[0]:
+                raise TimeoutError
+        return made
 
     def _source(self, store: ScopedStore) -> SessionSummaries | None:
         if self._worker is None or self._budget is None or store.scope.session is None:
@@ -171,6 +194,12 @@ class SessionCompactions:
             _, gone = self._followed.popitem(last=False)
             messages -= len(gone)
             characters -= gone.characters
+
+
+def _pause() -> Callable[[], bool]:
+    """Returns a function that says whether the piece of work that begins now has lasted long enough."""
+    until = monotonic() + _PIECE
+    return lambda: monotonic() >= until
 
 
 def _owner_of(scope: Scope) -> Owner:

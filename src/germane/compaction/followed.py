@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from germane.compaction.fold import CompactionFold
 from germane.compaction.notebook import Summaries
@@ -27,10 +27,17 @@ class FollowedConversation:
         """The number of messages that it holds."""
         return len(self._messages)
 
-    def plan(self, raws: Sequence[Raw], messages: Sequence[Message], summaries: Summaries = ()) -> CompactionPlan:
+    def plan(
+        self,
+        raws: Sequence[Raw],
+        messages: Sequence[Message],
+        summaries: Summaries = (),
+        pause: Callable[[], bool] = lambda: False,
+    ) -> CompactionPlan | None:
         """Returns the plan for the conversation as it is now; `messages` are `raws` parsed. What was there before isn't read
         again, up to the first message that was edited or taken away: the work starts again there. After a failure it starts
-        again at the next call."""
+        again at the next call. Returns None where `pause`, which is asked before each further message, says that it is time to
+        stop: the next call goes on there."""
         same = next(
             (index for index, (old, new) in enumerate(zip(self._messages, messages, strict=False)) if old != new),
             min(len(self._messages), len(messages)),
@@ -40,10 +47,13 @@ class FollowedConversation:
             same = 0
         try:
             self._fold.renew(raws[:same])
-            for raw, message in zip(raws[same:], messages[same:], strict=True):
+            for index in range(same, len(messages)):
+                if index > same and pause():
+                    return None
+                raw, message = raws[index], messages[index]
                 self._fold.add(raw, message)
                 self.characters += bounded("messages", raw)[1] if isinstance(raw, Mapping) else len(message.content)
-            self._messages.extend(messages[same:])
+                self._messages.append(message)
             return self._fold.plan(summaries)
         except BaseException:
             self._begin()

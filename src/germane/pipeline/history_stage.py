@@ -1,7 +1,7 @@
 """History stage: makes the conversation of a request fit before anything is added to it, where the caller asks for that.
 
 A conversation that can't be compacted in time is cut the hasty way: its oldest exchanges are left out, and the report says why.
-The work goes on in its thread, and the next call finds it done.
+The work on a session's goes on for a short while, and the next call finds it done or goes on with it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,90 @@
+"""Org turns: an org's long work keeps nobody else waiting, and ends where nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+
+import pytest
+
+from germane import Germane
+from germane.api import session_compactions
+from germane.api.org_turns import OrgTurns
+
+pytestmark = pytest.mark.requirement("ENGINE-4", "ENGINE-2")
+
+
+async def test_an_org_with_many_long_pieces_leaves_a_thread_to_the_others() -> None:
+    """Whatever it asks for, another org's piece is done at once, and its own come in their order."""
+    turns, go, done = OrgTurns(), Event(), list[str]()
+
+    def long(name: str) -> Callable[[], None]:
+        def work() -> None:
+            go.wait()
+            done.append(name)
+
+        return work
+
+    many = [asyncio.ensure_future(turns.run("one", long(f"one {number}"))) for number in range(8)]
+    assert await turns.run("other", lambda: "done") == "done"
+    assert not done
+    go.set()
+    await asyncio.gather(*many)
+    assert done == [f"one {number}" for number in range(8)]
+
+
+async def test_orgs_come_in_turn() -> None:
+    """The one that asked for more waits while the others have theirs; its first piece was begun when nobody else had asked."""
+    turns, done = OrgTurns(threads=1), list[str]()
+    asked = ["a", "a", "a", "b", "c", "b"]
+    await asyncio.gather(*(turns.run(org, lambda org=org: done.append(org)) for org in asked))  # type: ignore[misc]
+    assert done == ["a", "a", "b", "c", "a", "b"]
+
+
+async def test_a_piece_that_fails_or_that_nobody_waits_for_gives_its_place_back() -> None:
+    """Also one whose caller was cancelled before its turn, or while it was done."""
+    turns, begun, go = OrgTurns(threads=1), Event(), Event()
+
+    def long() -> None:
+        begun.set()
+        go.wait()
+
+    working = asyncio.ensure_future(turns.run("a", long))
+    await asyncio.to_thread(begun.wait)
+    waiting = asyncio.ensure_future(turns.run("a", lambda: None))
+    await asyncio.sleep(0)
+    working.cancel()
+    waiting.cancel()
+    await asyncio.gather(working, waiting, return_exceptions=True)
+    go.set()
+    with pytest.raises(ZeroDivisionError):
+        await turns.run("a", lambda: 1 / 0)
+    assert await turns.run("b", lambda: 2) == 2
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_planning_ends_with_its_caller(germane: Germane, monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
+    """What was done for a conversation that is kept is there for the next call; for another one it goes on no further."""
+    monkeypatch.setattr(session_compactions, "_PIECE", 0.0)
+    monkeypatch.setattr(session_compactions, "_LASTING", 0.0)
+    compactions = germane._parts.compactions
+    said: list[dict[str, Any]] = [{"role": "user", "content": f"message {number}"} for number in range(400)]
+    agent = germane.agent("a", user="u")
+
+    def asked() -> asyncio.Future[Any]:
+        session = "s" if kept else None
+        return asyncio.ensure_future(agent.assemble(said, model="gpt-4o", session=session, history_tokens=500, deadline=None))
+
+    calling = asked()
+    while not (working := dict(compactions._working)):
+        await asyncio.sleep(0)
+    (followed,) = working
+    while len(followed) < 10:
+        await asyncio.sleep(0)
+    calling.cancel()
+    await asyncio.gather(calling, return_exceptions=True)
+    await asyncio.gather(*working.values(), return_exceptions=True)
+    assert 10 <= len(followed) < 400
+    assert not compactions._working
