@@ -11,7 +11,8 @@ import pytest
 
 from germane import Germane
 from germane.api import session_compactions
-from germane.api.org_turns import OrgTurns
+from germane.api.org_turns import OrgTurns, by_turns
+from germane.catalog import payload
 
 pytestmark = pytest.mark.requirement("ENGINE-4", "ENGINE-2")
 
@@ -78,13 +79,70 @@ async def test_planning_ends_with_its_caller(germane: Germane, monkeypatch: pyte
         return asyncio.ensure_future(agent.assemble(said, model="gpt-4o", session=session, history_tokens=500, deadline=None))
 
     calling = asked()
-    while not (working := dict(compactions._working)):
+    while not (working := dict(compactions._working)):  # noqa: ASYNC110
         await asyncio.sleep(0)
     (followed,) = working
-    while len(followed) < 10:
+    while len(followed) < 10:  # noqa: ASYNC110
         await asyncio.sleep(0)
     calling.cancel()
     await asyncio.gather(calling, return_exceptions=True)
     await asyncio.gather(*working.values(), return_exceptions=True)
     assert 10 <= len(followed) < 400
     assert not compactions._working
+
+
+async def test_others_have_their_turn_between_the_items_of_a_long_list() -> None:
+    """The order and the indexes are those of the list."""
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    ticking = asyncio.ensure_future(other())
+    made = await by_turns(range(320), lambda item, index: (item, index, turns))
+    ticking.cancel()
+    assert [one[:2] for one in made] == [(index, index) for index in range(320)]
+    assert len({one[2] for one in made}) == 10
+
+
+async def test_many_events_leave_others_their_turn(germane: Germane) -> None:
+    """Also before the first of them is stored: what is checked and prepared takes a while."""
+    turns, stored = 0, asyncio.Event()
+
+    async def other() -> None:
+        nonlocal turns
+        while not stored.is_set():
+            turns += 1
+            await asyncio.sleep(0)
+
+    ticking = asyncio.ensure_future(other())
+    events = germane.agent("a", user="u").events
+    recorded = await events.record_many([{"type": "note", "content": f"note {number}"} for number in range(320)], session="s")
+    stored.set()
+    await ticking
+    assert len(recorded) == 320
+    assert turns > 2 * 320 // 32
+
+
+@pytest.mark.parametrize("provider", ["openai", "gemini"])
+async def test_large_tools_are_written_once(germane: Germane, monkeypatch: pytest.MonkeyPatch, provider: str) -> None:
+    """However often they are counted; the request holds them as they were given."""
+    written = list[int]()
+    real = payload.json.dumps
+
+    def counted(value: Any, **given: Any) -> str:
+        text = real(value, **given)
+        written.append(len(text))
+        return text
+
+    schema = {"type": "object", "properties": {f"p{number}": {"type": "string"} for number in range(4_000)}}
+    tools = [{"type": "function", "function": {"name": f"f{number}", "parameters": schema}} for number in range(3)]
+    builder = germane.agent("a", user="u").builder().with_model("gpt-4o", provider).with_tools(tools)
+    monkeypatch.setattr(payload.json, "dumps", counted)
+    built = await builder.with_messages([{"role": "user", "content": "x"}]).build()
+    assert sum(size > 50_000 for size in written) == (1 if provider == "gemini" else 3)
+    if provider == "openai":
+        assert built.tools == tools

@@ -11,6 +11,7 @@ from typing import Any
 from germane.api.arguments import flags, normalise_filters, number, optional
 from germane.api.contents import page_arguments
 from germane.api.event_hooks import admitted, told
+from germane.api.org_turns import by_turns
 from germane.api.recording import origin_of
 from germane.api.wiring import Parts
 from germane.archetypes.archetype import Archetype
@@ -96,10 +97,15 @@ class EventLog:
         if isinstance(events, str | bytes | Mapping) or not isinstance(events, Sequence):
             raise InvalidInput(f"events must be a list of events, not {events.__class__.__name__}")
         within("events", len(events), EVENTS)
-        extent, given = Extent("events", CHARACTERS), [_new(one, index) for index, one in enumerate(events)]
-        for index, new in enumerate(given):
+        extent = Extent("events", CHARACTERS)
+
+        def checked(one: NewEvent | Mapping[str, Any], index: int) -> NewEvent:
+            new = _new(one, index)
             extent.part(f"events[{index}].content", new.content)
             extent.part(f"events[{index}].metadata", new.metadata)
+            return new
+
+        given = await by_turns(events, checked)
         return await _Recording(self._parts, self._store.journal.commit, origin, chosen).keep(given)
 
     async def list(
@@ -148,6 +154,8 @@ class _Recording:
         tasked = set[str]()
         now = self._parts.clock.now()
         for index, one in enumerate(given):
+            if index and not index % _SLICE:
+                await asyncio.sleep(0)
             new, by = (one, "") if self._archetype is None else await admitted(self._archetype, one)
             if new is not one:
                 bounded("content", new.content)
@@ -158,7 +166,7 @@ class _Recording:
                 tasked.add(event.id)
         done = 0
         while done < len(prepared):
-            part = prepared[done : done + _fitting(prepared[done:])]
+            part = prepared[done : done + _fitting(prepared[done : done + _SLICE])]
             long = long or any(one is not None and len(one.text) > LONG // 4 for one in part)
             stored = iter(await self._slice([one for one in part if one is not None], tasked))
             for by, event in zip(refused[done : done + len(part)], part, strict=True):
@@ -205,9 +213,9 @@ def _extracting(archetype: Archetype, events: Sequence[Event], known: Sequence[E
 
 
 def _fitting(events: Sequence[Event | None]) -> int:
-    """Returns how many of the first events fit into one slice, at least one."""
+    """Returns how many of these events, no more than one slice may have, fit into it: at least one."""
     total = 0
-    for count, event in enumerate(events[:_SLICE]):
+    for count, event in enumerate(events):
         total += 0 if event is None else len(event.text)
         if total > _SLICE_CHARACTERS and count:
             return count

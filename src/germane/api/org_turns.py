@@ -1,4 +1,5 @@
-"""Org turns: long work in threads, in short pieces: each org has one piece in work at a time, and the orgs come in turn.
+"""Org turns: long work in threads, in short pieces: each org has one piece in work at a time, and the orgs come in turn. Also
+work on a long list on the event loop, between whose items others have their turn.
 
 Threads share one interpreter lock: more of them don't do more, and make everybody wait longer. An org with many long calls so
 takes no more than one thread from the others, and its own short calls don't wait until its long ones have ended.
@@ -8,15 +9,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-__all__ = ["OrgTurns"]
+__all__ = ["OrgTurns", "by_turns"]
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 _THREADS = 2
 """Pieces of work that are done at once."""
+_ITEMS = 32
+"""Items of a list that are worked on before the event loop turns to others."""
 
 
 class OrgTurns:
@@ -62,3 +66,13 @@ class OrgTurns:
                 turn.set_result(None)
                 self._free -= 1
                 self._working.add(org)
+
+
+async def by_turns(items: Iterable[T], work: Callable[[T, int], U]) -> list[U]:
+    """Returns what `work` makes of each item and its index; others have their turn on the event loop between the items."""
+    made = list[U]()
+    for index, item in enumerate(items):
+        if index and not index % _ITEMS:
+            await asyncio.sleep(0)
+        made.append(work(item, index))
+    return made

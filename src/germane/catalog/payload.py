@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["split_payloads", "written"]
+__all__ = ["WrittenObject", "split_payloads", "written"]
 
 _PAYLOAD = re.compile(r"(?:data:[\w.+-]++/[\w.+-]++(?:;(?!base64,)[\w=.+-]++)*+;base64,)?[A-Za-z0-9+/_=\s-]{1024,}+")
 _TIMED = ("audio", "video")
@@ -30,9 +30,21 @@ def split_payloads(raw: Mapping[str, Any]) -> tuple[str, int]:
     return text, sum(min(_MAX_TOKENS, max(_MIN_TOKENS, size // rate)) for size in sizes)
 
 
+class WrittenObject(dict[str, Any]):
+    """A dict with its JSON, for what is large: it is written once, however often it is counted. Isn't to be changed."""
+
+    __slots__ = ("json",)
+
+    def __init__(self, value: Mapping[str, Any]) -> None:
+        super().__init__(value)
+        self.json = written(value)
+
+
 def written(value: Any) -> str:
     """Returns `value` as JSON. A value that isn't serialisable (cycles, deep nesting, odd keys) gives its keys and values in a
     row. Never raises."""
+    if isinstance(value, WrittenObject):
+        return value.json
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, cast
 
 from germane.access.key import Right
+from germane.api.org_turns import by_turns
 from germane.archetypes.recorded_event import RecordedEvent
 from germane.errors import InvalidInput
 from germane.events.event import Event
@@ -42,10 +43,10 @@ class ActivityServicer:
         log = self._resolver.scoped(request.scope, call).events
         session = required("session_id", request.session_id)
         within("events", len(request.events), EVENTS)
-        given = [_new_event(one, index) for index, one in enumerate(request.events)]
+        given = await by_turns(request.events, _new_event)
         recorded = await log.record_many(given, session=session, archetype=request.archetype or None)
         readable = may_read(call)
-        return pb.RecordEventsResponse(events=[_recorded(one, readable=readable) for one in recorded])
+        return pb.RecordEventsResponse(events=await by_turns(recorded, lambda one, _: _recorded(one, readable=readable)))
 
     async def list_events(self, request: pb.ListEventsRequest, call: RpcCall) -> pb.ListEventsResponse:
         page = await self._resolver.scoped(request.scope, call).events.list(

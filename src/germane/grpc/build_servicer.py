@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -28,6 +30,8 @@ from germane.types.message import ToolCall
 
 __all__ = ["BuildServicer"]
 
+_INLINE = 50_000
+"""Characters of tools up to which they are read and written on the event loop."""
 _SECONDS = 0.25
 """When a request is due, unless its caller says so."""
 
@@ -50,6 +54,9 @@ class BuildServicer:
                 raise invalid(f"{name} must be 0 or more")
         within("messages", len(request.messages), MESSAGES)
         within("tools_json", len(request.tools_json), TOOL_CHARACTERS)
+        large = len(request.tools_json) > _INLINE
+        read_tools = partial(json_list, request.tools_json, "tools_json")
+        tools = await asyncio.to_thread(read_tools) if large else read_tools() if request.tools_json else []
         texts = JsonText()
         messages = [message(one, index, texts) for index, one in enumerate(request.messages)]
         if not messages and not request.query:
@@ -66,7 +73,7 @@ class BuildServicer:
             )
             .with_messages(messages)
             .with_base_instructions(request.instructions)
-            .with_tools(json_list(request.tools_json, "tools_json") if request.tools_json else [])
+            .with_tools(tools)
             .with_tool_rules(_rules(request.rules))
             .with_batch_blocks(*(string(f"blocks[{index}]", one, ID) for index, one in enumerate(request.blocks)))
             .with_blocks(descriptions=not request.without_descriptions, schemas=request.schemas)
@@ -84,8 +91,9 @@ class BuildServicer:
         strategy = history_strategy(request.history, "history") if request.HasField("history") else None
         builder = builder.with_history(strategy, keep=may_write(call))
         built = await builder
+        written = await asyncio.to_thread(json.dumps, built.as_kwargs()) if large else json.dumps(built.as_kwargs())
         return pb.BuildRequestResponse(
-            request_json=json.dumps(built.as_kwargs()),
+            request_json=written,
             provider=built.provider,
             metadata=build_metadata(built.metadata),
             assembly=None if built.context is None else metadata(built.context.metadata, ""),

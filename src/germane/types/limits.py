@@ -234,7 +234,7 @@ RECORDED = Limit(
 )
 TOOLS = Limit(maximum=10_000, unit="tools", of="`tools`", why="providers take 128 to some hundreds")
 TOOL_CHARACTERS = Limit(
-    maximum=8_000_000,
+    maximum=4_000_000,
     unit="characters",
     of="all the strings of `tools`",
     why="they are counted whole, and fit no window before that",

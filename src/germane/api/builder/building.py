@@ -7,8 +7,11 @@ what memory has left goes to the assembly, which adds what it finds within it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from germane.api.arguments import build_request
 from germane.api.builder.activity import Activity, lately, write_activity
@@ -20,6 +23,7 @@ from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
 from germane.catalog.bounded import CountedTokenizer, count_within
 from germane.catalog.measure_budget import measure, message_tokens, texts_of, tools_tokens
+from germane.catalog.payload import WrittenObject
 from germane.catalog.profile import Profile
 from germane.clock import zone
 from germane.compaction.divide import divide
@@ -33,6 +37,7 @@ from germane.pipeline.inject.inject import untouched
 from germane.pipeline.inject.returned import without_returned
 from germane.rules.wording import write_rules
 from germane.types.context import Context
+from germane.types.extent import plain_size
 from germane.types.history_report import HistoryReport
 from germane.types.limits import COUNT, IDS
 from germane.types.message import Wire
@@ -40,11 +45,14 @@ from germane.types.request import Request
 from germane.types.request_limits import RequestLimits
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
+from germane.types.tool import Tool
 
 __all__ = ["Building"]
 
 _AROUND_DIRECTIVE = 48
 """Tokens of the tags around a directive and of the standing notice, at most."""
+_INLINE = 50_000
+"""Values and characters of tools that are read on the event loop; more are read in a thread."""
 _COMPACTING_SHARE = 0.4
 """The share of the time left that compacting the conversation may take."""
 
@@ -77,7 +85,8 @@ class Building:
             window=plan.window,
             like=plan.like,
         )
-        tools = convert_tools(plan.tools, request.provider)
+        convert = partial(convert_tools, plan.tools, request.provider)
+        tools = await asyncio.to_thread(_written_once, convert) if _large(plan.tools) else convert()
         request = replace(request, tools=tuple(tools.tools))
         try:
             return await _Build(self, plan, strategy, request, tools, began).run()
@@ -267,6 +276,25 @@ class _Build:
         if running > limits.history_tokens:
             found.append("the running exchange alone takes more than the tokens for the history: nothing of it is left out")
         return tuple(found)
+
+
+def _large(tools: Sequence[Mapping[str, Any] | Tool]) -> bool:
+    """Whether reading these tools would keep others waiting."""
+    size = 0
+    for one in tools:
+        counted = plain_size(one.schema if isinstance(one, Tool) else one)
+        if counted is None:
+            return True
+        size += sum(counted)
+        if size > _INLINE:
+            return True
+    return False
+
+
+def _written_once(convert: Callable[[], WrittenTools]) -> WrittenTools:
+    """The tools with their JSON, which is counted at several places."""
+    tools = convert()
+    return replace(tools, tools=[WrittenObject(one) for one in tools.tools])
 
 
 def _body(request: Request, wire: Wire, system: Sequence[str], limits: RequestLimits) -> RequestBody:
