@@ -26,7 +26,33 @@ pytestmark = pytest.mark.requirement("PERSON-1", "PERSON-4", "MEM-7")
 
 KNEE, STAIRS = "My left knee is bad since the fall.", "Please never suggest stairs, my knee is bad."
 CAR, NO_CAR = "I don't own a car.", "We picked up our new car yesterday, a small red one!"
-FOODS = "mussels leeks celery walnuts lentils papaya rhubarb anchovies oats capers figs beetroot liver olives tofu okra coconut peanuts mango squid fennel radishes sprouts parsnips kale".split()
+FOODS = [
+    "mussels",
+    "leeks",
+    "celery",
+    "walnuts",
+    "lentils",
+    "papaya",
+    "rhubarb",
+    "anchovies",
+    "oats",
+    "capers",
+    "figs",
+    "beetroot",
+    "liver",
+    "olives",
+    "tofu",
+    "okra",
+    "coconut",
+    "peanuts",
+    "mango",
+    "squid",
+    "fennel",
+    "radishes",
+    "sprouts",
+    "parsnips",
+    "kale",
+]
 ONE_LINE = "Left knee is bad since the fall: never suggest stairs"
 
 NOTHING = listed()
