@@ -35,25 +35,25 @@ _TIME = re.compile(
     r"|\bv?\d{1,3}\.\d{1,3}\.\d{1,3}\b|\bil y a \d|\bhace \d|\bvor \d"
 )
 """A time of day, a date, a version or how long ago, in lower case."""
-_TIMED = re.compile(r"\s*[\[(]?\d{1,2}:\d\d(?::\d\d)?[\])]?\s+\S")
+_TIMED = re.compile(r"\s{0,40}[\[(]?\d{1,2}:\d\d(?::\d\d)?[\])]?\s+\S")
 """A time before what was said then."""
-_SUNG = re.compile(r"\s*(?:♪|\[[^\W\d_][^\]\n]{2,40}\]\s*$)")
-_NICK = re.compile(r"\s*[^\W\d_]\w{0,20}> \S")
-_BADGE = re.compile(r"\s*(?:\[!\[|!\[[^\]\n]{0,80}\]\(|<\|\w{1,30}\|>|\[INST\]|diff --git )")
+_SUNG = re.compile(r"\s{0,40}(?:♪|\[[^\W\d_][^\]\n]{2,40}\]\s{0,40}$)")
+_NICK = re.compile(r"\s{0,40}[^\W\d_]\w{0,20}> \S")
+_BADGE = re.compile(r"\s{0,40}(?:\[!\[|!\[[^\]\n]{0,80}\]\(|<\|\w{1,30}\|>|\[INST\]|diff --git )")
 """A badge, or a token of a prompt's template."""
 _WIRE = re.compile(
-    r"\s*[A-ZÀ-ÞА-Я][\wÀ-ÿА-я .,/-]{2,40} \([\w ./]{2,16}\) ?[-–—] ?\S|\s*[A-ZÀ-ÞА-Я]{3,20}, [\w. ]{3,14} ?[-–—] \S"
+    r"\s{0,40}[A-ZÀ-ÞА-Я][\wÀ-ÿА-я .,/-]{2,40} \([\w ./]{2,16}\) ?[-–—] ?\S|\s{0,40}[A-ZÀ-ÞА-Я]{3,20}, [\w. ]{3,14} ?[-–—] \S"
 )
 """The place and the agency before a report."""
-_TAGS = re.compile(r"\s*#[^\W\d]\w{1,40}(?:[ ,]+#[^\W\d]\w{1,40})*\s*$")
+_HASHTAGS = re.compile(r"\s{0,40}#[^\W\d]\w{1,40}(?:[ ,]{1,4}#[^\W\d]\w{1,40}){0,30}\s{0,40}$")
 _HANDLE = re.compile(r"(?:^|[\s(])(?:@|u/|r/)\w{2,30}(?=[\s)]|$)")
-_TURN = re.compile(r"\s*[*_]*(?P<who>[^\W\d_]{2,20} ?\d{1,3}|[^\W\d_][^:：\n]{0,30}?)[*_]*\s?[:：]\s?\S")
-_CLAUSE = re.compile(
-    r"\s*(?:§+ ?\d|(?:art(?:icle|ikel|ículo|icolo|igo|\.)|section|clause|klausel|abschnitt|cl[áa]usula|статья|пункт|madde"
+_TURN = re.compile(r"\s{0,40}[*_]*(?P<who>[^\W\d_]{2,20} ?\d{1,3}|[^\W\d_][^:：\n]{0,30}?)[*_]*\s?[:：]\s?\S")
+_CLAUSE_HEAD = re.compile(
+    r"\s{0,40}(?:§+ ?\d|(?:art(?:icle|ikel|ículo|icolo|igo|\.)|section|clause|klausel|abschnitt|cl[áa]usula|статья|пункт|madde"
     r"|chapter|paragraf) ?\d{1,3}\b|第.{1,4}[条條章節])"
 )
-_TITLED_NUMBER = re.compile(r"\s*\d{1,2}[.)] [^\W\d_][^.!?:,;\n]{1,40}$")
-_NAMED = re.compile(r"\s*[A-ZÀ-ÞА-Я][A-ZÀ-ÞА-Я .'’-]{1,30}\s*")
+_TITLED_NUMBER = re.compile(r"\s{0,40}\d{1,2}[.)] [^\W\d_][^.!?:,;\n]{1,40}$")
+_NAMED = re.compile(r"\s{0,40}[A-ZÀ-ÞА-Я][A-ZÀ-ÞА-Я .'’-]{1,30}\s*")
 """The name of who speaks, as in a script."""
 _STOPPED = (".", "!", "?", "。", "！", "？", "…")
 
@@ -80,7 +80,9 @@ def page_ends(lines: Sequence[str], low: Sequence[str]) -> int:
 
 
 def _is_below(line: str, low: str) -> bool:
-    return line.rstrip() == "--" or bool(_TAGS.match(line)) or forms().sources.match(low.strip()) is not None or _counts(low)
+    return (
+        line.rstrip() == "--" or bool(_HASHTAGS.match(line)) or forms().sources.match(low.strip()) is not None or _counts(low)
+    )
 
 
 def _counts(low: str) -> bool:
@@ -176,7 +178,7 @@ def _headings(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) -
             continue
         if line.isupper() and sum(map(str.isalpha, line)) >= _MIN_TITLE and kinds[number + 1] == "blank":
             starts += [number] if alone and (kinds[number] == "section" or not _own(low[number])) else []
-        elif _CLAUSE.match(low[number]) and not persons_in(low[number]):
+        elif _CLAUSE_HEAD.match(low[number]) and not persons_in(low[number]):
             starts.append(number)
     titled = [number for number, line in enumerate(lines) if _TITLED_NUMBER.match(line) and not _own(low[number])]
     below = [number + 1 for number in titled if kinds[number + 1 : number + 2] in (["plain"], ["title"])]

@@ -25,7 +25,7 @@ call is refused, or nobody looks."""
 POLICIES: tuple[SecretPolicy, ...] = get_args(SecretPolicy)
 _CARD = "card number"
 """What a name of digits can be by chance."""
-_ITEM = re.compile(r"\n(?:-|\d{1,6}\.) (?:\[[ x]\] )?")
+_LIST_MARK = re.compile(r"\n(?:-|\d{1,6}\.) (?:\[[ x]\] )?")
 """The mark of an item of a list."""
 _MIN_REPEATED = 6
 """Characters of a secret that is also replaced where only its repetition tells that it is one."""
@@ -107,7 +107,7 @@ def refuse_joined(policy: SecretPolicy, what: str, before: str, after: str) -> N
     one that was written in pieces, each of which looks harmless, items of a list too."""
     if policy not in ("redact", "refuse"):
         return
-    joined = _ITEM.sub(" ", after)
+    joined = _LIST_MARK.sub(" ", after)
     for text in (after,) if joined == after else (after, joined):
         for one in find_secrets(text):
             if text[one.start : one.end] not in before:
