@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 
 from germane import Agent, Germane
+from germane.embedders.distilled import Distilled
 from germane.errors import InvalidInput
+from support.calendar import Calendar
 from support.mixed_texts import mixed_texts, nearly
 
 
@@ -54,6 +57,7 @@ VERBS: dict[str, Callable[[Agent, str, str], Awaitable[Any]]] = {
     "digest": lambda agent, text, other: agent.digest(text, deadline=None),
     "compacted": compacted,
 }
+TEXTS = mixed_texts(13)
 ACCEPTED = 15
 """Of 24 texts at least so many are taken by each verb; the others have characters that names and JSON can't hold."""
 
@@ -71,19 +75,28 @@ async def test_a_verb_takes_any_text_or_says_why_not(germane: Germane, verb: str
     assert taken >= ACCEPTED, taken
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def filled(embedder: Distilled, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Germane]:
+    """A store in which every verb has put each text."""
+    path = tmp_path_factory.mktemp("filled") / "germane.db"
+    async with Germane.open(path, embedder=embedder, clock=Calendar().clock) as germane:
+        agent = germane.agent("a", user="u")
+        for at, text in enumerate(TEXTS[:-1]):
+            for verb in VERBS.values():
+                with suppress(InvalidInput):
+                    await verb(agent, text, nearly(TEXTS[at + 1], at))
+        yield germane
+
+
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("strategy", ["default", "coding", "support", "research", "digest", "compact", "composite"])
-async def test_no_source_fails_over_any_text(germane: Germane, strategy: str) -> None:
+async def test_no_source_fails_over_any_text(filled: Germane, strategy: str) -> None:
     """Everything is stored in one place, and each text is asked for."""
-    agent = germane.agent("a", user="u")
-    texts = mixed_texts(13)
-    for at, text in enumerate(texts[:-1]):
-        for verb in VERBS.values():
-            with suppress(InvalidInput):
-                await verb(agent, text, nearly(texts[at + 1], at))
-    for text in texts:
+    agent = filled.agent("a", user="u")
+    for text in TEXTS:
         context = await agent.assemble(
             [{"role": "user", "content": text}], model="gpt-4o", session="s1", strategy=strategy, deadline=None
         )
         assert context.metadata.fallback_reason == ""
         assert [report for report in context.metadata.sources if report.status not in ("ok", "skipped")] == []
-    assert [what for what, _, fine in (await germane.verify()).findings if not fine] == []
+    assert [what for what, _, fine in (await filled.verify()).findings if not fine] == []

@@ -32,11 +32,11 @@ async def lines_of(agent: Agent | Germane) -> list[dict[str, Any]]:
 
 
 @pytest.mark.requirement("MEM-3", "CLI-2")
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(min_value=0, max_value=1 << 32))
 def test_export_import_export_is_byte_identical(seed: int) -> None:
     """Over generated stores with everything that a store can hold; an export that was cut off is refused, and completed by
-    the whole one."""
+    the whole one. `make soak ARGS=roundtrip` does it for 2,000 stores."""
     assert asyncio.run(difference(Random(seed), 5 + seed % 25)) == ""
 
 

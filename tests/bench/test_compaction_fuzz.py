@@ -16,11 +16,11 @@ pytestmark = pytest.mark.requirement("HIST-1", "HIST-4", "HIST-5")
 
 
 def test_no_compaction_corrupts_a_conversation() -> None:
-    """With 0 of 400 the true rate is below 1 % at 95 % confidence."""
-    tally = run([f"suite-{number}" for number in range(400)], 200)
+    """With 0 of 300 the true rate is below 1 % at 95 % confidence; `make soak ARGS=compaction-fuzz` runs more."""
+    tally = run([f"suite-{number}" for number in range(300)], 200)
     assert tally.faults == {}, tally.seeds
-    assert tally.compacted > 150
-    assert tally.judged > 80
+    assert tally.compacted > 112
+    assert tally.judged > 60
 
 
 @pytest.mark.parametrize("seed", FOUND)

@@ -101,7 +101,7 @@ def test_the_summary_stands_behind_the_system_messages() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: type(strategy).__name__)
 def test_the_prefix_stays_until_the_boundaries_move(strategy: CompactionStrategy) -> None:
     """Message by message: between two moves, what was sent is the beginning of what is sent next."""
-    talk = in_shape(long_talk(80), "openai")
+    talk = in_shape(long_talk(50), "openai")
     before: list[Any] = []
     moves = changes = 0
     for count in range(100, len(talk) + 1):

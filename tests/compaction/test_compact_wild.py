@@ -61,7 +61,7 @@ def check(compaction: Compaction, given: list[Any], model: str) -> None:
 
 
 @pytest.mark.parametrize("provider", MODELS)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(given=raws, strategy=strategies, tokens=st.integers(0, 1_500), low=st.sampled_from([0.0, 0.5, 0.9, 1.0]))
 def test_whatever_comes_in_what_goes_out_is_valid_and_fits(
     provider: str, given: list[Any], strategy: CompactionStrategy, tokens: int, low: float

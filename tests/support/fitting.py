@@ -11,7 +11,7 @@ __all__ = ["fitting"]
 AROUND = st.sampled_from(["", " ", "x ", " y", "?", "1", ". "])
 
 
-def fitting(pattern: re.Pattern[str]) -> st.SearchStrategy[str]:
-    """Texts in which the pattern is found, with something around it."""
-    inside = st.from_regex(pattern)
+def fitting(pattern: re.Pattern[str], alphabet: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[str]:
+    """Texts in which the pattern is found, with something around it. `alphabet` holds the characters of what is found."""
+    inside = st.from_regex(pattern, alphabet=alphabet)
     return st.builds("{}{}{}".format, AROUND, inside, AROUND).filter(lambda text: pattern.search(text) is not None)

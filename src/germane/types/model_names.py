@@ -34,8 +34,7 @@ class ModelNames(Generic[T]):
 
     def __init__(self, listed: Mapping[str, T]) -> None:
         """`listed` maps names and aliases, in any spelling."""
-        self._listed = {spelling(name): entry for name, entry in listed.items()}
-        self._max_parts = max((name.count("-") + 1 for name in self._listed), default=0)
+        self._list({spelling(name): entry for name, entry in listed.items()})
 
     def find(self, model: str) -> T | None:
         """Returns what is listed under the longest name that fits `model`; None where no name does."""
@@ -55,13 +54,19 @@ class ModelNames(Generic[T]):
 
     def adding(self, more: Mapping[str, T]) -> ModelNames[T]:
         """Returns these names with `more` added or replaced."""
-        return ModelNames({**self._listed, **{spelling(name): entry for name, entry in more.items()}})
+        names = ModelNames(more)
+        names._list({**self._listed, **names._listed})
+        return names
 
     def values(self) -> Iterator[T]:
         return iter(self._listed.values())
 
     def __len__(self) -> int:
         return len(self._listed)
+
+    def _list(self, listed: dict[str, T]) -> None:
+        self._listed = listed
+        self._max_parts = max((name.count("-") + 1 for name in listed), default=0)
 
     def _longest(self, parts: Sequence[str], start: int) -> str:
         """Returns the longest listed name that begins with the part at index `start`; '' where there is none."""
