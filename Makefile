@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 MAKEFLAGS += --no-print-directory
+unexport PYTHONDONTWRITEBYTECODE  # the tests start hundreds of processes, each of which would compile the package again
 export PIP_ROOT_USER_ACTION := ignore
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

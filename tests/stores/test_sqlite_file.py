@@ -14,7 +14,7 @@ from germane.clock import Clock
 from germane.errors import InvalidInput, StoreCorrupt, StoreTooNew, StoreUnavailable
 from germane.memories.operations import PutMemory
 from germane.stores.sqlite import SqliteStore
-from germane.stores.sqlite.database import APPLICATION, migrations
+from germane.stores.sqlite.database import APPLICATION, Database, migrations
 from germane.stores.sqlite.rows import rows
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, writing
@@ -194,6 +194,31 @@ async def test_a_backup_is_a_store_of_its_own(tmp_path: Path) -> None:
     assert (await second.check()).healthy
     await second.close()
     assert files_of(tmp_path) == ["a.db", "a.db-reserve", "copy.db", "copy.db-reserve"]
+
+
+def test_the_stores_of_the_tests_are_as_the_migrations_make_them(tmp_path: Path) -> None:
+    """New stores of this process are copies of a template; one with a `vfs` is migrated. Each has its own key and date."""
+
+    def contents(database: Database) -> tuple[list[Any], dict[Any, Any]]:
+        connection, _ = database.open(Clock(now=lambda: NOON))
+        assert connection is not None
+        pragmas = [connection.pragma(name) for name in ("application_id", "user_version", "page_size", "journal_mode")]
+        schema = list(rows(connection, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid"))
+        tables = [name for kind, name, *_ in schema if kind == "table" and name != "meta"]
+        stored = [list(rows(connection, f"SELECT * FROM {name}")) for name in tables]
+        meta = dict(connection.execute("SELECT key, value FROM meta"))
+        connection.close()
+        return [pragmas, schema, stored], meta
+
+    migrated, told = contents(Database.at(tmp_path / "migrated.db", apsw.vfs_names()[0]))
+    keys = {told.pop("nonce_key")}
+    for place in (tmp_path / "a.db", tmp_path / "b.db", ":memory:"):
+        copy, copied = contents(Database.at(place))
+        if place == ":memory:":
+            copy[0][-1] = migrated[0][-1]
+        keys.add(copied.pop("nonce_key"))
+        assert (copy, copied) == (migrated, told)
+    assert len(keys) == 4
 
 
 async def test_a_new_store_is_healthy_and_says_whose_it_is(tmp_path: Path) -> None:
