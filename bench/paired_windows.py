@@ -21,7 +21,8 @@ from germane.evaluate.formats import load
 
 _USERS, _MESSAGES, _WORDS = 50, 100, 12
 _QUERIES = 20_000
-_WARMING = 200
+_WARMING = 5
+"""Windows before the first that is measured."""
 _PATIENCE = 10.0
 Asked = Iterator[tuple[Agent, str, str]]
 """Whom to ask what, by which strategy."""
@@ -65,7 +66,7 @@ async def main(kind: str, folder: Path, each: int) -> None:
             asked = await _burst(germane)
         else:
             asked = await (_generated(germane, int(kind)) if kind.isdigit() else _labelled(germane, Path(kind)))
-        await _window(asked, _WARMING)
+        await _window(asked, _WARMING * each)
         print("ready", flush=True)
         for _ in sys.stdin:
             began, loop = time.process_time(), time.thread_time()
