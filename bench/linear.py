@@ -1,14 +1,15 @@
-"""Linear: checks that every function that reads text takes linear time, by CPU time as T(4n) / T(n).
+"""Linear: checks that every function that reads text or a list takes linear time, by CPU time as T(4n) / T(n).
 
-    python -m bench linear [--count 30000] [--limit 1000000] [--seed 1] [--only format.escape]
+    python -m bench linear [--count 30000] [--limit 1000000] [--lists 600] [--items 16384] [--seed 1] [--only format.escape]
 
 A case is one function (`bench/readers.py`) and one kind of text: a run of one character, two characters in turn, halves of
 each, or a run of one with the other before or behind it; characters come from every Unicode class. n grows until T(n) can be
 measured, then by factors of four until a call takes 6 ms, or for every fiftieth kind until the text has `--limit` characters.
 The largest ratio counts. A ratio above 5 is measured again with the minimum of several times, since the machine is noisy. If
 it stays above 5, it is measured as the square root of T(16n) / T(n), which discounts a function that does extra work once from
-some length on. A linear function has a ratio of about 4, n·log n a little more, a quadratic function 16. The run fails above
-6.
+some length on. The functions that read a list of the caller's (`bench/list_readers.py`: messages, items, calls, mutations,
+tools, lines) are measured likewise, by kinds of items instead of characters. A linear function has a ratio of about 4, n·log n
+a little more, a quadratic function 16. The run fails above 6.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ import ctypes
 import gc
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from types import MappingProxyType
+from typing import Any
 
+from bench.list_readers import LIST_SHAPES, LISTS
 from bench.machine import describe
 from bench.readers import READERS, Reader
 
@@ -34,6 +37,7 @@ _SUSPICIOUS = 5.0
 _AGAIN = 8
 _MEASURABLE = 0.0004
 _LONG = 0.006
+_LONG_LIST, _LONGEST_LIST = 0.05, 1.0
 _TO_THE_END = 50
 _SMALLEST = 64
 
@@ -99,8 +103,8 @@ SHAPES = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """`ratio` is the largest T(4n) / T(n), at `n` characters; `longest` is the longest call in
-    seconds, with `size` characters."""
+    """`ratio` is the largest T(4n) / T(n), at `n` characters or items; `longest` is the longest call in
+    seconds, with `size` of them."""
 
     reader: str
     what: str
@@ -113,23 +117,39 @@ class Timing:
 def timing(name: str, reader: Reader, shape: str, a: str, b: str, limit: int, longest: float = _LONG) -> Timing:
     """Times one function over one kind of text, up to a call of `longest` seconds. An exception ends the run."""
     made, first, second = SHAPES[shape], CHARACTERS[a], CHARACTERS[b]
-    what = shape.replace("a", a, 1) if shape == "run of a" else f"{shape}: a = {a}, b = {b}"
+    return _timing(name, _what(shape, a, b), reader, lambda n: made(first, second, n), limit, longest)
+
+
+def list_timing(name: str, shape: str, a: str, b: str, limit: int, longest: float = _LONG_LIST) -> Timing:
+    """Times one function over one kind of list, as `timing` does over a text; `limit` are items."""
+    reader, made = LISTS[name], LIST_SHAPES[shape]
+    first, second = reader.items[a], reader.items[b]
+    return _timing(name, _what(shape, a, b), reader.read, lambda n: made(first, second, n), limit, longest)
+
+
+def _what(shape: str, a: str, b: str) -> str:
+    return shape.replace("a", a, 1) if shape == "run of a" else f"{shape}: a = {a}, b = {b}"
+
+
+def _timing(
+    name: str, what: str, reader: Callable[[Any], object], made: Callable[[int], Any], limit: int, longest: float
+) -> Timing:
     n = _SMALLEST
-    before = _spent(reader, made(first, second, n))
+    before = _spent(reader, made(n))
     while before < _MEASURABLE and 16 * n <= limit:
         n *= 4
-        before = _spent(reader, made(first, second, n))
+        before = _spent(reader, made(n))
     worst, at = 0.0, n
     while True:
-        after = _spent(reader, made(first, second, 4 * n))
+        after = _spent(reader, made(4 * n))
         for _ in range(_AGAIN):
             if after <= _SUSPICIOUS * before:
                 break
-            before = min(before, _spent(reader, made(first, second, n)))
-            after = min(after, _spent(reader, made(first, second, 4 * n)))
+            before = min(before, _spent(reader, made(n)))
+            after = min(after, _spent(reader, made(4 * n)))
         ratio = after / before if before >= _MEASURABLE / 4 else 0.0
         if ratio > _SUSPICIOUS and 16 * n <= 4 * limit:
-            beyond = min(_spent(reader, made(first, second, 16 * n)) for _ in range(_AGAIN if ratio < 2 * _WORST else 1))
+            beyond = min(_spent(reader, made(16 * n)) for _ in range(_AGAIN if ratio < 2 * _WORST else 1))
             ratio = min(ratio, (beyond / before) ** 0.5)
         if ratio > worst:
             worst, at = ratio, n
@@ -139,7 +159,7 @@ def timing(name: str, reader: Reader, shape: str, a: str, b: str, limit: int, lo
         before = after
 
 
-def _spent(reader: Reader, text: str) -> float:
+def _spent(reader: Callable[[Any], object], text: Any) -> float:
     """CPU seconds of one call."""
     began = time.process_time()
     reader(text)
@@ -184,6 +204,29 @@ def run(count: int, limit: int, seed: int, only: str = "") -> list[Timing]:
     return found
 
 
+def run_lists(count: int, limit: int, seed: int, only: str = "") -> list[Timing]:
+    """Runs about `count` timings of lists, equally many for each function: runs of one kind first, then the other shapes."""
+    readers = {name: reader for name, reader in LISTS.items() if name.startswith(only)}
+    random, found, each = Random(seed), list[Timing](), -(-count // max(1, len(readers)))
+    _keep_memory()
+    gc.disable()
+    try:
+        for number, (name, reader) in enumerate(readers.items(), 1):
+            names = list(reader.items)
+            runs = random.sample(names, min(len(names), -(-each // 2)))
+            others = [shape for shape in LIST_SHAPES if shape != "run of a"]
+            mixed = [(random.choice(others), random.choice(names), random.choice(names)) for _ in range(each - len(runs))]
+            for shape, a, b in [*(("run of a", one, one) for one in runs), *mixed]:
+                longest = _LONG_LIST if (len(found) + 1) % _TO_THE_END else _LONGEST_LIST
+                found.append(list_timing(name, shape, a, b, limit, longest))
+                gc.collect()
+            print(f"\r{number} of {len(readers)} list functions, {len(found):,} timings ", end="", file=sys.stderr, flush=True)
+    finally:
+        gc.enable()
+    print(file=sys.stderr)
+    return found
+
+
 def _shown(found: Sequence[Timing]) -> None:
     """One line per function, the worst first."""
     worst: dict[str, Timing] = {}
@@ -191,7 +234,7 @@ def _shown(found: Sequence[Timing]) -> None:
     for one in found:
         worst[one.reader] = max(worst.get(one.reader, one), one, key=lambda timing: timing.ratio)
         slowest[one.reader] = max(slowest.get(one.reader, one), one, key=lambda timing: timing.longest / timing.size)
-    print(f"{'function':<44} {'worst':>6} {'at n':>9} {'ns/char':>8}  for")
+    print(f"{'function':<44} {'worst':>6} {'at n':>9} {'ns/one':>8}  for")
     for name, one in sorted(worst.items(), key=lambda pair: -pair[1].ratio):
         most = slowest[name]
         print(
@@ -203,12 +246,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench linear", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=30_000, help="timings in all")
     parser.add_argument("--limit", type=int, default=1_000_000, help="characters of the longest text")
+    parser.add_argument("--lists", type=int, default=600, help="timings of lists in all")
+    parser.add_argument("--items", type=int, default=16_384, help="items of the longest list")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="functions whose names begin so")
     options = parser.parse_args(arguments)
     print(describe())
     began = time.monotonic()
     found = run(options.count, options.limit, options.seed, options.only)
+    found += run_lists(options.lists, options.items, options.seed, options.only)
     _shown(found)
     over = [one for one in found if one.ratio > _WORST]
     for one in sorted(over, key=lambda one: -one.ratio)[:20]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import pytest
 from bench.linear import CHARACTERS, SHAPES, timing
+from bench.list_readers import LIST_SHAPES, LISTS, LISTS_UNREAD
 from bench.readers import READERS
 from bench.unread import UNREAD
 
@@ -15,6 +19,7 @@ from bench import linear
 from germane.errors import GermaneError
 from support.mixed_texts import mixed_texts
 from support.source_tree import Module, modules
+from support.steps import growth
 
 PACKAGES = [
     "pipeline.format",
@@ -37,8 +42,14 @@ PACKAGES = [
 """Where texts are read. What a surface does with one is done by these."""
 
 
-def functions(module: Module) -> set[str]:
-    """Its public functions and methods that take a string, by module and name."""
+LIST_PACKAGES = ["dialects", "compaction", "history", "blocks", "documents", "rules", "catalog", "pipeline.inject", "events"]
+"""Where lists of a caller's are read."""
+_ITEMS = "Message|Raw|OutgoingMessage|Mutation|Tool|Line|ToolCall|ToolResult|Part|Piece|NewEvent|Event|Mapping"
+_LIST = re.compile(rf"\b(?:Sequence|Iterable|list|Collection|tuple|Iterator)\[(?:{_ITEMS})\b")
+
+
+def functions(module: Module, takes: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], bool]) -> set[str]:
+    """Its public functions and methods that take what `takes` says, by module and name."""
     public = next(
         ast.literal_eval(node.value)
         for node in module.tree.body
@@ -46,13 +57,11 @@ def functions(module: Module) -> set[str]:
     )
     found = set()
     for node in module.tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in public and takes_text(node):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in public and takes(node):
             found.add(f"{module.name}.{node.name}")
         if isinstance(node, ast.ClassDef) and node.name in public:
             methods = (one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
-            found |= {
-                f"{module.name}.{node.name}.{one.name}" for one in methods if not one.name.startswith("_") and takes_text(one)
-            }
+            found |= {f"{module.name}.{node.name}.{one.name}" for one in methods if not one.name.startswith("_") and takes(one)}
     return found
 
 
@@ -62,12 +71,46 @@ def takes_text(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any(one.annotation is not None and "str" in ast.unparse(one.annotation).split(" | ") for one in arguments)
 
 
+def takes_list(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    given = node.args
+    arguments = [one.annotation for one in (*given.posonlyargs, *given.args, *given.kwonlyargs) if one.annotation is not None]
+    several = given.vararg is not None and given.vararg.annotation is not None
+    return any(_LIST.search(ast.unparse(one)) for one in arguments) or (
+        several and re.fullmatch(_ITEMS, ast.unparse(given.vararg.annotation)) is not None  # type: ignore[union-attr, arg-type]
+    )
+
+
+def test_every_public_function_that_takes_a_list_of_the_callers_is_measured_or_said_why_not() -> None:
+    """A new one has to be put into bench/list_readers.py."""
+    wanted = set[str]()
+    for module in modules():
+        if module.room in LIST_PACKAGES and any(isinstance(node, ast.Assign) for node in module.tree.body):
+            wanted |= functions(module, takes_list)
+    measured = {name.split(" ")[0] for name in LISTS}
+    assert wanted - measured - set(LISTS_UNREAD) == set()
+    assert set(LISTS_UNREAD) <= wanted, "an exception without its function is struck off"
+    assert len(wanted) > 60
+
+
+def _read(name: str, made: Callable[..., list[Any]], one: object, other: object, n: int) -> object:
+    return LISTS[name].read(made(one, other, n))
+
+
+@pytest.mark.parametrize("name", sorted(LISTS))
+def test_a_list_of_the_callers_takes_linear_time(name: str) -> None:
+    """In lines of Python, for some kinds of lists; `bench linear` measures all by time. Some work begins at a length."""
+    items, shapes = list(LISTS[name].items.values()), list(LIST_SHAPES.values())
+    for at, one in enumerate(items[::3]):
+        made, other = shapes[at % len(shapes)], items[(2 * at + 3) % len(items)]
+        assert growth(partial(_read, name, made, one, other), 40) < 8
+
+
 def test_every_public_function_that_takes_text_is_measured_or_said_why_not() -> None:
     """A new one has to be put into bench/readers.py."""
-    wanted = set()
+    wanted = set[str]()
     for module in modules():
         if module.room in PACKAGES and any(isinstance(node, ast.Assign) for node in module.tree.body):
-            wanted |= functions(module)
+            wanted |= functions(module, takes_text)
     measured = {name.split(" ")[0] for name in READERS}
     assert wanted - measured - set(UNREAD) == set()
     assert set(UNREAD) <= wanted, "an exception without its function is struck off"

@@ -6,6 +6,7 @@ of the last calls stand in the last message already, and the provider wants all 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,16 +21,18 @@ _CONTENTS = {"anthropic": "content", "gemini": "parts"}
 
 def open_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     """Returns the calls of the assistant's last turn that have no result yet, in their order."""
-    waiting, calling = list[ToolCall](), False
+    waiting, calling = _Waiting(), False
     for message in messages:
-        if message.tool_calls:
-            waiting = [*waiting, *message.tool_calls] if calling else list(message.tool_calls)
+        if message.tool_calls and not calling:
+            waiting = _Waiting()
         calling = bool(message.tool_calls)
+        for call in message.tool_calls:
+            waiting.add(call)
         for result in message.tool_results:
-            _close(waiting, result)
+            waiting.close(result)
         if message.role == "user" and not message.tool_results:
-            waiting = []
-    return tuple(waiting)
+            waiting = _Waiting()
+    return tuple(waiting.calls.values())
 
 
 def continued(
@@ -63,10 +66,26 @@ def _own(messages: Sequence[Mapping[str, Any]]) -> int:
     return max(0, len(messages) - 1)
 
 
-def _close(waiting: list[ToolCall], result: ToolResult) -> None:
-    """Removes the call that a result belongs to: by id, or the first of its name where it has no id, or the first of all where
-    it has no name either."""
-    for index, call in enumerate(waiting):
-        if (call.id and call.id == result.call_id) or (not result.call_id and result.name in ("", call.name)):
-            del waiting[index]
-            return
+class _Waiting:
+    """Mutable. The calls without a result, in their order. A result belongs to the first call with its id; without one, to the
+    first of its name, or the first of all where it has no name either."""
+
+    __slots__ = ("_keys", "_number", "calls")
+
+    def __init__(self) -> None:
+        self.calls: dict[int, ToolCall] = {}
+        self._keys: dict[tuple[str, str], deque[int]] = {}
+        self._number = 0
+
+    def add(self, call: ToolCall) -> None:
+        self.calls[self._number] = call
+        for key in (("id", call.id), ("name", call.name), ("any", "")):
+            self._keys.setdefault(key, deque()).append(self._number)
+        self._number += 1
+
+    def close(self, result: ToolResult) -> None:
+        key = ("id", result.call_id) if result.call_id else ("name", result.name) if result.name else ("any", "")
+        numbers = self._keys.get(key)
+        while numbers:
+            if self.calls.pop(numbers.popleft(), None) is not None:
+                return

@@ -1,0 +1,332 @@
+"""List readers: every function that reads a list of the caller's, wrapped to take nothing but the list, for `bench/linear.py`.
+
+A list holds messages in the shape of a provider, mutations of a block, tools, calls, or lines of documents. Each
+kind of item is made by its number, so that a list can hold any two kinds in any order. A test checks that every public function
+that takes such a list is here, or in `LISTS_UNREAD` with a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from germane.blocks.document import BlockDocument
+from germane.blocks.edit import screened_mutations, words_of
+from germane.blocks.mutation import as_dict
+from germane.blocks.schema import ListSchema, Schema, TextSchema
+from germane.compaction.divide import divide
+from germane.compaction.newest import keep_newest
+from germane.compaction.reading.read_exchange import read_exchange
+from germane.compaction.reading.read_line import read_line
+from germane.dialects.closing import continued, open_calls
+from germane.dialects.orphans import orphans
+from germane.dialects.pairing import join_calls, pair_calls
+from germane.dialects.registry import dialect, outgoing, parse_all
+from germane.dialects.responses_pairing import orphaned_items, pair_items, windows
+from germane.dialects.tool_state import unsettled
+from germane.dialects.written_tools import convert_tools
+from germane.documents.divide import divide as divide_document
+from germane.errors import GermaneError
+from germane.history import MemoryArchive, Truncate, compact
+from germane.pipeline.inject.placement import place
+from germane.rules.enforce import ToolRules
+from germane.rules.tool_rule import MaxCalls
+from germane.types.message import ToolCall
+
+__all__ = ["LISTS", "LISTS_UNREAD", "LIST_SHAPES", "ListReader"]
+
+Item = Callable[[int], Any]
+_IDS = 3
+"""Of `calls again` and `results again`, so many ids are used in turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListReader:
+    """`items` make an item of each kind by its number; `read` is given the list."""
+
+    items: Mapping[str, Item]
+    read: Callable[[Sequence[Any]], object]
+
+
+def _chat_call(id: str) -> dict[str, Any]:
+    return {"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+_CHAT: Mapping[str, Item] = MappingProxyType(
+    {
+        "user": lambda n: {"role": "user", "content": f"hi {n}"},
+        "named user": lambda n: {"role": "user", "name": f"p{n % 4}", "content": "hi"},
+        "white space": lambda n: {"role": "user", "content": " "},
+        "demand": lambda n: {"role": "user", "content": f"Never touch file{n}.py."},
+        "answer": lambda n: {"role": "assistant", "content": "ok"},
+        "system": lambda n: {"role": "system", "content": f"rule {n}"},
+        "call": lambda n: {"role": "assistant", "content": None, "tool_calls": [_chat_call(f"c{n}")]},
+        "call again": lambda n: {"role": "assistant", "content": None, "tool_calls": [_chat_call(f"c{n % _IDS}")]},
+        "result": lambda n: {"role": "tool", "tool_call_id": f"c{n}", "content": "out"},
+        "result of the one before": lambda n: {"role": "tool", "tool_call_id": f"c{n - 1}", "content": "out"},
+        "result again": lambda n: {"role": "tool", "tool_call_id": f"c{n % _IDS}", "content": "out"},
+    }
+)
+_RESPONSES: Mapping[str, Item] = MappingProxyType(
+    {
+        "user": lambda n: {"role": "user", "content": f"hi {n}"},
+        "answer": lambda n: {"role": "assistant", "content": [{"type": "output_text", "text": "ok", "annotations": []}]},
+        "reasoning": lambda n: {"type": "reasoning", "id": f"rs_{n}", "summary": []},
+        "reasoning again": lambda n: {"type": "reasoning", "id": "rs", "summary": []},
+        "call": lambda n: {"type": "function_call", "id": f"fc_{n}", "call_id": f"c{n}", "name": "f", "arguments": "{}"},
+        "call again": lambda n: {"type": "function_call", "call_id": f"c{n % _IDS}", "name": "f", "arguments": "{}"},
+        "output": lambda n: {"type": "function_call_output", "call_id": f"c{n}", "output": "out"},
+        "output of the one before": lambda n: {"type": "function_call_output", "call_id": f"c{n - 1}", "output": "out"},
+        "reference": lambda n: {"type": "item_reference", "id": f"x{n}"},
+        "search": lambda n: {"type": "web_search_call", "id": f"ws_{n}", "status": "completed"},
+    }
+)
+_ANTHROPIC: Mapping[str, Item] = MappingProxyType(
+    {
+        "user": lambda n: {"role": "user", "content": f"hi {n}"},
+        "answer": lambda n: {"role": "assistant", "content": "ok"},
+        "thinking": lambda n: {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": f"s{n}"}]},
+        "call": lambda n: {"role": "assistant", "content": [{"type": "tool_use", "id": f"c{n}", "name": "f", "input": {}}]},
+        "result": lambda n: {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"c{n}", "content": "out"}]},
+        "result of the one before": lambda n: {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": f"c{n - 1}", "content": "out"}],
+        },
+        "server's call": lambda n: {
+            "role": "assistant",
+            "content": [{"type": "server_tool_use", "id": f"s{n}", "name": "web_search", "input": {}}],
+        },
+    }
+)
+_GEMINI: Mapping[str, Item] = MappingProxyType(
+    {
+        "user": lambda n: {"role": "user", "parts": [{"text": f"hi {n}"}]},
+        "answer": lambda n: {"role": "model", "parts": [{"text": "ok"}]},
+        "call": lambda n: {"role": "model", "parts": [{"functionCall": {"name": f"f{n % _IDS}", "args": {}}}]},
+        "result": lambda n: {"role": "user", "parts": [{"functionResponse": {"name": f"f{n % _IDS}", "response": {}}}]},
+        "signed": lambda n: {"role": "model", "parts": [{"text": "ok", "thoughtSignature": "c2ln"}]},
+    }
+)
+_PROVIDERS = MappingProxyType(
+    {"openai": _CHAT, "openai-responses": _RESPONSES, "anthropic": _ANTHROPIC, "gemini": _GEMINI},
+)
+
+
+def _turns(raws: Sequence[Any], provider: str) -> list[Any]:
+    return [outgoing(message, raw, provider) for message, raw in zip(parse_all(raws, provider), raws, strict=True)]
+
+
+def _sent(provider: str) -> Callable[[Sequence[Any]], object]:
+    """Text is placed into the conversation, and it is written and checked."""
+
+    def read(raws: Sequence[Any]) -> object:
+        one = dialect(provider)
+        _, placed = place(_turns(raws, provider), "stable", "late", "split")
+        wire = one.compose(placed)
+        return one.faults(wire), orphans(placed, provider)
+
+    return read
+
+
+def _parsed(work: Callable[[Any], object]) -> Callable[[Sequence[Any]], object]:
+    return lambda raws: work(parse_all(raws))
+
+
+def _compacted(tokens: int, **terms: Any) -> Callable[[Sequence[Any]], object]:
+    return lambda raws: compact(raws, model="gpt-4o", max_tokens=tokens, archive=MemoryArchive(), **terms)
+
+
+_TEXT: Mapping[str, Item] = MappingProxyType(
+    {
+        "append": lambda n: {"op": "append_text", "text": "y"},
+        "lines": lambda n: {"op": "insert_lines", "line": 0, "text": f"line {n}"},
+        "set": lambda n: {"op": "set_text", "text": f"text {n}"},
+        "value": lambda n: {"op": "set_value", "value": f"text {n}"},
+    }
+)
+_LIST: Mapping[str, Item] = MappingProxyType(
+    {
+        "push": lambda n: {"op": "push_item", "value": f"item {n}"},
+        "insert": lambda n: {"op": "insert_item", "index": 0, "value": f"item {n}"},
+        "update": lambda n: {"op": "update_item", "index": 0, "value": f"item {n}"},
+        "move": lambda n: {"op": "move_item", "index": 0, "to": 1},
+        "value": lambda n: {"op": "set_value", "value": ["a", "b"]},
+    }
+)
+
+
+def _edited(schema: Schema, value: object) -> Callable[[Sequence[Any]], object]:
+    def read(given: Sequence[Any]) -> object:
+        document = BlockDocument.new(schema, value)
+        for start in range(0, len(given), 1_000):
+            try:
+                mutations, _ = screened_mutations(given[start : start + 1_000], "off")
+                document.apply(*mutations)
+            except GermaneError as error:
+                return str(error)
+        return words_of(mutations), [as_dict(one) for one in mutations]
+
+    return read
+
+
+_TOOLS: Mapping[str, Item] = MappingProxyType(
+    {
+        "function": lambda n: {"type": "function", "function": {"name": f"f{n}", "parameters": {"type": "object"}}},
+        "same name": lambda n: {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}},
+        "long name": lambda n: {"name": "f" * 200, "input_schema": {"type": "object", "properties": {}}},
+    }
+)
+_CODE: Mapping[str, Item] = MappingProxyType(
+    {
+        "deep": lambda n: " " * (n % 40) + "if x:",
+        "definition": lambda n: f"def f{n}():",
+        "method": lambda n: f"    def f{n}(self):",
+        "statement": lambda n: f"    x = {n}",
+        "comment": lambda n: "    # note",
+        "blank": lambda n: "",
+        "closer": lambda n: "}",
+        "heading": lambda n: f"## {n}",
+        "row": lambda n: f"{n},a,b",
+        "log": lambda n: f"2026-01-01T00:00:{n % 60:02} INFO {n}",
+    }
+)
+LIST_SHAPES: Mapping[str, Callable[[Item, Item, int], list[Any]]] = MappingProxyType(
+    {
+        "run of a": lambda a, b, n: [a(at) for at in range(n)],
+        "a and b in turn": lambda a, b, n: [(b if at % 2 else a)(at) for at in range(n)],
+        "a, then b": lambda a, b, n: [a(at) for at in range(n // 2)] + [b(at) for at in range(n - n // 2)],
+        "one a, then b": lambda a, b, n: [a(0), *(b(at) for at in range(n - 1))],
+        "b, then one a": lambda a, b, n: [*(b(at) for at in range(n - 1)), a(n)],
+    }
+)
+
+
+def _paired(provider: str) -> Callable[[Sequence[Any]], object]:
+    return lambda raws: (pair_calls(_turns(raws, provider)), join_calls(_turns(raws, provider)))
+
+
+def _divided(kind: Any) -> Callable[[Sequence[Any]], object]:
+    return lambda lines: divide_document(["\n".join(lines)], kind)
+
+
+_RULED = ToolRules((MaxCalls(tool="f", count=2),))
+
+LISTS: Mapping[str, ListReader] = MappingProxyType(
+    {
+        **{
+            f"dialects.dialect.Dialect.compose {provider}": ListReader(items=items, read=_sent(provider))
+            for provider, items in _PROVIDERS.items()
+        },
+        **{
+            f"dialects.pairing.pair_calls {provider}": ListReader(
+                items=items,
+                read=_paired(provider),
+            )
+            for provider, items in _PROVIDERS.items()
+        },
+        "dialects.responses_pairing.pair_items": ListReader(
+            items=_RESPONSES,
+            read=lambda raws: (
+                pair_items(turns := _turns(raws, "openai-responses")),
+                list(orphaned_items(turns)),
+                windows(turns),
+            ),
+        ),
+        "dialects.tool_state.unsettled": ListReader(items=_CHAT, read=lambda raws: unsettled(parse_all(raws), raws)),
+        "dialects.closing.open_calls": ListReader(items=_CHAT, read=_parsed(open_calls)),
+        "dialects.closing.continued": ListReader(
+            items=_CHAT, read=lambda raws: continued(raws, "openai", result="not done", said="go on")
+        ),
+        "dialects.written_tools.write_tools": ListReader(
+            items=_TOOLS, read=lambda raws: [convert_tools(raws[:2_000], provider) for provider in _PROVIDERS]
+        ),
+        "compaction.divide.divide": ListReader(items=_CHAT, read=_parsed(divide)),
+        "compaction.newest.keep_newest": ListReader(
+            items=_CHAT, read=_parsed(lambda messages: keep_newest(messages, [9] * len(messages), 900, 100))
+        ),
+        "compaction.reading.read_exchange.read_exchange": ListReader(items=_CHAT, read=_parsed(read_exchange)),
+        "compaction.reading.read_line.read_line": ListReader(items=_CHAT, read=_parsed(read_line)),
+        "history.compacting.compact": ListReader(items=_CHAT, read=_compacted(4_000)),
+        "history.compacting.compact for nothing": ListReader(items=_CHAT, read=_compacted(40)),
+        "history.compacting.compact the newest": ListReader(
+            items=_CHAT, read=_compacted(4_000, strategy=Truncate(keep_recent=10))
+        ),
+        "blocks.document.BlockDocument.apply text": ListReader(items=_TEXT, read=_edited(TextSchema(), "x" * 9_000)),
+        "blocks.document.BlockDocument.apply list": ListReader(items=_LIST, read=_edited(ListSchema(), ["a", "b"])),
+        "rules.enforce.ToolRules.check_all": ListReader(
+            items={"call": lambda n: ToolCall(id=f"c{n}", name="f", arguments="{}")},
+            read=lambda calls: (_RULED.check_all(calls), _RULED.called(*calls)),
+        ),
+        **{
+            f"documents.lines.blank_separated {kind}": ListReader(items=_CODE, read=_divided(kind))
+            for kind in ("code", "markdown", "plain", "log", "rows")
+        },
+    }
+)
+"""Functions by module and name, with a word where one has several."""
+
+_SENT = "dialects.dialect.Dialect.compose, which is measured"
+_COMPACT = "history.compacting.compact, which is measured"
+_ONE = "one pass over what is given, each item by itself"
+LISTS_UNREAD: Mapping[str, str] = MappingProxyType(
+    {
+        **{
+            f"dialects.{name}": _SENT
+            for name in (
+                *("anthropic.Anthropic.compose", "anthropic.Anthropic.render", "gemini.Gemini.compose", "gemini.Gemini.render"),
+                *(
+                    "openai_chat.OpenAIChat.compose",
+                    "openai_chat.OpenAIChat.render",
+                    "openai_responses.OpenAIResponses.compose",
+                ),
+                *("openai_responses.OpenAIResponses.render", "dialect.Dialect.render", "orphans.orphans", "shaping.shaping"),
+                *("anthropic_check.breakpoints", "anthropic_check.may_stand", "anthropic_system.behind_the_user"),
+                *("anthropic_system.write_system", "anthropic_turns.ends_in_thinking", "anthropic_turns.lone_server_blocks"),
+                *("gemini_check.unsigned", "pairing.end_of_results", "pairing.join_calls", "pairing.match_results"),
+                *("registry.parse_all", "request_body.body_of"),
+            )
+        },
+        "dialects.responses_pairing.orphaned_items": "dialects.responses_pairing.pair_items, which is measured with it",
+        "dialects.responses_pairing.windows": "dialects.responses_pairing.pair_items, which is measured with it",
+        "pipeline.inject.placement.place": _SENT,
+        "pipeline.inject.placement.last_human": _SENT,
+        "pipeline.inject.recognise.without_injected": _ONE,
+        "pipeline.inject.turns.human_turns": _ONE,
+        **{
+            f"compaction.{name}": _COMPACT
+            for name in (
+                *("archive.handle_of", "fold.plan_compaction", "fold.CompactionFold.renew", "message_cost.Measure.fixed"),
+                *("followed.FollowedConversation.plan", "kept_history.checksum_of", "origins.origins", "rebuild.rebuild"),
+            )
+        },
+        "compaction.llm_summary.abstractive.abstract": "calls a model",
+        "compaction.llm_summary.abstractive.TellingModel.tell": "a protocol",
+        "compaction.llm_summary.summary_prompt.chunks": _ONE,
+        **{
+            f"history.{name}": _COMPACT
+            for name in (
+                *("adapter.FrameworkCompaction.compact", "adapter.is_unchanged", "arguments.compactable"),
+                *("compactor.Compactor.extend", "compactor.Compactor.compact", "recompacting.recompact"),
+                *("langchain_messages.compacted_messages", "pydantic_messages.compacted_messages"),
+                *("stand_ins.said", "stand_ins.assistant", "stand_ins.result"),
+            )
+        },
+        "blocks.edit.edit_block": "blocks.document.BlockDocument.apply, which is measured",
+        "blocks.edit.words_of": "blocks.document.BlockDocument.apply, which is measured with it",
+        "blocks.editor.digest_of": _ONE,
+        "catalog.ceiling.at_most": _ONE,
+        "catalog.ceiling.light": _ONE,
+        "catalog.measure_budget.measure": _ONE,
+        "catalog.measure_budget.texts_of": _ONE,
+        "catalog.measure_budget.tools_tokens": _ONE,
+        "documents.chunk.chunks": "documents.lines.blank_separated, which is measured with the whole division",
+        "events.extracting.memories_of": _ONE,
+        "events.extracting.endings_of": _ONE,
+        "events.extracting.corrections_of": _ONE,
+        "events.record.record": "a plan of the store; `bench ingest` measures it",
+        "rules.enforce.ToolRules.called": "rules.enforce.ToolRules.check_all, which is measured with it",
+    }
+)
+"""Functions that aren't measured by themselves, with the reason."""
