@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from threading import Event
+from functools import partial
+from threading import Event, current_thread, main_thread
 from typing import Any
 
 import pytest
 
 from germane import Germane
-from germane.api import session_compactions
+from germane.api import arguments, session_compactions
 from germane.api.org_turns import OrgTurns, by_turns
 from germane.catalog import payload
+from germane.pipeline import answer, measure_request
 
 pytestmark = pytest.mark.requirement("ENGINE-4", "ENGINE-2")
 
@@ -146,3 +148,21 @@ async def test_large_tools_are_written_once(germane: Germane, monkeypatch: pytes
     assert sum(size > 50_000 for size in written) == (1 if provider == "gemini" else 3)
     if provider == "openai":
         assert built.tools == tools
+
+
+@pytest.mark.parametrize(("count", "elsewhere"), [(1_001, True), (3, False)])
+async def test_a_long_conversation_is_read_counted_and_written_off_the_loop(
+    germane: Germane, monkeypatch: pytest.MonkeyPatch, count: int, elsewhere: bool
+) -> None:
+    """A short one isn't: a thread would take longer than the work."""
+    threads = list[bool]()
+
+    def noted(real: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        threads.append(current_thread() is not main_thread())
+        return real(*given, **named)
+
+    for module, name in ((arguments, "parse_all"), (measure_request, "measure"), (answer, "inject")):
+        monkeypatch.setattr(module, name, partial(noted, getattr(module, name)))
+    said = [{"role": "user", "content": "hi"}] * count
+    await germane.agent("a", user="u").assemble(said, model="gpt-4o", deadline=None)
+    assert threads == [elsewhere] * 3

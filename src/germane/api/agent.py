@@ -3,6 +3,7 @@ engine or commits a plan."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
@@ -29,7 +30,7 @@ from germane.memories.remember import new_memory, remember
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
-from germane.types.limits import COUNT, DIRECTIVE, NAME, QUERY, RECORDED
+from germane.types.limits import COUNT, DIRECTIVE, MANY, NAME, QUERY, RECORDED
 from germane.types.limits import text as string
 from germane.types.message import Raw
 from germane.types.query import Filters
@@ -103,7 +104,8 @@ class Agent(AgentContexts):
         began = self._parts.clock.steady()
         scope, plan = self.scope.within(session), self._parts.strategies.find(strategy)
         compacting = history_terms(history, history_tokens)
-        request = self._request(
+        read = partial(
+            self._request,
             scope=scope,
             messages=messages,
             model=model,
@@ -121,6 +123,8 @@ class Agent(AgentContexts):
             blocks=blocks,
             task=task,
         )
+        many = isinstance(messages, Sequence) and len(messages) > MANY
+        request = await asyncio.to_thread(read) if many else read()
         context = await self._parts.engine.assemble(request, self._scoped(scope), plan, began, compacting)
         self._parts.retrievals.injected(self.scope, context.items)
         self._parts.injections.note(scope)

@@ -12,6 +12,7 @@ from threading import Event
 from typing import Protocol, runtime_checkable
 
 from germane.ports.tokenizer import Tokenizer
+from germane.types.limits import MANY
 
 __all__ = ["CountedTokenizer", "count_within"]
 
@@ -66,7 +67,8 @@ async def count_within(tokenizer: Tokenizer, texts: Iterable[str], limit: float 
     """
     texts = list(texts)
     huge = sum(len(text) > _MAX_COUNTED for text in texts)
-    large = _uncounted(tokenizer, [text for text in texts if len(text) <= _MAX_COUNTED] if huge else texts)
+    counted = [text for text in texts if len(text) <= _MAX_COUNTED] if huge else texts
+    large = await asyncio.to_thread(_uncounted, tokenizer, counted) if len(counted) > MANY else _uncounted(tokenizer, counted)
     if not large:
         return CountedTokenizer(tokenizer, {}, huge)
     counts: dict[str, int] = {}

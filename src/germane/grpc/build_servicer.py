@@ -13,6 +13,7 @@ from google.protobuf.struct_pb2 import Struct
 
 from germane.access.key import Right
 from germane.api.builder.activity import Activity
+from germane.api.org_turns import by_turns
 from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.build_to_wire import build_metadata, owed_tool, tool_verdict
 from germane.grpc.call import RpcCall, may_write
@@ -58,7 +59,7 @@ class BuildServicer:
         read_tools = partial(json_list, request.tools_json, "tools_json")
         tools = await asyncio.to_thread(read_tools) if large else read_tools() if request.tools_json else []
         texts = JsonText()
-        messages = [message(one, index, texts) for index, one in enumerate(request.messages)]
+        messages = await by_turns(request.messages, lambda one, index: message(one, index, texts))
         if not messages and not request.query:
             raise invalid("messages is missing: give at least one, or query")
         limits = {one.name: value for one, value in request.limits.ListFields()}

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from germane.access.key import Right
+from germane.api.org_turns import by_turns
 from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.authentication import denied
 from germane.grpc.call import RpcCall, may_read
@@ -55,7 +56,7 @@ class HistoryServicer:
         if request.HasField("strategy"):
             given["strategy"] = history_strategy(request.strategy, "strategy")
         made = await history.compact(
-            _messages(request.messages),
+            await _messages(request.messages),
             session=session,
             model=model,
             max_tokens=request.max_tokens or None,
@@ -74,7 +75,7 @@ class HistoryServicer:
 
     async def rebuild_history(self, request: pb.RebuildHistoryRequest, call: RpcCall) -> pb.RebuildHistoryResponse:
         history = self._resolver.scoped(request.scope, call).history
-        session, messages = required("session_id", request.session_id), _messages(request.messages)
+        session, messages = required("session_id", request.session_id), await _messages(request.messages)
         made = await history.rebuild(messages, session=session, provider=request.provider or "openai")
         return pb.RebuildHistoryResponse(messages=wire_messages(made))
 
@@ -90,7 +91,7 @@ class HistoryServicer:
         return pb.ListSummariesResponse(summaries=map(summary, await history.summaries(session, limit=limit)))
 
 
-def _messages(wire: Sequence[context_pb2.Message]) -> list[dict[str, Any]]:
+async def _messages(wire: Sequence[context_pb2.Message]) -> list[dict[str, Any]]:
     within("messages", len(wire), MESSAGES)
     texts = JsonText()
-    return [message(one, index, texts) for index, one in enumerate(wire)]
+    return await by_turns(wire, lambda one, index: message(one, index, texts))

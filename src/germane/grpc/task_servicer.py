@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from germane.access.key import Right
+from germane.api.org_turns import by_turns
 from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.authentication import denied
 from germane.grpc.call import RpcCall, may_read
@@ -143,7 +144,7 @@ class TaskServicer:
                 raise invalid(f"{name} must be 0 or more")
         within("messages", len(request.messages), MESSAGES)
         texts = JsonText()
-        messages = [message(one, index, texts) for index, one in enumerate(request.messages)]
+        messages = await by_turns(request.messages, lambda one, index: message(one, index, texts))
         given = await agent.delegate(
             required("task", request.task),
             request.mode or "brief",

@@ -61,6 +61,7 @@ from germane.search.relevance import Relevance
 from germane.store import ScopedStore
 from germane.types.candidate import Scored
 from germane.types.context import Context
+from germane.types.limits import MANY
 from germane.types.query import Query
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -125,7 +126,8 @@ class Engine:
         finally:
             if slot is not None:
                 slot.end(self.clock.steady())
-        context = answer_of(assembly)
+        many = len(assembly.request.messages) > MANY
+        context = await asyncio.to_thread(answer_of, assembly) if many else answer_of(assembly)
         self.injections.remember(assembly, self.sources.keys(), self.clock.now)
         return context
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from germane.catalog.bounded import count_within
@@ -11,6 +12,7 @@ from germane.catalog.unknown_model import log_once
 from germane.dialects.shaping import shaping
 from germane.pipeline.assembly_state import Measured
 from germane.ports.tokenizer import Tokenizer
+from germane.types.limits import MANY
 from germane.types.request import Request
 
 __all__ = ["measure_request"]
@@ -21,9 +23,14 @@ async def measure_request(request: Request, cap: int, catalog: Catalog, tokenize
     profile = catalog.find(request.model, like=request.like, window=request.window)
     if not profile.known:
         log_once(request.model, profile.window)
+    many = len(request.messages) > MANY
     texts = texts_of(request.messages, request.tools)
-    tokens = await count_within(tokenizer(profile.tokenizer), texts)
-    extra = shaping(request.messages, profile, tokens.count)
-    sent = {"shaping": extra, "beside": request.beside}
-    budget = measure(request.messages, request.tools, profile, tokens, cap, **sent, reserve=request.reserve)
-    return Measured(profile, tokens, budget)
+    tokens = await count_within(tokenizer(profile.tokenizer), await asyncio.to_thread(list, texts) if many else texts)
+
+    def measured() -> Measured:
+        extra = shaping(request.messages, profile, tokens.count)
+        sent = {"shaping": extra, "beside": request.beside}
+        budget = measure(request.messages, request.tools, profile, tokens, cap, **sent, reserve=request.reserve)
+        return Measured(profile, tokens, budget)
+
+    return await asyncio.to_thread(measured) if many else measured()

@@ -37,6 +37,7 @@ __all__ = [
     "IDS",
     "LABEL",
     "LIST_ITEMS",
+    "MANY",
     "MEMORY_TEXT",
     "MESSAGES",
     "MESSAGE_TEXT",
@@ -211,6 +212,8 @@ DOCUMENT_FILES = Limit(
     why="a larger one is seldom meant",
     instead="name the folders inside it that matter",
 )
+MANY = 1_000
+"""Messages up to which a conversation is read, counted and written on the event loop; of more, others would wait for it."""
 MESSAGES = Limit(
     maximum=100_000,
     unit="messages",
