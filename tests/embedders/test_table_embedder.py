@@ -130,10 +130,13 @@ async def test_the_embedders_of_a_process_share_one_table_until_the_last_is_clos
     tables, words = WeakValueDictionary[type, Any](), WeakValueDictionary[type, Any]()
     monkeypatch.setattr(table_embedder, "_tables", tables)
     monkeypatch.setattr(table_embedder, "_words", words)
-    loads: list[type] = []
-    monkeypatch.setattr(
-        Distilled, "_load", lambda embedder, load=Distilled._load: loads.append(type(embedder)) or load(embedder)
-    )
+    loads, load = list[type](), Distilled._load
+
+    def counted(embedder: Distilled) -> Any:
+        loads.append(type(embedder))
+        return load(embedder)
+
+    monkeypatch.setattr(Distilled, "_load", counted)
     first, second = Distilled(), Distilled()
     asked = np.array([1, 2, 3], np.uint32), ["dog"]
     expected = first.word_vectors().cosines(*asked)

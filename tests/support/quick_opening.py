@@ -36,7 +36,8 @@ def _template() -> tuple[bytes, tuple[bytes, bytes]]:
     """Returns an empty store, and its key and the time of its creation, which no copy keeps."""
     connection, _ = Database.at(":memory:").open(Calendar().clock)
     assert connection is not None
-    key, created = (bytes(connection.execute("SELECT value FROM meta WHERE key = ?", (name,)).fetchone()[0]) for name in _OWN)
+    stored: dict[str, bytes] = dict(connection.execute("SELECT key, value FROM meta"))
+    key, created = (stored[name] for name in _OWN)
     image = connection.serialize("main")
     connection.close()
     assert image.count(key) == image.count(created) == 1
