@@ -94,7 +94,8 @@ def _framed(text: str, pieces: Mapping[str, Any], chance: Random) -> str:
     if frame < 0.08:
         text = f"```\n{text}\n```"
     elif frame < 0.15:
-        opening, closing = chance.choice(_QUOTES)
+        marks = chance.choice(_QUOTES)
+        opening, closing = marks[0], marks[1]
         text = f"{opening}{text}{closing}" if closing not in text and opening not in text else text
     if frame < 0.5:
         return text

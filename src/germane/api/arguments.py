@@ -233,7 +233,7 @@ def _moment(name: str, value: object, zone: str) -> datetime:
     return aware(value, zone, name)
 
 
-def remarks(secrets: SecretPolicy, by: str, reason: str = "") -> dict[str, str]:
+def remarks(secrets: SecretPolicy, by: str, reason: str = "") -> dict[str, Any]:
     """Returns who did something and why, as it is stored. Raises `InvalidInput`."""
     return {
         name: SecretScreen(secrets, name).text(text(name, value, REMARK)) for name, value in (("by", by), ("reason", reason))

@@ -30,8 +30,8 @@ def rule(name: str = "lift", **given: Any) -> PhraseRule:
 
 def rules(*given: PhraseRule, word: str = "lift", **reading: str) -> PhraseRules:
     first = re.split(r"['’-]", word)[0]
-    parts = [re.compile(reading[part]) if part in reading else None for part in ("told", "narrates")]
-    return PhraseRules(MappingProxyType({word: given}), frozenset({first}), *parts)
+    told, narrates = (re.compile(reading[part]) if part in reading else None for part in ("told", "narrates"))
+    return PhraseRules(MappingProxyType({word: given}), frozenset({first}), told, narrates)
 
 
 def found(these: PhraseRules, sentence: str) -> list[tuple[str, str]]:
