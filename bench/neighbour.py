@@ -42,7 +42,6 @@ from germane.grpc.stubs import (
     context_pb2,
     context_pb2_grpc,
     filters_pb2,
-    history_pb2,
     memory_pb2,
     memory_pb2_grpc,
 )
@@ -134,10 +133,10 @@ class Attacker:
         """Read-only, as `group_chat` and `tools` are."""
         items = [{"type": "reasoning", "id": f"rs_{number}", "summary": []} for number in range(20_000)]
         messages = [context_pb2.Message(json=json.dumps(one)) for one in items]
-        request = context_pb2.AssembleContextRequest(
-            org_id="attacker", agent_id="a", model="gpt-5", provider="openai-responses", messages=messages
+        request = build_pb2.BuildRequestRequest(
+            scope=self._scope, model="gpt-5", provider="openai-responses", messages=messages, query=_HELLO
         )
-        await self._context.AssembleContext(request, metadata=self._headers)
+        await self._builds.BuildRequest(request, metadata=self._headers)
 
     async def group_chat(self) -> None:
         messages = [context_pb2.Message(role="user", content="hi")] * 4_000
@@ -145,13 +144,13 @@ class Attacker:
             scope=self._scope,
             model="gpt-4o",
             messages=messages,
-            history=history_pb2.HistoryStrategy(name="summarise"),
+            history=context_pb2.HistoryStrategy(name="summarise"),
             limits=build_pb2.RequestLimits(max_tokens=8_000),
         )
         await self._builds.BuildRequest(request, metadata=self._headers)
 
     async def tools(self) -> None:
-        fields = {f"field{number}": {"type": "string", "description": "a word or two"} for number in range(600)}
+        fields = {f"field{number}": {"type": "string", "description": "a word or two " * 6} for number in range(300)}
         schema = {"type": "object", "properties": fields}
         tools = [{"type": "function", "function": {"name": f"f{number}", "parameters": schema}} for number in range(90)]
         messages = [context_pb2.Message(role="user", content=_HELLO)]

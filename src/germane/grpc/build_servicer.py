@@ -32,7 +32,7 @@ from germane.types.message import ToolCall
 __all__ = ["BuildServicer"]
 
 _INLINE = 50_000
-"""Characters of tools up to which they are read and written on the event loop."""
+"""Bytes of a request up to which its tools are read, and the request for the model is written, on the event loop."""
 _SECONDS = 0.25
 """When a request is due, unless its caller says so."""
 
@@ -55,9 +55,9 @@ class BuildServicer:
                 raise invalid(f"{name} must be 0 or more")
         within("messages", len(request.messages), MESSAGES)
         within("tools_json", len(request.tools_json), TOOL_CHARACTERS)
-        large = len(request.tools_json) > _INLINE
+        large = request.ByteSize() > _INLINE
         read_tools = partial(json_list, request.tools_json, "tools_json")
-        tools = await asyncio.to_thread(read_tools) if large else read_tools() if request.tools_json else []
+        tools = (await asyncio.to_thread(read_tools) if large else read_tools()) if request.tools_json else []
         texts = JsonText()
         messages = await by_turns(request.messages, lambda one, index: message(one, index, texts))
         if not messages and not request.query:

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from germane.api.arguments import build_request
 from germane.api.builder.activity import Activity, lately, write_activity
@@ -39,7 +39,7 @@ from germane.rules.wording import write_rules
 from germane.types.context import Context
 from germane.types.extent import plain_size
 from germane.types.history_report import HistoryReport
-from germane.types.limits import COUNT, IDS
+from germane.types.limits import COUNT, IDS, MANY
 from germane.types.message import Wire
 from germane.types.request import Request
 from germane.types.request_limits import RequestLimits
@@ -48,6 +48,8 @@ from germane.types.strategy import Strategy
 from germane.types.tool import Tool
 
 __all__ = ["Building"]
+
+T = TypeVar("T")
 
 _AROUND_DIRECTIVE = 48
 """Tokens of the tags around a directive and of the standing notice, at most."""
@@ -70,7 +72,8 @@ class Building:
             raise InvalidInput("the builder has no model: name one with with_model('gpt-4o')")
         parts, scope, began = self.parts, self.scope.within(plan.session), self.parts.clock.steady()
         strategy = parts.strategies.find(plan.strategy)
-        request = build_request(
+        read = partial(
+            build_request,
             scope=scope,
             catalog=parts.catalog,
             clock=parts.clock,
@@ -85,6 +88,7 @@ class Building:
             window=plan.window,
             like=plan.like,
         )
+        request = await _aside(len(plan.messages), read)
         convert = partial(convert_tools, plan.tools, request.provider)
         tools = await asyncio.to_thread(_written_once, convert) if _large(plan.tools) else convert()
         request = replace(request, tools=tuple(tools.tools))
@@ -131,14 +135,16 @@ class _Build:
         plan, request, engine = self._plan, self._request, self._parts.engine
         profile = self._parts.catalog.find(request.model, like=request.like, window=request.window)
         limits = plan.limits.of((profile.name, request.model), profile.window, profile.max_output)
-        counter = await count_within(engine.tokenizer(profile.tokenizer), texts_of(request.messages, request.tools))
+        many = len(request.messages)
+        texts = await _aside(many, lambda: list(texts_of(request.messages, request.tools)))
+        counter = await count_within(engine.tokenizer(profile.tokenizer), texts)
         read = await StandingReader(
             parts=self._parts, plan=plan, request=request, strategy=self._asked, began=self._began, faults=self._faults
         ).read()
-        costs = [message_tokens(message, profile, counter.count) for message in request.messages]
+        costs = await _aside(many, lambda: [message_tokens(one, profile, counter.count) for one in request.messages])
         rules = write_rules(plan.rules)
         stated = sum(counter.count(text) for text in (plan.instructions, rules) if text)
-        lead, exchanges = divide(request.messages)
+        lead, exchanges = await _aside(many, partial(divide, request.messages))
         active = sum(costs[exchanges[-1].start :]) if exchanges else 0
         room = self._room(limits, profile, counter, lead, stated)
         memory = min(limits.memory_tokens, max(0, room - active))
@@ -155,8 +161,9 @@ class _Build:
         context = await self._assembled(limits, beside, left, standing)
         front = [plan.instructions, context.stable, *(each.text for each in packing.core)]
         behind = [*(each.text for each in packing.working), written, rules]
-        turns = (context.convert_turns or context.convert)(request.provider)
-        body = _body(request, turns, ("\n\n".join(filter(None, front)), "\n\n".join(filter(None, behind))), limits)
+        system = "\n\n".join(filter(None, front)), "\n\n".join(filter(None, behind))
+        convert = context.convert_turns or context.convert
+        body = await _aside(many, lambda: _body(request, convert(request.provider), system, limits))
         stable = counter.count(context.stable) if context.stable else 0
         schemas = tools_tokens(request.tools, profile, counter.count)
         history = report.tokens - schemas
@@ -276,6 +283,11 @@ class _Build:
         if running > limits.history_tokens:
             found.append("the running exchange alone takes more than the tokens for the history: nothing of it is left out")
         return tuple(found)
+
+
+async def _aside(messages: int, work: Callable[[], T]) -> T:
+    """Does work on so many messages, in a thread where others would wait for it."""
+    return await asyncio.to_thread(work) if messages > MANY else work()
 
 
 def _large(tools: Sequence[Mapping[str, Any] | Tool]) -> bool:
