@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from functools import partial
 from threading import Event, current_thread, main_thread
@@ -13,7 +14,6 @@ import pytest
 from germane import Germane
 from germane.api import arguments, session_compactions
 from germane.api.org_turns import OrgTurns, by_turns
-from germane.catalog import payload
 from germane.pipeline import answer, measure_request
 
 pytestmark = pytest.mark.requirement("ENGINE-4", "ENGINE-2")
@@ -72,6 +72,7 @@ async def test_planning_ends_with_its_caller(germane: Germane, monkeypatch: pyte
     """What was done for a conversation that is kept is there for the next call; for another one it goes on no further."""
     monkeypatch.setattr(session_compactions, "_PIECE", 0.0)
     monkeypatch.setattr(session_compactions, "_LASTING", 0.0)
+    assert germane._parts is not None
     compactions = germane._parts.compactions
     said: list[dict[str, Any]] = [{"role": "user", "content": f"message {number}"} for number in range(400)]
     agent = germane.agent("a", user="u")
@@ -133,17 +134,17 @@ async def test_many_events_leave_others_their_turn(germane: Germane) -> None:
 async def test_large_tools_are_written_once(germane: Germane, monkeypatch: pytest.MonkeyPatch, provider: str) -> None:
     """However often they are counted; the request holds them as they were given."""
     written = list[int]()
-    real = payload.json.dumps
+    real = json.dumps
 
     def counted(value: Any, **given: Any) -> str:
-        text = real(value, **given)
+        text: str = real(value, **given)
         written.append(len(text))
         return text
 
     schema = {"type": "object", "properties": {f"p{number}": {"type": "string"} for number in range(4_000)}}
     tools = [{"type": "function", "function": {"name": f"f{number}", "parameters": schema}} for number in range(3)]
     builder = germane.agent("a", user="u").builder().with_model("gpt-4o", provider).with_tools(tools)
-    monkeypatch.setattr(payload.json, "dumps", counted)
+    monkeypatch.setattr(json, "dumps", counted)
     built = await builder.with_messages([{"role": "user", "content": "x"}]).build()
     assert sum(size > 50_000 for size in written) == (1 if provider == "gemini" else 3)
     if provider == "openai":

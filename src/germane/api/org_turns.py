@@ -46,7 +46,7 @@ class OrgTurns:
             raise
         piece: asyncio.Future[Any] = asyncio.ensure_future(asyncio.to_thread(work))
         piece.add_done_callback(lambda _: self._end(org))  # the thread goes on where the caller is cancelled
-        return await asyncio.shield(piece)  # type: ignore[no-any-return]
+        return await asyncio.shield(piece)
 
     def _end(self, org: str) -> None:
         self._working.remove(org)
