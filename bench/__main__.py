@@ -262,6 +262,8 @@ def main() -> int:
             pack.main(rest)
         case "paired":
             paired.main(rest)
+        case "pasted":
+            return pasted.main(rest)
         case "packers":
             packers.main(rest)
         case "keyword":

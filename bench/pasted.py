@@ -33,6 +33,7 @@ __all__ = ["Said", "main", "measured", "pastes", "statements"]
 
 CANARY = "zuqqel"
 """A word that nothing but a paste holds."""
+_ALLOWED = 0.02
 KINDS = ("email", "transcript", "readme", "table", "subtitles", "prompt", "chat", "article", "terms", "post")
 _PIECES: Mapping[str, Mapping[str, Any]] = tomllib.loads((Path(__file__).parent / "pasted.toml").read_text("utf-8"))
 _SAID = _PIECES["said"]
@@ -148,7 +149,7 @@ def _relations(text: str) -> Iterator[str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measures and prints shares, by kind."""
+    """Measures and prints shares, by kind. Returns 1 where more than 2 % of the pastes were taken."""
     parser = argparse.ArgumentParser(prog="python -m bench pasted", description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--count", type=int, default=300, help="pastes, and statements")
     parser.add_argument("--seed", type=int, default=36)
@@ -179,4 +180,4 @@ def main(argv: list[str] | None = None) -> int:
         for one in statements(options.count, options.seed):
             if one.text not in found:
                 print(f"--- not found: {one.word}\n{one.text}")
-    return 0
+    return int(len(seen.pastes) > _ALLOWED * options.count)

@@ -18,7 +18,7 @@ from germane.text.stopwords import STOP
 __all__ = ["Forms", "forms"]
 
 _COLON = r"[^.!?:。？！：\n]{0,80}(?::(?=\s|\Z|\0)|：)"
-_WORD_LISTS = ("assistants", "small_headers", "openers", "joints", "bylines", "controls")
+_WORD_LISTS = ("assistants", "small_headers", "openers", "joints", "bylines", "controls", "controls_too")
 """What is told by words in all languages together."""
 _WORD = r"(?<!\w){}(?!\w)"
 
@@ -51,6 +51,7 @@ class Forms:
     joints: frozenset[str]
     bylines: frozenset[str]
     controls: frozenset[str]
+    controls_too: frozenset[str]
     sources: re.Pattern[str]
     alone: re.Pattern[str]
     texts: re.Pattern[str]

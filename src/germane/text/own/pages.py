@@ -20,6 +20,8 @@ _MAX_LINE, _MAX_TITLE = 100, 80
 """Characters of a line of a program's, and of a title above it."""
 _MIN_TITLE = 6
 """Letters of a title in capitals."""
+_FEW, _MAX_NAMES = 2, 5
+"""Names of buttons, and of people and places, that a line may have."""
 _MAX_ABOVE = 3
 """Lines that may stand above a byline and belong to it."""
 _WORD = re.compile(r"[^\W\d_][\w'’.-]*")
@@ -32,9 +34,13 @@ _TIME = re.compile(
     r"|час\w{0,2}|дн\w{1,2}|недел\w{1,2})\b(?=\s*(?:[·•|]|$| ago\b| назад))"
     r"|\d{1,3} ?(?:分钟|小时|天|周|個月|个月|年)前"
     r"|\d{1,3} ?(?:分|時間|日|週間|か月|年)前?(?=\s*(?:[·•|]|$))|\d{1,3} ?(?:분|시간|일|주|년) ?전"
-    r"|\bv?\d{1,3}\.\d{1,3}\.\d{1,3}\b|\bil y a \d|\bhace \d|\bvor \d"
+    r"|\bil y a \d|\bhace \d|\bvor \d"
 )
-"""A time of day, a date, a version or how long ago, in lower case."""
+"""A time of day, a date or how long ago, in lower case."""
+_DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b|月\d{1,2}日")
+_VERSION = re.compile(r"\bv?\d{1,3}\.\d{1,3}\.\d{1,3}\b")
+_SET_OFF = re.compile(r"[·•|—@\[(]")
+"""What a program writes between a name and a time."""
 _TIMED = re.compile(r"\s{0,40}[\[(]?\d{1,2}:\d\d(?::\d\d)?[\])]?\s+\S")
 """A time before what was said then."""
 _SUNG = re.compile(r"\s{0,40}(?:♪|\[[^\W\d_][^\]\n]{2,40}\]\s{0,40}$)")
@@ -61,7 +67,8 @@ _STOPPED = (".", "!", "?", "。", "！", "？", "…")
 def page_begins(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind], *, for_task: bool) -> int:
     """Returns the first line of a page whose mark stands at its beginning; -1 where there is none. `low` are the lines in lower
     case. With `for_task`, headings and clauses may be the user's specification. Linear."""
-    starts = [_with_title(number, lines, low, kinds) for number in (_byline(lines, low, kinds),) if number >= 0]
+    byline = _byline(lines, low, kinds, for_task=for_task)
+    starts = [] if byline < 0 else [_with_title(byline, lines, low, kinds)]
     starts += [number for number, line in enumerate(lines) if _BADGE.match(line) or _WIRE.match(line)][:1]
     starts += _turns(low, kinds)
     for pattern in (_TIMED, _SUNG, _NICK):
@@ -81,42 +88,48 @@ def page_ends(lines: Sequence[str], low: Sequence[str]) -> int:
 
 def _is_below(line: str, low: str) -> bool:
     return (
-        line.rstrip() == "--" or bool(_HASHTAGS.match(line)) or forms().sources.match(low.strip()) is not None or _counts(low)
+        line.rstrip() == "--" or bool(_HASHTAGS.match(line)) or forms().sources.match(low.strip()) is not None or _counts(line)
     )
 
 
-def _counts(low: str) -> bool:
-    """Whether a line has nothing but the names of buttons and numbers: two names, or one with a number."""
-    words = _WORD.findall(low)
-    controls = forms().controls
-    if not words or any(word.strip(".'’-") not in controls for word in words):
+def _counts(line: str) -> bool:
+    """Whether a line has nothing but the names of buttons and numbers: one with a number or a mark between, or several of them,
+    with capitals where their script has any."""
+    words = [word.strip(".'’-") for word in _WORD.findall(line)]
+    named = [word for word in words if word.lower() in forms().controls]
+    if not named or any(word.lower() not in forms().controls | forms().controls_too for word in words):
         return False
-    return len(words) > 1 or any(map(str.isdigit, low)) or any(mark in low for mark in "·•|↑↓")
+    if any(map(str.isdigit, line)) or any(mark in line for mark in "·•|↑↓"):
+        return True
+    cased = [word for word in words if word[0].lower() != word[0].upper()]
+    return sum(word[0].isupper() for word in cased) > 1 if cased else len(words) > _FEW
 
 
-def _byline(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) -> int:
+def _byline(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind], *, for_task: bool) -> int:
     """The first line that says when, and at most by whom. A date alone below everything else is its writer's."""
     skipped = ("blank", "hidden", "item", "header", "small header")
     said = [number for number, kind in enumerate(kinds) if kind not in skipped and len(lines[number]) <= _MAX_LINE]
-    found = [number for number in said if _is_byline(lines[number], low[number])]
+    found = [number for number in said if _is_byline(lines[number], low[number], for_task=for_task)]
     last = found[:1] == [len(lines) - 1] or (len(found) == 1 and not any(map(str.strip, lines[found[0] + 1 :])))
     if len(found) > 1 and not _names(low[found[0]]):  # a time alone stands below what was said then
         return next((number for number in range(found[0], 0, -1) if kinds[number - 1] in ("blank", "hidden")), 0)
     return -1 if not found or (last and not any(mark in lines[found[0]] for mark in "·•|")) else found[0]
 
 
-def _is_byline(line: str, low: str) -> bool:
+def _is_byline(line: str, low: str, *, for_task: bool) -> bool:
+    """Whether a line has nothing but times, names and what a program writes around them. A date with a name may be a title of
+    one's own, and where a task is set, a date alone too."""
     timed, handle = _TIME.search(low) is not None, _HANDLE.search(line) is not None
     if not (timed or handle) or low.rstrip().endswith(("?", "!", "。", ":", "：")):
         return False
-    left = _HANDLE.sub(" ", _TIME.sub(" ", low))
-    words = _WORD.findall(left)
+    words = _WORD.findall(_HANDLE.sub(" ", _TIME.sub(" ", _VERSION.sub(" ", low))))
     plain = [word for word in words if word.strip(".'’-") not in forms().bylines]
-    if not timed and len(words) > 3:
+    if (not timed and len(words) > _FEW + 1) or len(plain) > _MAX_NAMES or persons_in(" ".join(plain)):
         return False
-    named = sum(1 for word in _WORD.findall(line) if word[0].isupper() or not word[0].islower())
-    small = [word for word in plain if not _is_name(word, line)]
-    return not small and len(plain) <= 5 and (timed or handle) and named >= len(plain) and not persons_in(" ".join(plain))
+    if not all(_is_name(word, line) for word in plain):
+        return False
+    set_off = _SET_OFF.search(line) is not None or (bool(words) and words[0] in forms().bylines and len(words) > len(plain))
+    return handle or set_off or (not for_task and not plain) or _DATE.search(low) is None
 
 
 def _names(low: str) -> bool:
@@ -159,7 +172,7 @@ def _turns(low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
     if {"q", "a"} <= {who for _, who in said}:
         return [said[0][0]]
     count = Counter(who for _, who in said)
-    again = [who for who, times in count.items() if times > 1 and who not in forms().labels and len(who.split()) <= 3]
+    again = {who for who, times in count.items() if times > 1 and who not in forms().labels and len(who.split()) <= 3}
     return [next(number for number, who in said if who in again)] if again and len(count) > 1 else []
 
 
