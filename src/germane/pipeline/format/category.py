@@ -45,5 +45,7 @@ def tag(category: str, nonce: str) -> str:
     the nonce."""
     plain = normalised(category[:_MAX_READ], "NFKD").encode("ascii", "ignore").decode().lower()
     name = _ODD.sub("_", plain).replace(nonce, "_").strip("_")[:_MAX_TAG].rstrip("_")
+    if name in _ORDER:
+        return name
     said = name[:1].isalpha() and neutralise(f"## {name}") == f"## {name}"  # else it would be a heading of a chat template
     return name if said else f"other_{name}".rstrip("_")
