@@ -292,7 +292,6 @@ LISTS_UNREAD: Mapping[str, str] = MappingProxyType(
         "dialects.responses_pairing.windows": "dialects.responses_pairing.pair_items, which is measured with it",
         "pipeline.inject.placement.place": _SENT,
         "pipeline.inject.placement.last_human": _SENT,
-        "pipeline.inject.recognise.without_injected": _ONE,
         "pipeline.inject.turns.human_turns": _ONE,
         **{
             f"compaction.{name}": _COMPACT

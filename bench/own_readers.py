@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from germane.text.own.elements import regions, without_elements
-from germane.text.own.handing import begins_prompt, handed_at, marked_lines_hidden, shown_hidden
+from germane.text.own.handing import begins_prompt, handed_at, marked_lines_hidden, names_text, shown_hidden
 from germane.text.own.levelled import levelled
 from germane.text.own.lines import is_table, kind_of, persons_in
 from germane.text.own.own_words import own_sentences, unquoted_sentences
@@ -36,6 +36,7 @@ OWN_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "text.own.own_words.unquoted_sentences": unquoted_sentences,
         "text.own.handing.begins_prompt": lambda text: begins_prompt(f"you are a {text}"),
         "text.own.handing.handed_at": lambda text: handed_at(f"translate {text}: {text}"),
+        "text.own.handing.names_text": lambda text: names_text(f"my {text}"),
         "text.own.handing.shown_hidden": lambda text: shown_hidden(f"{text}. what is wrong with this {text}?", for_task=False),
         "text.own.handing.marked_lines_hidden": lambda text: marked_lines_hidden(f"a\n{text}: a"),
         "text.own.pastes.pastes_hidden": lambda text: [

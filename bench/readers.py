@@ -107,7 +107,7 @@ from germane.text.secrets.found import FoundSecret
 from germane.text.secrets.looks_secret import is_placeholder, is_random, looks_secret
 from germane.text.secrets.named import by_name, may_name, named_kind
 from germane.text.secrets.redact import redacted
-from germane.text.secrets.screen import SecretScreen
+from germane.text.secrets.screen import SecretScreen, refuse_in_name, refuse_joined
 from germane.text.secrets.unveiled import unveiled
 from germane.text.sentences import sentences
 from germane.text.summary import Summaries, summarise
@@ -359,6 +359,8 @@ _TEXT: dict[str, Reader] = {
     "text.secrets.looks_secret.is_random": is_random,
     "text.secrets.looks_secret.is_placeholder": is_placeholder,
     "text.secrets.redact.redacted": lambda text: redacted(text, [FoundSecret("password", 0, len(text) // 2)]),
+    "text.secrets.screen.refuse_in_name": lambda text: refuse_in_name("refuse", "x", text.replace("=", " ")),
+    "text.secrets.screen.refuse_joined": lambda text: refuse_joined("refuse", "x", f"{text} a", f"{text}\n- a"),
     "text.secrets.screen.SecretScreen.text": lambda text: SecretScreen("redact", "x").text(text, text[:99]),
     "text.secrets.screen.SecretScreen.json": lambda text: SecretScreen("redact", "x").json({text: [text]}, text[:99]),
     "text.secrets.unveiled.unveiled": unveiled,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from germane import EmbedderError
 from germane.api.wiring import wire
 from germane.clock import Clock
+from germane.embedders import table_embedder
 from germane.embedders.cached import CachedEmbedder
 from germane.embedders.word_vectors import StaticWordVectors, TokenTable
 from germane.ports.embedder import Embedder, is_contextual, prepare
@@ -94,6 +95,7 @@ async def test_the_default_embedder_lends_its_table_to_the_word_vectors(monkeypa
         make(self, table)
 
     monkeypatch.setattr(StaticWordVectors, "__init__", noted)
+    monkeypatch.setattr(table_embedder, "_words", {})  # as in a process that has opened no store yet
     parts = await wire(":memory:", settings=Settings(), embedder="distilled", clock=Clock(), sources={})
     assert tables == [parts.embedder]
     await parts.store.close()

@@ -62,7 +62,7 @@ ASSEMBLE: list[tuple[Any, str]] = [
     (asked(options=OPTIONS(tools_json="[NaN]")), "options.tools_json isn't JSON that can be read"),
     (
         asked(options=OPTIONS(tools_json='["' + "x" * 8_000_000 + '"]')),
-        "options.tools_json has 8,000,004 characters, 8,000,000",
+        "options.tools_json has 8,000,004 characters, 4,000,000",
     ),
     (asked(*[said("x")] * 100_001), "messages has 100,001 messages, 100,000 are allowed"),
     (asked(said("x"), message(DEEP)), "messages[1].json is nested deeper than 64 levels"),

@@ -61,7 +61,6 @@ from germane.search.relevance import Relevance
 from germane.store import ScopedStore
 from germane.types.candidate import Scored
 from germane.types.context import Context
-from germane.types.limits import MANY
 from germane.types.query import Query
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -126,8 +125,7 @@ class Engine:
         finally:
             if slot is not None:
                 slot.end(self.clock.steady())
-        many = len(assembly.request.messages) > MANY
-        context = await asyncio.to_thread(answer_of, assembly) if many else answer_of(assembly)
+        context = answer_of(assembly)
         self.injections.remember(assembly, self.sources.keys(), self.clock.now)
         return context
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Protocol
 
 from germane.catalog.catalog import Catalog
@@ -27,7 +26,6 @@ from germane.pipeline.assembly_state import PROPAGATED
 from germane.ports.tokenizer import Tokenizer
 from germane.store import ScopedStore
 from germane.types.history_report import HistoryReport
-from germane.types.limits import MANY
 from germane.types.message import Message, Raw
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -123,8 +121,7 @@ async def compact_history(
             if isinstance(error, TimeoutError)
             else f"it couldn't be compacted: {type(error).__name__}"
         )
-        cut = partial(_hasty, request, terms, fixed, beside, why)
-        return await asyncio.to_thread(cut) if len(request.messages) > MANY else cut()
+        return _hasty(request, terms, fixed, beside, why)
 
 
 def _hasty(request: Request, terms: CompactionTerms, fixed: int, beside: int, why: str) -> tuple[Request, HistoryReport]:

@@ -99,27 +99,28 @@ class Writer:
                 self._commit(jobs)
 
     def _commit(self, jobs: list[Job]) -> None:
+        full = list[Job]()
         try:
             with self._erasure.gate:
-                revision, erasing, full = self._together(jobs)
+                revision, erasing = self._together(jobs, full)
         except BaseException as error:  # the thread must survive, and every caller gets the error
             self._rollback()
             failed = [job for job in jobs if job.error is None]
             for job in failed:
                 job.error = read_as(error, self._name)
-            revision, erasing, full = 0, [], failed if isinstance(error, apsw.FullError) else []
+            revision, erasing, full = 0, [], [*full, *failed] if isinstance(error, apsw.FullError) else []
         if erasing:
             self._erasure.deliver_when_scrubbed(erasing, revision)
         settled = {*erasing, *(job for job in full if self._insisted(job))}
         deliver([job for job in jobs if job not in settled])
 
-    def _together(self, jobs: list[Job]) -> tuple[int, list[Job], list[Job]]:
-        """Runs all jobs in one transaction. Returns its revision, the jobs that removed content, and the jobs that failed for
-        lack of disk space."""
+    def _together(self, jobs: list[Job], full: list[Job]) -> tuple[int, list[Job]]:
+        """Runs all jobs in one transaction, and adds to `full` those that failed for lack of disk space; the others' commit may
+        fail after them. Returns its revision, and the jobs that removed content."""
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         transaction = self._begin(connection)
-        erasing, full = list[Job](), list[Job]()
+        erasing = list[Job]()
         for job in jobs:
             before = transaction.erased
             if self._attempt(job, transaction):
@@ -127,7 +128,7 @@ class Writer:
             elif transaction.erased > before:
                 erasing.append(job)
         self._end(transaction)
-        return transaction.revision, erasing, full
+        return transaction.revision, erasing
 
     def _attempt(self, job: Job, transaction: Transaction) -> bool:
         """Runs one job. Returns whether it failed for lack of disk space."""

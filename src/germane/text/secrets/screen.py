@@ -108,9 +108,11 @@ def refuse_joined(policy: SecretPolicy, what: str, before: str, after: str) -> N
     if policy not in ("redact", "refuse"):
         return
     joined = _LIST_MARK.sub(" ", after)
+    known = {before[one.start : one.end] for one in find_secrets(before)}
     for text in (after,) if joined == after else (after, joined):
         for one in find_secrets(text):
-            if text[one.start : one.end] not in before:
+            secret = text[one.start : one.end]
+            if secret not in known and secret not in before:
                 raise InvalidInput(f"the change makes a secret ({one.kind}) of pieces that {what} holds: leave it out")
 
 
