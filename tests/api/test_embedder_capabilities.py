@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from germane import EmbedderError
+from germane.api import wiring
 from germane.api.wiring import wire
 from germane.clock import Clock
 from germane.embedders import table_embedder
@@ -96,6 +97,7 @@ async def test_the_default_embedder_lends_its_table_to_the_word_vectors(monkeypa
 
     monkeypatch.setattr(StaticWordVectors, "__init__", noted)
     monkeypatch.setattr(table_embedder, "_words", {})  # as in a process that has opened no store yet
+    monkeypatch.setattr(wiring, "_searched", set())
     parts = await wire(":memory:", settings=Settings(), embedder="distilled", clock=Clock(), sources={})
     assert tables == [parts.embedder]
     await parts.store.close()
