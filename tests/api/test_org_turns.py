@@ -155,7 +155,7 @@ async def test_large_tools_are_written_once(germane: Germane, monkeypatch: pytes
 async def test_a_long_conversation_is_read_and_counted_off_the_loop(
     germane: Germane, monkeypatch: pytest.MonkeyPatch, count: int, elsewhere: bool
 ) -> None:
-    """A short one isn't: a thread would take longer than the work. The answer never is: all threads may be busy when it is due."""
+    """A short one is not: a thread takes longer than the work. The answer never is: when it is due, all threads may be busy."""
     threads = list[bool]()
 
     def noted(real: Callable[..., Any], *given: Any, **named: Any) -> Any:
