@@ -22,7 +22,6 @@ from germane.memories.checks import ends_after, json_value, label, moment, share
 from germane.memories.forget import forget, left_of
 from germane.memories.receipt import Receipt
 from germane.text.analyse import analyse
-from germane.text.injected import without_injected, without_injected_json
 from germane.text.normal import fold
 from germane.text.secrets.screen import SecretScreen
 from germane.types.candidate import Sensitivity
@@ -257,14 +256,14 @@ class Patterns:
         """Stores an action and when it applies, and returns the pattern; learning the same again returns the one that is there.
         `keywords` are words of requests, `intent` is fix, explain, question, action or other."""
         optional("intent", intent, TAG)
-        if not (said := without_injected(text("action", action, REMARK)).strip()):
+        screen = SecretScreen(self._parts.secrets, "the pattern")
+        if not (said := screen.text(text("action", action, REMARK)).strip()):
             raise InvalidInput("action is empty: say what to do")
         now = self._parts.clock.now()
-        screen = SecretScreen(self._parts.secrets, "the pattern")
         given = [screen.text(word) for word in entries("keywords", keywords, NAMES, TAG)]
         pattern = Pattern(
             id=uuid7(int(now.timestamp() * 1000)),
-            action=screen.text(said),
+            action=said,
             keywords=tuple(dict.fromkeys(fold(word).strip() for word in given if word.strip())),
             intent=intent,
             entity_types=entries("entity_types", entity_types, NAMES, TAG),
@@ -315,7 +314,7 @@ def _properties(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if len(value) > MAX_PROPERTIES:
         raise InvalidInput(f"properties has {len(value):,} entries, {MAX_PROPERTIES} are allowed")
     found: Mapping[str, Any] = json_value("properties", {label("a property", name): one for name, one in value.items()})
-    return {name: without_injected_json(one) for name, one in found.items()}
+    return found
 
 
 def _level(value: Sensitivity) -> Sensitivity:
