@@ -17,7 +17,6 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -27,7 +26,7 @@ from germane import Germane
 from germane.api.agent import Agent
 from germane.archetypes.names import names
 from germane.compaction.reading.constraints import constraints_in
-from germane.events.event import Event
+from germane.testing.stored import an_event
 
 __all__ = ["Said", "main", "measured", "pastes", "statements"]
 
@@ -38,7 +37,6 @@ KINDS = ("email", "transcript", "readme", "table", "subtitles", "prompt", "chat"
 _PIECES: Mapping[str, Mapping[str, Any]] = tomllib.loads((Path(__file__).parent / "pasted.toml").read_text("utf-8"))
 _SAID = _PIECES["said"]
 _LANGUAGES = ("en", "de", "en", "fr", "es", "en", "ru", "ja", "en", "zh", "it", "de")
-_AT = datetime(2026, 3, 3, tzinfo=UTC)
 _QUOTES = ("“”", "«»", "„“", "「」", '""')
 
 
@@ -132,18 +130,7 @@ async def _of_the_user(agent: Agent, text: str) -> str:
 
 def _relations(text: str) -> Iterator[str]:
     """The names that the rules relate with one another, where the message is said by somebody with a name."""
-    event = Event(
-        id="e1",
-        type="user_message",
-        user="u",
-        session="s",
-        position=0,
-        text=text,
-        created_at=_AT,
-        recorded_at=_AT,
-        role="user",
-        name="Jo",
-    )
+    event = an_event(text, user="u", name="Jo")
     for one in names(event, ()).relations:
         yield f"{one.source.name} {one.type} {one.target.name}"
 

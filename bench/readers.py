@@ -44,7 +44,6 @@ from germane.embedders.distilled import Distilled
 from germane.embedders.static import Static
 from germane.embedders.word_vectors import StaticWordVectors
 from germane.errors import InvalidInput
-from germane.events.event import Event
 from germane.events.prepared_message import PreparedMessage, slim
 from germane.events.prepared_message import clean as whole
 from germane.events.screened_message import screened
@@ -94,6 +93,7 @@ from germane.pipeline.signals.word_set import word_set
 from germane.search.parts import parts
 from germane.search.speakers import name_words, named_in, words_said
 from germane.search.unit import analysed, analysed_parts, describe
+from germane.testing.stored import an_event
 from germane.text.analyse import analyse, hashed, query_terms, stem, stem_set, term_hash
 from germane.text.blocks import blocks
 from germane.text.days.times import times
@@ -146,18 +146,7 @@ _QUERY = Query(text="", at=_NOW, identifiers=("a.b", "::"), phrases=("a a", "  "
 
 def _claim(text: str) -> Claim:
     """What a language model is asked about a message of this text."""
-    event = Event(
-        id="e",
-        type="user_message",
-        user="u",
-        session="s",
-        position=0,
-        text=text,
-        created_at=_NOW,
-        recorded_at=_NOW,
-        role="user",
-    )
-    return Claim(scope=_SCOPE, session=1, first=0, stop=1, holder="h", turns=(event,))
+    return Claim(scope=_SCOPE, session=1, first=0, stop=1, holder="h", turns=(an_event(text, user="u"),))
 
 
 def _listed(text: str) -> str:
