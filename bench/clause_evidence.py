@@ -19,7 +19,7 @@ from germane.clock import Clock
 from germane.evaluate.dataset import Conversation, Dataset, Question
 from germane.evaluate.everyday.found import answer_units, is_held
 from germane.evaluate.fill import fill
-from germane.evaluate.need.turns import TurnWithoutNeed, turns
+from germane.evaluate.need.turns import Half, TurnWithoutNeed, turns
 from germane.evaluate.question_clock import ends
 from germane.pipeline.score.divide import DIVIDED, ClauseReader, clause_rows
 from germane.pipeline.score.need import assess_need
@@ -86,15 +86,15 @@ class ClauseList:
         return all(id in shown and is_held(self.said[id], answer, shown[id]) for id in self.question.evidence)
 
 
-async def clause_lists(data: Dataset, *, young: bool = False) -> list[ClauseList]:
-    """Returns a list for each question, and for the turns without need, which are spread over the conversations. With `young`
+async def clause_lists(data: Dataset, *, young: bool = False, half: Half = "fit") -> list[ClauseList]:
+    """Returns a list for each question, and for a half of the turns without need, spread over the conversations. With `young`
     also for what is asked in stores of each person's first six and twenty messages: all that needs nothing, and what they
     answer."""
     sizes = (None, *_YOUNG) if young else (None,)
     found = list[ClauseList]()
     for shift, size in enumerate(sizes):
         conversations = [one if size is None else _first(one, size) for one in data.conversations]
-        lists = await _lists(conversations, shift * len(conversations) // len(sizes))
+        lists = await _lists(conversations, turns(half), shift * len(conversations) // len(sizes))
         found += lists if size is None else [replace(one, young=True) for one in lists]
     return found
 
@@ -110,12 +110,13 @@ def _first(conversation: Conversation, size: int) -> Conversation:
     return replace(conversation, sessions=sessions, questions=asked)
 
 
-async def _lists(conversations: Sequence[Conversation], shift: int) -> list[ClauseList]:
+async def _lists(
+    conversations: Sequence[Conversation], without_need: Sequence[TurnWithoutNeed], shift: int
+) -> list[ClauseList]:
     """The turns without need are dealt to the conversations, from the one at `shift` on."""
     model = shipped()
     raised = replace(model, intercepts=model.intercepts + _RAISED_BY)
     spread, found = len(conversations), list[ClauseList]()
-    without_need = [*turns("fit"), *turns("report")]
     for number, conversation in enumerate(conversations):
         parts = await wire(
             ":memory:", settings=Settings(extraction=False), embedder=None, clock=Clock(), sources={}, relevance=raised

@@ -1,6 +1,6 @@
 """Worth: fits what a profile and the clauses of messages are chosen by, on invented people alone (PERSON-1, PERSON-2).
 
-    python -m bench worth ../shared/data/everyday-dev --more ../shared/data/prefeval-dev --write
+    python -m bench worth ../shared/data/everyday-dev --more ../shared/data/prefeval-dev ../shared/data/beam-100k-dev --write
 
 Three kinds of models are fitted, one after the other, each on what the others before it say:
 
@@ -12,7 +12,8 @@ Three kinds of models are fitted, one after the other, each on what the others b
 - the same, table `need`: P(need). Requests that need something stored, those that need nothing, and germane's turns without
   need, asked in the same stores, and asked again in stores of each person's first six and twenty messages.
 
-The requests of a folder given with `--more` take part in P(need) alone, with four tenths of a person's weight.
+The requests of the folders given with `--more` take part in P(need) alone, with six tenths of a person's weight. Of germane's
+turns without need only the half `fit` is used.
 
 It prints what is found of these people's requests, each by models that didn't see that person, and for each other folder of
 everyday data what is found there by models that saw nothing of it. Without `--write` it leaves the files as they are.
@@ -52,12 +53,14 @@ _LABELLED = 0.4
 _LABELS = {"rule": ("rule",), "lasting": ("matters", "fact"), "matters": ("matters",)}
 """The labels of a clause in the sample for which each model's answer is yes."""
 _OF_RULES, _TURN = "instruction", "turn"
-_L2 = {"worth": 25.0, "clause": 20.0, "need": 10.0}
+_L2 = {"worth": 25.0, "clause": 20.0, "need": 40.0}
 _LIMIT = 8.0
 _FOLDS = 6
-_FOR_NOTHING = {"none": 3.0, _TURN: 4.0}
+_FOR_NOTHING = {"none": 2.0, _TURN: 7.0}
 """How much the requests count that need nothing: in life they are most."""
-_OF_ASSISTANTS, _OF_MORE, _OF_YOUNG = 2.0, 0.4, 0.5
+_OF_ASSISTANTS, _OF_MORE, _OF_YOUNG = 2.0, 0.6, 0.5
+_YOUNG_FOR_NOTHING = 2.25
+"""How much more the requests of people count that need nothing, in stores of few messages: there all clauses are alike."""
 
 
 def ridge(table: Floats, labels: Floats, l2: float, weights: Floats | None = None) -> Floats:
@@ -154,8 +157,12 @@ def _fit_need(lists: Sequence[ClauseList], more: Sequence[ClauseList], clause: F
     asked += [(row, one, _OF_MORE) for one in more if (row := one.need_row(clause)) is not None]
     used = [(row, one, share) for row, one, share in asked if one.category not in (_OF_RULES, "unknown")]
     labels = np.array([float(one.needed) for _, one, _ in used])
-    weights = np.array([share * _FOR_NOTHING.get(one.category, 1.0) for _, one, share in used])
+    weights = np.array([share * _of_nothing(one) for _, one, share in used])
     return ridge(np.vstack([row for row, _, _ in used]), labels, _L2["need"], weights)
+
+
+def _of_nothing(one: ClauseList) -> float:
+    return _FOR_NOTHING.get(one.category, 1.0) * (_YOUNG_FOR_NOTHING if one.young and one.category == "none" else 1.0)
 
 
 class _Judged(NamedTuple):
@@ -227,7 +234,7 @@ def _write(path: Path, what: str, tables: Mapping[str, tuple[Floats, Sequence[st
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench worth", description=__doc__)
     parser.add_argument("data", type=Path, nargs="*", help="folders of everyday data to measure the models with")
-    parser.add_argument("--more", type=Path, help="a folder whose requests take part in P(need)")
+    parser.add_argument("--more", type=Path, nargs="+", default=(), help="folders whose requests take part in P(need)")
     parser.add_argument("--write", action="store_true", help="write the fitted models into the package")
     options = parser.parse_args(arguments)
     if options.write:
@@ -241,7 +248,7 @@ def main(arguments: Sequence[str]) -> None:
         write_words(_SOURCE / "profile" / "telling_words.tsv", fitted.weights)
         print(f"profile/worth.toml and telling_words.tsv ({len(fitted.weights)} tokens) are written", flush=True)
     lists = asyncio.run(clause_lists(load(_PEOPLE), young=True))
-    more = [] if options.more is None else asyncio.run(clause_lists(load(options.more)))
+    more = [one for folder in options.more for one in asyncio.run(clause_lists(load(folder)))]
     _report(list(_of_others(lists, more)))
     if options.write:
         clause = _fit_clause(lists)
@@ -252,4 +259,4 @@ def main(arguments: Sequence[str]) -> None:
         )
     for folder in options.data:
         print(folder.name, flush=True)
-        _report(list(_judged(lists, more, asyncio.run(clause_lists(load(folder))))))
+        _report(list(_judged(lists, more, asyncio.run(clause_lists(load(folder), half="report")))))

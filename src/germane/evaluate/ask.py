@@ -97,12 +97,13 @@ class Asker:
     async def ask_turn(self, agent: Agent, turn: TurnWithoutNeed, *, conversation: str, at: datetime | None) -> TurnAnswer:
         """Assembles once, without a budget and with the strategy's own effort."""
         context = await self._assemble(agent, turn.messages, at, self.deadline, None)
+        standing_alone = bool(context.items) and all(always_stands(item) for item in context.items)
         return TurnAnswer(
             id=turn.id,
             language=turn.language,
             kind=turn.kind,
             conversation=conversation,
-            tokens=context.metadata.total_tokens_injected - profile_tokens(context.metadata),
+            tokens=0 if standing_alone else context.metadata.total_tokens_injected - profile_tokens(context.metadata),
             items=sum(not (item.scored.candidate.required or always_stands(item)) for item in context.items),
         )
 

@@ -90,6 +90,13 @@ class Evidence(NamedTuple):
             return cls._make(None if value != value else value for value in row)
         return row
 
+    @property
+    def searched(self) -> bool:
+        """Whether a search, a key, a pin or a day found the item: what is only brought beside another one has no evidence of
+        its own."""
+        found = self.own, self.window, self.session, self.structured, self.day_asked
+        return any(found) or self.cos_own is not None or self.cos_window is not None
+
 
 FEATURES: tuple[str, ...] = Evidence._fields
 REASONS = ("structured", "history", "recent", "day_asked", "outline")

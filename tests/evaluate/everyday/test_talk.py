@@ -136,14 +136,17 @@ def test_a_miss_has_its_texts_without_a_budget_only() -> None:
 
 async def test_what_always_stands_is_no_answer_to_a_turn_without_need() -> None:
     """Its tokens and its lines aren't counted there either."""
-    found = (item("from Braga", "m1", source="profile"), item("Aldo", "m2"))
+    lines = [item("from Braga", "m1", source="profile"), item("Aldo", "m2")]
     metadata = SimpleNamespace(total_tokens_injected=50, profile_tokens=30)
 
     class Standing:
         async def assemble(self, messages: object, **options: object) -> object:
-            return SimpleNamespace(items=found, metadata=metadata)
+            return SimpleNamespace(items=tuple(lines), metadata=metadata)
 
     turn = TurnWithoutNeed(id=1, language="en", kind="thanks", half="report", text="Thanks")
     asker = Asker(strategy="default", model="gpt-4o", budgets=(), deadline=None)
     asked_turn = await asker.ask_turn(cast("Agent", Standing()), turn, conversation="nuno", at=None)
     assert (asked_turn.tokens, asked_turn.items) == (20, 1)
+    del lines[1]  # the wrapper is around what always stands, and around nothing else
+    asked_turn = await asker.ask_turn(cast("Agent", Standing()), turn, conversation="nuno", at=None)
+    assert (asked_turn.tokens, asked_turn.items) == (0, 0)

@@ -44,6 +44,14 @@ def test_what_no_search_found_does_not_raise_it(found: Any, there: Any, source: 
     assert need(*given_anyway) == Need(0.0, 0.15)
 
 
+@given(FOUND, st.integers(0, 5))
+def test_what_is_only_brought_beside_another_item_says_nothing(found: Any, count: int) -> None:
+    """What makes a message outdated is offered with it, whatever the request. No search compared it with anything: it has no
+    cosine, and would be judged as in a store without vectors."""
+    beside = [candidate(f"newer {number}", evidence=Evidence(assistant=number % 2)) for number in range(count)]
+    assert need(*made(found), *beside) == need(*made(found))
+
+
 @given(FOUND, FOUND)
 def test_what_is_pinned_and_was_found_too_does_not_raise_it(found: Any, there: Any) -> None:
     """It goes in anyway: what the request needs besides is another question."""
@@ -75,7 +83,7 @@ def test_that_a_message_is_recent_does_not_raise_it(found: Any, history: float, 
 def test_it_is_at_least_the_relevance_of_the_best(found: Any) -> None:
     """What is relevant is needed."""
     ranked = score(made(found), DEFAULT, MOMENT, shipped())
-    best = max((one.breakdown.relevance for one in ranked), default=0.0)
+    best = max((one.breakdown.relevance for one in ranked if one.candidate.evidence.searched), default=0.0)
     assert best - 1e-9 <= assess_need(ranked, asking(), shipped(), 0.15).need.probability <= 1
 
 

@@ -25,7 +25,8 @@ class TurnAnswer:
     kind: str
     conversation: str
     tokens: int
-    """Tokens of all the added text but what always stands, wrapper and directive included."""
+    """Tokens of all the added text but what always stands, wrapper and directive included. Where nothing else is added, the
+    wrapper belongs to what always stands, and this is 0."""
     items: int
     """Number of items that were searched for: without the directive, and without what is pinned, required or always stands."""
 

@@ -13,7 +13,7 @@ from germane.compaction.shown_line import OUTLINE
 from germane.search.need import NEED_BEST, NEED_ROWS, Asked, need_features
 from germane.search.relevance import Relevance, matrix
 from germane.types.amount import Need
-from germane.types.candidate import Scored
+from germane.types.candidate import Candidate, Scored
 from germane.types.evidence import FEATURES
 from germane.types.query import Query
 from germane.types.unread import Unread
@@ -44,14 +44,13 @@ class Assessed(NamedTuple):
 def assess_need(
     ranked: Sequence[Scored], query: Query, relevance: Relevance, threshold: float, unread: Sequence[Unread] = ()
 ) -> Assessed:
-    """The probability that anything stored helps. `ranked` must stand in score order; `unread` is less
-    probable than the best of it. What no search found isn't looked at, nor what is required and goes in anyway, nor that a
-    message is recent or that rules extracted something: none of it says that the request needs more. A threshold of 0 is always
-    met and costs no work."""
+    """The probability that anything stored helps. `ranked` must stand in score order; `unread` is less probable than the best
+    of it. What no search found isn't looked at, as what is brought beside another item, nor what is required and goes in
+    anyway, nor that a message is recent or that rules extracted something: none of it says that the request needs more. A
+    threshold of 0 is always met and costs no work."""
     if not threshold:
         return Assessed(Need(1.0, 0.0))
-    offered = (item.candidate for item in ranked)
-    found = list(islice((one for one in offered if not (one.required or one.only_from(_UNSEARCHED))), NEED_ROWS))
+    found = list(islice((item.candidate for item in ranked if _is_searched(item.candidate)), NEED_ROWS))
     table = matrix([candidate.evidence for candidate in found])
     table[:, _RECENT] = 0.0
     table[["extracted" in candidate.provenance.metadata for candidate in found], _CURATED] = 0.0
@@ -70,5 +69,8 @@ def assess_need(
 def best_searched(ranked: Sequence[Scored]) -> float:
     """The probability of the best that a search found, whole or clause by clause: the request needs something at least as
     probably. `ranked` must stand in score order."""
-    found = (item.score for item in ranked if not (item.candidate.required or item.candidate.only_from(_UNSEARCHED)))
-    return next(found, 0.0)
+    return next((item.score for item in ranked if _is_searched(item.candidate)), 0.0)
+
+
+def _is_searched(candidate: Candidate) -> bool:
+    return not (candidate.required or candidate.only_from(_UNSEARCHED)) and candidate.evidence.searched
