@@ -61,14 +61,15 @@ async def test_the_same_message_again_extracts_nothing(agent: Agent) -> None:
 
 
 async def test_what_is_restated_supersedes(agent: Agent) -> None:
-    """In one call and in two; a late report takes its place in history; a repeat adds nothing."""
+    """In one call and in two; a late report takes its place in history; a repeat only waits: it never holds."""
     first = [user("I live in Rome.", created_at=MARCH), user("I moved to Oslo.", created_at=MARCH + timedelta(days=9))]
     await agent.record(first, session="s1")
     await agent.record([user("I moved to Lima.", created_at=MARCH + timedelta(days=20))], session="s2")
     await agent.record([user("I moved to Bern.", created_at=MARCH + timedelta(days=14))], session="s3")
     await agent.record([user("I live in Lima.", created_at=MARCH + timedelta(days=30))], session="s4")
-    facts = await kept(agent)
+    *facts, again = await kept(agent)
     assert [fact.text.split()[-1] for fact in facts] == ["Rome", "Oslo", "Bern", "Lima"]
+    assert (again.text, again.valid_to, again.superseded_by) == (facts[-1].text, again.valid_from, facts[-1].id)
     assert [fact.valid_to for fact in facts] == [*(fact.valid_from for fact in facts[1:]), None]
     assert [fact.superseded_by for fact in facts] == [*(fact.id for fact in facts[1:]), None]
 

@@ -83,3 +83,30 @@ async def test_an_end_before_the_beginning_is_refused(agent: Agent) -> None:
     memory = await agent.remember("x", valid_from="2024-05-02T00:00Z")
     with pytest.raises(InvalidInput, match="valid_to"):
         await agent.memories.update(memory.id, valid_to="2024-05-01T00:00Z")
+
+
+@pytest.mark.parametrize("first", [True, False])
+async def test_of_two_messages_that_state_the_same_forgetting_one_leaves_the_others(agent: Agent, first: bool) -> None:
+    """It is found in the other message then, and so it is forgotten with that one."""
+    await agent.record([{"role": "user", "content": "I live in Oslo. From now on always answer in Norwegian."}], session="s1")
+    await agent.record([{"role": "user", "content": "As I said, I live in Oslo."}], session="s2")
+    await agent.record([{"role": "user", "content": "From now on always answer in Norwegian!"}], session="s2")
+    stated = {memory.text for memory in (await agent.memories.list()).memories}
+    assert len(stated) == 2
+    await agent.forget(session="s1" if first else "s2")
+    left = (await agent.memories.list()).memories
+    assert {memory.text for memory in left} == stated
+    assert {memory.provenance.session for memory in left} == {"s2" if first else "s1"}
+    assert [line.text for line in (await agent.profile()).lines] != []
+    await agent.forget(session="s2" if first else "s1")
+    assert (await agent.memories.list()).memories == ()
+    assert (await agent.profile()).lines == ()
+
+
+async def test_a_memory_that_is_forgotten_does_not_come_back_from_a_message_that_repeats_it(agent: Agent) -> None:
+    """The user said what should go."""
+    for session in ("s1", "s2", "s3"):
+        await agent.record([{"role": "user", "content": "I live in Oslo."}], session=session)
+    (memory,) = (await agent.memories.list()).memories
+    assert len((await agent.forget([memory.id])).memory_ids) == 3
+    assert (await agent.memories.list()).memories == ()

@@ -209,5 +209,5 @@ async def test_a_marker_is_readable_in_every_format(opening: Opening, format: st
         await agent.record(TALK, session="s")
         strategy = derive(DEFAULT, {"name": "mine", "format": format})
         asked = [{"role": "user", "content": "What do I deploy with?"}]
-        context = await agent.assemble(asked, model="gpt-4o", session="t", strategy=strategy, deadline=None)
+        context = await agent.assemble(asked, model="gpt-4o", session="t", strategy=strategy, max_tokens=500, deadline=None)
         assert MARKED in context.added

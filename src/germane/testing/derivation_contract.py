@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
 from germane.errors import InvalidInput
 from germane.events.operations import PutEvent
-from germane.memories.operations import DerivedFrom, EndMemory, Forget, LeftOf, PutMemory, Select
+from germane.memories.operations import DerivedFrom, EndMemory, Forget, LeftOf, MemoriesByHash, PutMemory, Select
 from germane.store import ScopedStore
 from germane.tasks.frame import BRANCH
 from germane.tasks.new_frame import new_frame
@@ -101,3 +101,34 @@ class DerivationContract:
         with pytest.raises(InvalidInput, match="itself"):
             await scoped.journal.commit(writing(PutMemory(replace(two, derived_from=(one.id,)))))
         assert await scoped.memories.get([two.id]) == ()
+
+    @pytest.mark.requirement("MEM-3")
+    async def test_what_waits_behind_a_memory_takes_its_place_when_the_message_is_forgotten(self, scoped: ScopedStore) -> None:
+        """Until when the memory held, and its pin. It goes with the memory where this one is forgotten itself, and where the
+        messages of both are."""
+        for gone in ("message", "memory", "messages"):
+            said = [an_event("It says so", session=gone, position=number) for number in range(3)]
+            first = replace(a_memory(f"a fact, {gone}", derived_from=(said[0].id,)), pinned=True, valid_to=LATER)
+            waiting = [
+                replace(
+                    a_memory(first.text, derived_from=(event.id,)),
+                    valid_from=first.valid_from + timedelta(minutes=number),
+                    valid_to=first.valid_from + timedelta(minutes=number),
+                    superseded_by=first.id,
+                )
+                for number, event in enumerate(said[1:], 1)
+            ]
+            await scoped.journal.commit(writing(*map(PutEvent, said), *map(PutMemory, (first, *reversed(waiting)))))
+            ids = {"message": (said[0].id,), "memory": (first.id,), "messages": tuple(event.id for event in said)}[gone]
+            selected = await scoped.journal.commit(asking(Select(ids=ids)))
+            await scoped.journal.commit(writing(selected.forgetting(at=LATER, by="me", reason="")))
+            left = {memory.id: memory for memory in await scoped.memories.get([first.id, *(one.id for one in waiting)])}
+            if gone != "message":
+                assert left == {}
+                continue
+            assert list(selected.memory_ids) == [first.id]
+            now, still = left[waiting[0].id], left[waiting[1].id]
+            assert (now.valid_to, now.superseded_by, now.pinned) == (LATER, None, True)
+            assert (still.valid_to, still.superseded_by) == (still.valid_from, now.id)
+            held = await scoped.journal.commit(asking(MemoriesByHash(first.content_hash, waiting[1].valid_from)))
+            assert held == (now,)

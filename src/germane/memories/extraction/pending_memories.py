@@ -26,6 +26,7 @@ class PendingMemories:
 
     def __init__(self) -> None:
         self.new: dict[str, Memory] = {}
+        self._behind: list[Memory] = []
         self._ended: dict[str, EndMemory] = {}
         self._conflicts: list[PutConflict] = []
         self.outdated: set[tuple[str, str]] = set()
@@ -34,7 +35,7 @@ class PendingMemories:
     @property
     def changes(self) -> tuple[Change, ...]:
         """What is to be written."""
-        return (*map(PutMemory, self.new.values()), *self._ended.values(), *self._conflicts)
+        return (*map(PutMemory, (*self.new.values(), *self._behind)), *self._ended.values(), *self._conflicts)
 
     def now(self, stored: Iterable[Memory]) -> list[Memory]:
         """The stored memories as they will be with what was decided so far."""
@@ -47,6 +48,11 @@ class PendingMemories:
 
     def put(self, memory: Memory) -> None:
         self.new[memory.id] = memory
+
+    def put_behind(self, memory: Memory, first: Memory) -> None:
+        """Puts a memory that says what `first` says, and waits behind it: superseded by it in the moment in which it begins, so
+        that it never holds. When `first` is forgotten with its message, a store lets it take the place."""
+        self._behind.append(replace(memory, valid_to=memory.valid_from, superseded_by=first.id))
 
     def end(self, change: EndMemory) -> None:
         """Ends a memory, stored or new. It stays in the history."""

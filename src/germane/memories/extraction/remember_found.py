@@ -28,8 +28,8 @@ def remember_found(
 ) -> Generator[Read[Any], Any, PendingMemories]:
     """Decides what new messages change: which of the memories `found` in them are stored, and what the `endings` and
     `corrections` end, in the order in which they were said, each as if those before it were stored already. A memory that says
-    what a valid one says, or what was stated on purpose about the same key, adds nothing. Yields the reads; returns
-    what was decided."""
+    what a valid one says only waits behind that one; one about a key of which something was stated on purpose adds nothing.
+    Yields the reads; returns what was decided."""
     pending = PendingMemories()
     for _, said in sorted(_in_order(found, endings, corrections), key=lambda one: one[0]):
         match said:
@@ -55,7 +55,10 @@ def _in_order(
 def _remember(memory: Memory, pending: PendingMemories) -> Generator[Read[Any], Any, None]:
     same = yield from read(MemoriesByHash(memory.content_hash, min(memory.valid_from, memory.created_at)))
     twins = [*pending.now(same), *(one for one in pending.new.values() if one.content_hash == memory.content_hash)]
-    if any(twin.kind == memory.kind and repeats(memory, twin) for twin in twins):
+    said = [twin for twin in twins if twin.kind == memory.kind and repeats(memory, twin)]
+    if said:
+        if all(is_extracted(one) and one.derived_from and not {*one.derived_from} & {*memory.derived_from} for one in said):
+            pending.put_behind(memory, said[0])
         return
     if isinstance(memory.content, Fact):
         yield from pending.supersede(memory)

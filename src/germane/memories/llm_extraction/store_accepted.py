@@ -18,7 +18,7 @@ from germane.memories.extraction.remember_found import remember_found
 from germane.memories.llm_extraction.answer import Accepted, EndedKnown
 from germane.memories.llm_extraction.claim import Claim, ClaimHeld, FinishClaim
 from germane.memories.memory import Memory
-from germane.memories.operations import MemoriesById, PutMemory
+from germane.memories.operations import MemoriesById
 from germane.types.plan import Change, Decision, Plan, Read, read
 
 __all__ = ["StoredAnswer", "store_accepted"]
@@ -53,7 +53,7 @@ def store_accepted(
         return Decision((), None)
     present = yield from _present(answer, readings)
     pending = yield from remember_found([one for one in answer.memories if all(map(present.has, one.derived_from))])
-    stored = tuple(change.memory.id for change in pending.changes if isinstance(change, PutMemory))
+    stored = tuple(pending.new)
     ended = list[str]()
     for one in answer.ended:
         if all(map(present.has, (one.said.source, *one.said.also))):

@@ -23,6 +23,7 @@ from germane.stores.sqlite.task_forgetting import forget_tasks
 from germane.stores.sqlite.tombstones import bury
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.stores.sqlite.waiting import let_through
 
 __all__ = ["forget"]
 
@@ -51,6 +52,8 @@ def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], c
 def _forget_memories(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
     sql = "SELECT key, id, partition FROM memories WHERE id = ? AND partition IN " + in_clause(partitions)
     found = _found(transaction.connection, sql, change.memory_ids)
+    if not change.replaced:
+        let_through(transaction, found, frozenset(change.memory_ids))
     keys = [(row[0],) for row in found]
     transaction.connection.executemany("DELETE FROM memory_tags WHERE memory = ?", keys)
     _unsay(transaction, "memories", found)

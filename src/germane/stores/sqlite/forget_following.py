@@ -19,6 +19,7 @@ from germane.stores.sqlite.history_forgetting import history_of_events, selected
 from germane.stores.sqlite.rows import only, rows
 from germane.stores.sqlite.task_forgetting import selected_tasks
 from germane.stores.sqlite.visible_partitions import VisiblePartition
+from germane.stores.sqlite.waiting import behind_named
 
 __all__ = ["followed"]
 
@@ -105,6 +106,8 @@ def followed(
         known = set(found["task_ids"])
         new = following.delegated(tasks) if tasks else []
         tasks = [id for id in found["task_ids"] if id not in known]
+    gone = [*also, *named.block_ids, *named.graph_ids, *(id for name in names[:4] for id in found[name])]
+    following.add("memory_ids", behind_named(connection, found["memory_ids"], gone))
     for partition in list(following.partitions.values()):
         events = history_of_events(connection, partition, tuple(found["event_ids"]))
         following.add("history_ids", events)

@@ -36,6 +36,7 @@ OUTDATED = (
     " WHERE s.id = m.superseded_by AND n.id <> e.id AND n.partition = e.partition LIMIT 1) AS by"
     " FROM derivations d JOIN memories m ON m.id = d.thing"
     " WHERE d.source = e.id AND m.superseded_by IS NOT NULL AND m.valid_to IS NOT NULL AND typeof(m.fact_key) = 'text'"
+    " AND NOT EXISTS (SELECT 1 FROM memories s WHERE s.id = m.superseded_by AND s.content_hash = m.content_hash)"
     " UNION ALL"
     " SELECT n.created_at, '', r.ends, n.id FROM replacements r JOIN events n ON n.key = r.newer"
     " WHERE r.older = e.id AND n.partition = e.partition))"
