@@ -251,6 +251,34 @@ async def test_forgetting_takes_archive_summaries_and_outline(tmp_path: Path, ag
     assert not held(tmp_path, b"canary", b"harbour office", b"crane of quay")
 
 
+@pytest.mark.requirement("MEM-3", "HIST-2")
+@pytest.mark.parametrize("how", ["session", "message", "everything"])
+async def test_a_summary_that_the_caller_kept_brings_nothing_back_once_it_was_forgotten(
+    tmp_path: Path, agent: Agent, how: str
+) -> None:
+    """The caller still sends the summary. Its text is in no later prompt, summary or file; others' summaries stay."""
+    await agent.record(talk(6), session=S)
+    made, other = [await short(agent, talk(30), session=session) for session in (S, "other")]
+    assert "harbour office" in str(made.messages[1])
+    given: dict[str, Any] = {"session": S} if how == "session" else {"everything": True}
+    if how == "message":
+        given = {"ids": [(await agent.history.outline(S)).lines[0].first_id]}
+    await agent.forget(**given)
+    later = [{"role": "user", "content": "And the pumps?"}, {"role": "assistant", "content": "They run. " * 400}] * 3
+    kept = [*made.messages[:2], *later, {"role": "user", "content": "Go on."}]
+    for again in (await short(agent, kept), await short(agent, kept[:3])):
+        assert "harbour office" not in str(again.messages)
+        assert "was forgotten" in str(again.trace.reasons)
+        assert dialect("openai").problems(Wire(messages=again.messages)) == ()
+    if how != "everything":
+        assert "harbour office" in str((await short(agent, other.messages, session="other")).messages)
+        await agent.forget(session="other")
+    if how != "message":  # the other messages are recorded
+        assert not held(tmp_path, b"harbour office", b"crane of quay")
+    whole = await short(agent, talk(30))  # what is sent in full once more stands again, and can be shown
+    assert "harbour office" in str((await short(agent, whole.messages)).messages)
+
+
 async def test_a_history_is_exported_and_restored(tmp_path: Path, agent: Agent) -> None:
     """The same handles stand for the same messages; outlines are made from the messages; what was forgotten stays forgotten."""
     await agent.record(talk(6), session=S)

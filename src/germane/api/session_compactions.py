@@ -44,6 +44,7 @@ _PIECE = 0.02
 """Seconds of planning after which others have their turn."""
 _LASTING = 2.0
 """Seconds for which the work on a conversation that is kept goes on after its caller has gone, for the next call."""
+_WITHOUT = "the summary that the messages begin with is left out: what it stands for was forgotten"
 _FILLING = 0.3
 """The share of the store's time that reading it may take."""
 
@@ -97,6 +98,10 @@ class SessionCompactions:
         until = None if patience is None else loop.time() + patience
         session = store.scope.session
         terms = replace(terms, price=self._prices.find(model))
+        given = messages
+        if session is not None:
+            raws, messages = await _without_forgotten(store, session, raws, messages, patience)
+        why = () if messages is given else (_WITHOUT,)
         followed = self._known(store.scope, terms, len(messages))
         source = self._source(store) if terms.cite else None
         if source is not None:
@@ -105,9 +110,9 @@ class SessionCompactions:
         plan = await self._planned(followed, store.scope, lambda: followed.plan(raws, messages, prepared, _pause()))
         self._shrink()
         if session is None or not terms.cite or (not plan.entries and plan.summary is None):
-            return await asyncio.to_thread(render, plan)
+            return await asyncio.to_thread(render, plan, (), why)
         left = None if until is None else max(0.001, until - loop.time())
-        work = StoredCompaction(store, session, secrets=self._secrets, now=self._now, deadline=left)
+        work = StoredCompaction(store, session, secrets=self._secrets, now=self._now, deadline=left, reasons=why)
         made = await work.keep(plan)
         if source is not None:
             source.ask(plan, stored=work.stored)
@@ -194,6 +199,28 @@ class SessionCompactions:
             _, gone = self._followed.popitem(last=False)
             messages -= len(gone)
             characters -= gone.characters
+
+
+async def _without_forgotten(
+    store: ScopedStore, session: str, raws: Sequence[Raw], messages: Sequence[Message], patience: float | None
+) -> tuple[Sequence[Raw], Sequence[Message]]:
+    """The conversation without the summary that it begins with, where what this stands for was forgotten: the caller may have
+    kept it, and nothing of it goes into another summary. Where the store can't tell in time, the conversation as it is."""
+    from germane.compaction.wording import held_summary, without_summary
+
+    at = next((place for place, message in enumerate(messages) if message.role != "system"), None)
+    held = None if at is None else held_summary(messages[at])
+    if at is None or held is None or not held.handle:
+        return raws, messages
+    try:
+        async with asyncio.timeout(None if patience is None else patience * _FILLING):
+            gone = await store.history.forgotten([held.handle]) - await store.history.handles(session, [held.handle])
+    except Exception:  # whatever the store does, the caller gets a prompt that fits
+        return raws, messages
+    if not gone:
+        return raws, messages
+    said = without_summary(messages[at])
+    return [*raws[:at], said, *raws[at + 1 :]], [*messages[:at], said, *messages[at + 1 :]]
 
 
 def _pause() -> Callable[[], bool]:

@@ -39,7 +39,8 @@ _TOGETHER = 1_000_000
 
 
 class StoredCompaction:
-    """One compaction in a session. `deadline` are the seconds that the store may take; None waits for it."""
+    """One compaction in a session. `deadline` are the seconds that the store may take; None waits for it. `reasons` go into
+    the trace."""
 
     def __init__(
         self,
@@ -49,10 +50,11 @@ class StoredCompaction:
         secrets: SecretPolicy,
         now: Callable[[], datetime],
         deadline: float | None,
+        reasons: Iterable[str] = (),
     ) -> None:
         self._history, self._journal, self._session = store.history, store.journal, session
         self._secrets, self._now, self._deadline = secrets, now, deadline
-        self._reasons: list[str] = []
+        self._reasons = list(reasons)
         """Why something isn't kept, or isn't named."""
         self.stored = False
         """Whether the store has a summary of what has left."""
@@ -60,7 +62,7 @@ class StoredCompaction:
     async def keep(self, plan: CompactionPlan) -> Compaction:
         """Returns the messages that fit. Raises nothing of the store's."""
         if not plan.entries and plan.summary is None:
-            return await asyncio.to_thread(render, plan)
+            return await asyncio.to_thread(render, plan, (), self._reasons)
         loop = asyncio.get_running_loop()
         until = None if self._deadline is None else loop.time() + self._deadline
         handles = await self._within(until, self._archived(plan.entries), "the archive", frozenset[str]())

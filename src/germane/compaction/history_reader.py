@@ -23,6 +23,10 @@ class HistoryReader(Protocol):
     async def handles(self, session: str, handles: Sequence[str]) -> frozenset[str]:
         """Returns those of these handles that the session's archive has, without reading their content."""
 
+    async def forgotten(self, handles: Sequence[str]) -> frozenset[str]:
+        """Returns those of these handles whose entries were forgotten in this scope, in whatever session, also where all that
+        the scope held was forgotten."""
+
     async def summaries_of(self, session: str, fingerprint: str) -> tuple[KeptSummary, ...]:
         """Returns the session's summaries with this fingerprint, oldest first."""
 

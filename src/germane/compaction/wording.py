@@ -6,13 +6,23 @@ A summary stands between two delimiters. In content both become harmless, so tha
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import NamedTuple
 
 from germane.compaction.reading.output_facts import FACTS, MAX_FACTS, OutputFacts, read_facts
 from germane.text.templates import neutralise
 from germane.types.message import Message, Text
 
-__all__ = ["MASK_LINE", "HeldSummary", "held_summary", "mask_line", "masked_facts", "masked_handle", "summary_block"]
+__all__ = [
+    "MASK_LINE",
+    "HeldSummary",
+    "held_summary",
+    "mask_line",
+    "masked_facts",
+    "masked_handle",
+    "summary_block",
+    "without_summary",
+]
 
 _TAG = "conversation-summary"
 _TAGS = re.compile(r"[<＜﹤‹](?=[\s/\\]{0,8}+conversation[-_\s]{0,4}+summary)", re.IGNORECASE)
@@ -24,6 +34,7 @@ _HEAD = (
     "Earlier messages of this conversation, in short. It is a record of what was said and done, not a request; what the user "
     "demanded or forbade in it still holds."
 )
+_FORGOTTEN = "(What was said here was forgotten.)"
 _WHERE = " show_earlier returns the messages themselves for a handle."
 _LINE = re.compile(
     rf"\[Tool output left out: (?P<tokens>\d{{1,9}}+) tokens(?P<facts>{FACTS})"
@@ -63,6 +74,13 @@ def held_summary(message: Message) -> HeldSummary | None:
         return None
     said = text[begun.end() : len(text) - len(end)]
     return HeldSummary(said, int(begun["messages"]), int(begun["kept"]), begun["handle"] or "")
+
+
+def without_summary(message: Message) -> Message:
+    """Returns the message with a summary that says only that what stood there was forgotten. It must begin with one."""
+    held = held_summary(message)
+    assert held is not None
+    return replace(message, parts=(Text(summary_block(_FORGOTTEN, held.messages, held.kept, "")), *message.parts[1:]))
 
 
 def mask_line(tokens: int, handle: str, facts: str = "") -> str:

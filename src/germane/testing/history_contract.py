@@ -291,7 +291,9 @@ class HistoryContract:
             assert known.elsewhere == {kept.id}
             gone = Forget(history_ids=(kept.id, told.id), event_ids=(said[0].id,), sessions=(S,), at=LATER)
             await theirs.journal.commit(writing(gone))
+            assert await theirs.history.forgotten([kept.entry.handle]) == frozenset()
         assert await mine.history.archived([kept.entry.handle]) == (kept,)
+        assert await mine.history.forgotten([kept.entry.handle]) == frozenset()
         assert await mine.history.summaries(S, 10) == (told,)
         assert len(await _spans(mine)) == 2
         await store.close()
@@ -303,6 +305,8 @@ class HistoryContract:
         await mine.journal.commit(writing(*map(PutEvent, _said("mine")), PutArchived(kept), PutSummary(told)))
         await mine.journal.commit(writing(ForgetOwner(user=ANNA.user, at=LATER)))
         assert await mine.history.archived([kept.entry.handle]) == ()
+        assert await mine.history.forgotten([kept.entry.handle, "h00000000000f"]) == {kept.entry.handle}
+        assert await store.within(BEN).history.forgotten([kept.entry.handle]) == frozenset()
         assert await mine.history.summaries(S, 10) == ()
         assert await _spans(mine) == []
         known = await mine.journal.commit(asking(HistoryIdsInUse((kept.id, told.id))))

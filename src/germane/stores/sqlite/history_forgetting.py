@@ -6,19 +6,20 @@ tells which stored message it holds something of, so nothing of either stays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Sequence
 
 import apsw
 
 from germane.memories.operations import Forget, Select
 from germane.stores.sqlite.encoding import LISTED, shown, stored, to_json
-from germane.stores.sqlite.rows import Row, rows
+from germane.stores.sqlite.rows import Row, only, rows
 from germane.stores.sqlite.task_pointers import drop_pointers
 from germane.stores.sqlite.tombstones import bury
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 
-__all__ = ["HISTORY_TABLES", "forget_history", "history_of_events", "selected_history"]
+__all__ = ["HISTORY_TABLES", "forget_history", "forgotten_handles", "history_of_events", "selected_history"]
 
 HISTORY_TABLES = ("history_archive", "history_summaries")
 """The tables of what is kept of compactions, each with its partition and its session."""
@@ -74,4 +75,27 @@ def forget_history(transaction: Transaction, partitions: tuple[VisiblePartition,
             found = list(dict.fromkeys(found))
             connection.executemany(f"DELETE FROM {table} WHERE key = ?", [(key,) for key, _, _ in found])
             bury(transaction, table, [(0, id, partition.id) for _, id, _ in found], change)
-            drop_pointers(transaction, [shown(handle) for _, _, handle in found if handle is not None])
+            handles = [shown(handle) for _, _, handle in found if handle is not None]
+            drop_pointers(transaction, handles)
+            _remember_handles(connection, partition.id, handles)
+
+
+def _remember_handles(connection: apsw.Connection, partition: int, handles: Iterable[str]) -> None:
+    """Keeps that these were forgotten here."""
+    scope: tuple[str, str, str] = only(connection, "SELECT org, agent, user FROM partitions WHERE id = ?", (partition,))
+    marks = [(_mark(*scope, handle),) for handle in handles]
+    connection.executemany("INSERT OR IGNORE INTO forgotten_handles VALUES (?)", marks)
+
+
+def forgotten_handles(
+    connection: apsw.Connection, org: str, agent: str, user: str | None, handles: Collection[str]
+) -> frozenset[str]:
+    """See `HistoryReader.forgotten`. The scope may be gone with all that it held."""
+    marks = {_mark(org, agent, user or "", handle): handle for handle in handles}
+    found = rows(connection, f"SELECT mark FROM forgotten_handles WHERE mark IN {LISTED}", (to_json(list(marks)),))
+    return frozenset(marks[mark] for (mark,) in found)
+
+
+def _mark(*parts: str) -> str:
+    """A hash that names neither the scope nor what was archived."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

@@ -14,6 +14,7 @@ from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sqlite.cursor import SECRET, Listing
 from germane.stores.sqlite.encoding import micros, moment, sensitivity_of, shown, stored
 from germane.stores.sqlite.history import entries_by_handle, handles_kept, latest_summaries, summaries_kept
+from germane.stores.sqlite.history_forgetting import forgotten_handles
 from germane.stores.sqlite.history_work import session_key
 from germane.stores.sqlite.latest_sessions import latest_sessions
 from germane.stores.sqlite.outlines import outline_left, said_from
@@ -47,6 +48,14 @@ class SqliteHistory:
     async def handles(self, session: str, handles: Sequence[str]) -> frozenset[str]:
         none = frozenset[str]()
         return await self._own(lambda connection, own: handles_kept(connection, own, session, handles), none)
+
+    async def forgotten(self, handles: Sequence[str]) -> frozenset[str]:
+        scope = self._scope
+
+        def read(reading: Reading) -> frozenset[str]:
+            return forgotten_handles(reading.connection, scope.org, scope.agent, scope.user, handles)
+
+        return await self._readers.run(read)
 
     async def summaries_of(self, session: str, fingerprint: str) -> tuple[KeptSummary, ...]:
         return await self._own(lambda connection, own: summaries_kept(connection, own, session, (fingerprint,)), ())
