@@ -63,7 +63,7 @@ def test_items_go_out_untouched_and_instructions_stand_apart() -> None:
     before = copy.deepcopy(raw)
     wire = sent(raw, "stable", "late")
     assert wire.system == "stable"
-    assert wire.messages[-2] == {"role": "developer", "content": "late"}
+    assert wire.messages[-2] == {"role": "user", "content": "late"}
     own = [*wire.messages[:-2], wire.messages[-1]]
     assert len(own) == len(raw)
     assert all(one is other for one, other in zip(own, raw, strict=True))
@@ -190,7 +190,7 @@ def test_outputs_for_calls_that_the_server_keeps_stay(before: list[Any]) -> None
 @pytest.mark.requirement("INJECT-2", "INJECT-7")
 def test_late_text_never_stands_between_a_call_and_its_output() -> None:
     """Nor between reasoning and its call, where the human spoke before the tool answered."""
-    late = {"role": "developer", "content": "late"}
+    late = {"role": "user", "content": "late"}
     between = [USER, REASONING, CALL, {"role": "user", "content": "hurry"}, OUTPUT]
     assert sent(between, "stable", "late").messages == [USER, late, *between[1:]]
     assert sent([USER, REASONING, CALL, OUTPUT], "stable", "late").messages == [late, USER, REASONING, CALL, OUTPUT]

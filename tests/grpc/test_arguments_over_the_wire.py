@@ -63,7 +63,7 @@ async def test_the_prompt_returns_behind_the_added_text(wire: Wire, provider: st
     assert (text.index("seven") < text.index(OWN)) != (provider == "anthropic" and system is BLOCKS)
     assert [message.role for message in answer.messages] == ["user"]
     answer = await wire.assembly.AssembleContext(asked(options=options(system_json=json.dumps(system), strategy="compact")))
-    assert [message.role for message in answer.messages] == ["system", "system", "user"]
+    assert [message.role for message in answer.messages] == ["system", "user", "user"]
     assert answer.messages[1].content == OWN or OWN in answer.messages[1].json
 
 
@@ -79,7 +79,7 @@ async def test_by_default_only_the_directive_stands_with_the_prompt(wire: Wire, 
     assert [message.role for message in answer.messages] == ["user"]
     assert answer.messages[0].json.index("seven") < answer.messages[0].json.index(QUESTION)
     answer = await wire.assembly.AssembleContext(asked(options=options(system_json=json.dumps(system))))
-    assert [message.role for message in answer.messages] == ["system", "system", "system", "user"]
+    assert [message.role for message in answer.messages] == ["system", "system", "user", "user"]
     assert "Answer kindly." in answer.messages[0].content
     assert answer.messages[1].content == OWN or OWN in answer.messages[1].json
     assert "seven" in answer.messages[2].content
@@ -161,7 +161,7 @@ async def test_by_default_the_client_returns_the_turn_behind_the_added_text(clie
     own = {"role": "user", "parts": [{"text": QUESTION}]} if provider == "gemini" else ASKED[0]
     answer = await told(client, own, provider, system)
     if provider == "openai":
-        assert [message["role"] for message in answer.messages] == ["system", "system", "system", "user"]
+        assert [message["role"] for message in answer.messages] == ["system", "system", "user", "user"]
         assert answer.messages[-1] is own
         prompt, (added, turn) = "\n".join(one["content"] for one in answer.messages[:2]), answer.messages[2:]
         texts = [added["content"], turn["content"]]

@@ -48,7 +48,7 @@ async def test_text_alone_comes_back_as_text_alone(wire: Wire) -> None:
     """A request without JSON gets a response without JSON, for every model: the directive, what was found, and the question."""
     for model in ("gpt-4o", "claude-sonnet-4-5", "gemini-2.5-pro", "nobody-knows-it"):
         answer = await wire.assembly.AssembleContext(asked(model=model))
-        assert [(one.role, one.json) for one in answer.messages] == [("system", ""), ("system", ""), ("user", "")]
+        assert [(one.role, one.json) for one in answer.messages] == [("system", ""), ("user", ""), ("user", "")]
         assert not answer.system_json
 
 
@@ -59,8 +59,8 @@ async def test_json_comes_back_as_it_came(wire: Wire) -> None:
     answer = await wire.assembly.AssembleContext(asked(*sent))
     directive, *others, memory, asked_back = answer.messages
     assert [*others, asked_back] == sent
-    for added, text in ((directive, "Answer kindly."), (memory, "seven")):
-        assert json.loads(added.json) == {"role": "system", "content": added.content}
+    for added, role, text in ((directive, "system", "Answer kindly."), (memory, "user", "seven")):
+        assert json.loads(added.json) == {"role": role, "content": added.content}
         assert text in added.content
 
 

@@ -116,7 +116,7 @@ async def test_the_clients_own_system_messages_in_the_middle_are_accounted_for(p
 @pytest.mark.parametrize(
     ("provider", "model", "order"),
     [
-        ("openai-responses", "gpt-5", ["user", "assistant", "developer", "developer", "user"]),
+        ("openai-responses", "gpt-5", ["user", "assistant", "developer", "user", "user"]),
         ("anthropic", "claude-opus-4-8", ["user", "assistant", "user", "system"]),
         ("anthropic", "claude-opus-4-1", ["user", "assistant", "user"]),
     ],

@@ -41,18 +41,18 @@ async def test_each_prompt_begins_with_the_one_before(knowing: Agent, provider: 
         assert contexts[-1].added.count("Biscuit") == 1
 
 
-async def test_a_model_that_takes_system_messages_in_the_middle_gets_the_texts_as_such(knowing: Agent) -> None:
-    """Each right behind its turn; valid for the provider, and each prompt still begins with the one before."""
+@pytest.mark.requirement("INJECT-9")
+async def test_what_is_remembered_never_has_the_operators_role(knowing: Agent) -> None:
+    """Also for a model that takes system messages in the middle: it stands in the human's turn."""
     chat = Chat(knowing, "middle", model="claude-opus-4-8")
     contexts = [await chat.say(question) for question in QUESTIONS]
     last = contexts[-1]
-    assert [message["role"] for message in last.to_anthropic()["messages"]] == ["user", "system", "assistant"] * 2 + [
-        "user",
-        "system",
-    ]
+    assert [message["role"] for message in last.to_anthropic()["messages"]] == ["user", "assistant"] * 2 + ["user"]
     assert all(map(prefix, contexts, contexts[1:]))
     assert dialect("anthropic").problems(Wire(messages=last.to_anthropic()["messages"], system=last.system)) == ()
-    assert [message["role"] for message in last.to_openai()].count("system") == 4
+    assert [message["role"] for message in last.to_openai()].count("system") == 1
+    assert "Answer in" in str(last.system)
+    assert "Biscuit" not in str(last.system)
 
 
 async def test_every_handle_in_the_prompt_resolves(knowing: Agent) -> None:

@@ -202,7 +202,7 @@ async def test_ten_thousand_messages_come_back_all(agent: Agent) -> None:
     await told(agent)
     asked = [{"role": ("user", "assistant")[at % 2], "content": f"message {at}"} for at in range(9_999)] + ASKED
     context = await agent.assemble(asked, model="gpt-4.1", session="s2", deadline=None)
-    assert context.messages[-2]["role"] == "system"  # type: ignore[index]
+    assert context.messages[-2]["role"] == "user"  # type: ignore[index]
     rest = [*context.messages[:-2], context.messages[-1]]
     assert all(one is other for one, other in zip(rest, asked, strict=True))
     assert "m1" in ids(context)

@@ -175,7 +175,7 @@ async def test_split_keeps_the_prefix_byte_for_byte_from_turn_to_turn(agent: Age
     assert "Answer in one sentence." in first.messages[0]["content"]
     assert "Biscuit" not in first.messages[0]["content"]
     assert second.messages[1:3] == more[:2]
-    assert [message["role"] for message in second.messages] == ["system", "user", "assistant", "system", "user"]
+    assert [message["role"] for message in second.messages] == ["system", "user", "assistant", "user", "user"]
     assert "scares him" in second.messages[3]["content"]
 
 

@@ -97,12 +97,12 @@ class OpenAIChat:
         out: list[Any] = []
         for turn in pair_calls(turns, fits=_fits, lenient=True):
             if turn.native is not None:
-                out += [_system(turn.late)] if turn.late else []
+                out += [_text(turn.late)] if turn.late else []
                 out.append(turn.native)
                 continue
             results = turn.message.tool_results
             out += [{"role": "tool", "tool_call_id": each.call_id, "content": sendable(each.text)} for each in results]
-            out += [_system(turn.late)] if turn.late else []
+            out += [_text(turn.late)] if turn.late else []
             if not results or len(results) < len(turn.message.parts):
                 out.append(_write_parts(turn.message))
         return Wire(messages=out)
@@ -166,8 +166,9 @@ def _call(value: object, index: int) -> ToolCall:
     return ToolCall(id=id, name=str(function.get("name") or ""), arguments="{}" if arguments is None else json_text(arguments))
 
 
-def _system(text: str) -> dict[str, Any]:
-    return {"role": "system", "content": sendable(text)}
+def _text(text: str) -> dict[str, Any]:
+    """What is remembered, in the user's role: the operator's is for the directive alone (INJECT-9)."""
+    return {"role": "user", "content": sendable(text)}
 
 
 def _write_parts(message: Message) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class OpenAIResponses:
                 late.setdefault(place, []).append(item.late)
         out: list[Any] = []
         for index, item in enumerate(items):
-            out += ({"role": "developer", "content": sendable(text)} for text in late.get(index, ()))
+            out += ({"role": "user", "content": sendable(text)} for text in late.get(index, ()))
             written = item.native if item.native is not None else _write(item.message)
             out += [] if written is None else [written]
         instructions = "\n\n".join(sendable(text) for text in texts if text.strip())

@@ -106,13 +106,10 @@ MARKED = {"type": "text", "text": "be nice", "cache_control": {"type": "ephemera
 
 @pytest.mark.requirement("INJECT-7")
 def test_changing_text_stands_behind_the_callers_cached_blocks() -> None:
-    """All of it, also where no human's turn can take the late text; a system prompt without marks stands behind germane's."""
+    """With `first` all of it; a system prompt without marks stands behind germane's."""
     system = [MARKED, {"type": "text", "text": "be brief"}]
     raw = [{"role": "system", "content": system}, {"role": "assistant", "content": "hello"}]
-    placements: tuple[Placement, ...] = ("first", "split")
-    for placement in placements:
-        injected = inject(request(raw, "anthropic"), "stable", "late", placement=placement)
-        assert injected.system == [*system, {"type": "text", "text": "stable\n\nlate"}]
+    assert inject(request(raw, "anthropic"), "stable", "late").system == [*system, {"type": "text", "text": "stable\n\nlate"}]
     raw = [{"role": "system", "content": [system[1]]}, CLAUDE[0]]
     assert inject(request(raw, "anthropic"), "memories").system == [{"type": "text", "text": "memories"}, system[1]]
 
@@ -158,7 +155,7 @@ def test_a_system_message_the_api_would_refuse_there_is_moved_as_little_as_can_b
 def test_split_puts_late_text_before_the_last_human_message() -> None:
     """Not between a call and its result: what the tool said stays right behind its call."""
     injected = inject(request(EXCHANGE), "stable", "late", placement="split")
-    late = {"role": "system", "content": "late"}
+    late = {"role": "user", "content": "late"}
     assert injected.messages == [{"role": "system", "content": "stable"}, late, *EXCHANGE]
     assert injected.added == "stable\n\nlate"
     assert injected.system == "stable"
@@ -189,13 +186,23 @@ def test_split_gives_gemini_a_part_of_its_own() -> None:
     assert injected.system == "stable"
 
 
-@pytest.mark.requirement("INJECT-2")
+@pytest.mark.requirement("INJECT-9")
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_late_text_without_a_human_turn_joins_the_stable(provider: str) -> None:
-    """A tool's result alone is nobody's turn to speak."""
-    injected = inject(request([{"role": "assistant", "content": "hello"}], provider), "stable", "late", placement="split")
-    system = injected.system
-    assert "stable\n\nlate" in (system if isinstance(system, str) else str(system[0]["text"] if system else ""))
+@pytest.mark.parametrize("placement", ["split", "append"])
+@pytest.mark.parametrize("said", [[], [{"role": "user", "content": "hi"}]])
+def test_the_late_text_never_has_the_operators_role(provider: str, placement: Placement, said: list[dict[str, str]]) -> None:
+    """Also where no human has said anything, and between the turns of a model that takes system messages there."""
+    raw = [{"role": "system", "content": "own"}, {"role": "assistant", "content": "hello"}, *said]
+    earlier = {2: "before"} if said and placement == "append" else {}
+    given = replace(request(raw, provider), mid_system=True)
+    for to in PROVIDERS:
+        injected = inject(given, "stable", "late", placement=placement, earlier=earlier).convert(to)
+        spoken = [message for message in injected.messages if message.get("role") in ("system", "developer")]
+        assert "late" not in f"{injected.system} {spoken}"
+        assert "before" not in f"{injected.system} {spoken}"
+        assert "late" in str([message for message in injected.messages if message.get("role") == "user"])
+        assert "stable" in f"{injected.system} {spoken}"
+        assert dialect(to).problems(injected) == ()
 
 
 @pytest.mark.requirement("INJECT-2")
@@ -316,7 +323,7 @@ plain = st.fixed_dictionaries(
 def test_every_plain_conversation_goes_out_whole_and_valid(
     raw: list[Any], provider: str, placement: Placement, stable: str, late: str
 ) -> None:
-    """For OpenAI every dict is the caller's own but germane's system messages; nothing is ever changed in place."""
+    """For OpenAI every dict is the caller's own but germane's messages; nothing is ever changed in place."""
     before = copy.deepcopy(raw)
     injected = inject(request(raw, provider), stable, late, placement=placement)
     assert valid(injected, provider)
@@ -324,9 +331,8 @@ def test_every_plain_conversation_goes_out_whole_and_valid(
     if provider == "openai":
         own = [message for message in injected.messages if any(message is each for each in raw)]
         assert own == raw
-        assert len(injected.messages) - len(own) == {"first": bool(stable or late)}.get(
-            placement, bool(stable) + bool(late)
-        ) - (placement == "split" and bool(stable and late) and not any(each["role"] == "user" for each in raw))
+        alone = {"first": bool(stable or late)}.get(placement, bool(stable) + bool(late))
+        assert len(injected.messages) - len(own) == alone
 
 
 def test_message_values_are_written_for_the_provider() -> None:

@@ -88,8 +88,7 @@ def _convert(request: Request, stable: str, late: str, placement: Placement, ear
     turns = [outgoing(message, raw, provider) for message, raw in zip(request.messages, request.raw, strict=True)]
     if request.mid_system:
         turns = _in_place(turns)
-    mid_system = request.mid_system and provider == request.provider
-    return target.compose(place(turns, stable, late, placement, earlier, mid_system=mid_system)[1], request.tools)
+    return target.compose(place(turns, stable, late, placement, earlier)[1], request.tools)
 
 
 def _in_place(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:

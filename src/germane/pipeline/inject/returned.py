@@ -28,10 +28,12 @@ def without_returned(request: Request, nonce: str) -> Request:
         return request
 
     def cut(text: str, system: bool, last: bool) -> str:
-        """A user's last text is the human's; another one with the nonce is germane's as a whole."""
+        """A user's last text is the human's, unless germane's is all that stands in it; another one with the nonce is germane's
+        as a whole."""
         if mark not in text:
             return text
-        return system_words(text, nonce) if system else text if last else ""
+        beside = system_words(text, nonce)
+        return beside if system else text if last and beside else ""
 
     raws: list[Mapping[str, Any] | Message] = []
     messages: list[Message] = []
