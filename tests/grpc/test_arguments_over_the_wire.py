@@ -63,7 +63,7 @@ async def test_the_prompt_returns_behind_the_added_text(wire: Wire, provider: st
     assert (text.index("seven") < text.index(OWN)) != (provider == "anthropic" and system is BLOCKS)
     assert [message.role for message in answer.messages] == ["user"]
     answer = await wire.assembly.AssembleContext(asked(options=options(system_json=json.dumps(system), strategy="compact")))
-    assert [message.role for message in answer.messages] == ["system", "user", "user"]
+    assert [message.role for message in answer.messages] == ["system", "system", "user"]
     assert answer.messages[1].content == OWN or OWN in answer.messages[1].json
 
 
