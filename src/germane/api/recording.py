@@ -21,6 +21,7 @@ from germane.api.wiring import Parts
 from germane.archetypes.archetype import Archetype
 from germane.archetypes.message_findings import message_noting
 from germane.dialects.authored import authored, authored_dict
+from germane.dialects.pieces import joined_messages
 from germane.dialects.registry import parse_all
 from germane.documents.document import is_document_session
 from germane.errors import InvalidInput
@@ -95,6 +96,7 @@ class Recording:
 
     async def keep(self, raws: Sequence[Raw]) -> Recorded:
         """Stores the messages, each once. Raises `InvalidInput` and `Conflict`, before anything is written."""
+        raws = joined_messages(raws)
         slices = self._read(raws)
         if len(raws) <= _SLICE:
             kept, given = next(slices, ((), ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -100,7 +101,8 @@ async def _import(
     tallies = []
     async with options.open_store(create=True) as (germane, agent):
         with progress(options.json) as bar:
-            total = sum(one.total if isinstance(one, ExportFile) else len(one[1]) for one in loaded)
+            sizes = [one.total if isinstance(one, ExportFile) else len(one[1]) for one in loaded if _is_sized(one)]
+            total = sum(sizes) if len(sizes) == len(loaded) else None
             task = bar.add_task("importing", total=total)
             for file, one in zip(files, loaded, strict=True):
                 if isinstance(one, ExportFile):
@@ -147,7 +149,10 @@ def _shape(file: str, tally: ImportTally) -> dict[str, Any]:
         "already_there": tally.known,
         "memories": tally.memories,
         "directives": tally.directives,
+        "documents": tally.documents,
         "secrets": dict(tally.secrets),
+        "left_out": dict(tally.left_out),
+        "taken_along": dict(tally.taken_along),
         "contradictions": tally.contradictions,
         "entities_relations_patterns": tally.graph,
         "tombstones": tally.tombstones,
@@ -160,6 +165,7 @@ def _shape(file: str, tally: ImportTally) -> dict[str, Any]:
 def _summary(file: str, tally: ImportTally) -> str:
     parts = [f"{tally.messages} messages"]
     parts += [f"{tally.memories} memories"] if tally.memories else []
+    parts += [f"{tally.documents} documents"] if tally.documents else []
     parts += ["the directive" if tally.directives == 1 else f"{tally.directives} directives"] if tally.directives else []
     parts += [f"{tally.contradictions} contradictions"] if tally.contradictions else []
     parts += [f"{tally.graph} entities, relations and patterns"] if tally.graph else []
@@ -169,4 +175,16 @@ def _summary(file: str, tally: ImportTally) -> str:
     parts += [f"{tally.system} system messages, which aren't kept"] if tally.system else []
     parts += [secrets_line(tally.secrets)] if tally.secrets else []
     parts += [f"{len(tally.broken)} rows that can't be used"] if tally.broken else []
-    return f"{'standard input' if file == '-' else file} ({tally.format}): {', '.join(parts)}"
+    lines = [f"{'standard input' if file == '-' else file} ({tally.format}): {', '.join(parts)}"]
+    lines += [f"  among them: {_listed(tally.taken_along)}"] if tally.taken_along else []
+    lines += [f"  left out: {_listed(tally.left_out)}"] if tally.left_out else []
+    return "\n".join(lines)
+
+
+def _listed(counts: Counter[str]) -> str:
+    shown = [f"{count} {what}" if count > 1 or " " in what else what for what, count in sorted(counts.items())]
+    return plain(", ".join(shown), 1_000)
+
+
+def _is_sized(one: Loaded) -> bool:
+    return isinstance(one, ExportFile) or isinstance(one[1], list)
