@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,16 +16,20 @@ from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.imports import FORMATS
 from germane.cli.imports.export_file import ExportFile
 from germane.cli.imports.load import Loaded, load
+from germane.cli.imports.preview import Preview, preview
 from germane.cli.imports.store_rows import ImportTally, store_rows
 from germane.cli.screen import console, plain, print_json, progress, secrets_line
 from germane.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from germane.api.restore import Restored
 
 __all__ = ["import_files"]
 
 _MAX_REASONS = 5
+_MARKDOWN = ("instructions", "notes")
 
 
 def import_files(
@@ -55,12 +61,16 @@ def import_files(
     skip_conflicts: Annotated[
         bool, typer.Option("--skip-conflicts", help="Skip lines of an export in whose place something else is stored.")
     ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the files and say what would be stored.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Take the Markdown files of a folder without asking.")] = False,
 ) -> None:
     """Restore what germane export wrote, or import conversations and memories: ChatGPT's and Claude's exports as they come,
-    JSON Lines of messages, memories of mem0, Letta's agent files, memory folders, AGENTS.md, LoCoMo files.
+    transcripts of Claude Code and Codex, JSON Lines of messages, memories of mem0, Letta's agent files, memory folders,
+    AGENTS.md, LoCoMo files.
 
     Idempotent: importing a file again adds nothing, and completes what was interrupted. An export goes where it came from. Rows
-    of other files that can't be used are skipped and counted."""
+    of other files that can't be used are skipped and counted. A folder of Markdown files is shown first, and taken when you
+    agree."""
     options = options_of(context)
     if format not in ("auto", *FORMATS):
         raise InvalidInput(f"--format must be one of auto, {', '.join(FORMATS)}, not {format[:40]!r}")
@@ -68,6 +78,8 @@ def import_files(
         raise InvalidInput(f"--as must be memory, directive or blocks, not {read_as[:40]!r}")
     if layout is not None and read_as != "blocks":
         raise InvalidInput("--layout is for memory files that become blocks: add --as blocks, or leave it out")
+    if read_as == "blocks" and dry_run:
+        raise InvalidInput("--dry-run is for conversations and memories: leave it out with --as blocks")
     if read_as == "blocks":
         import_blocks(options, files, layout or "anthropic")
         return
@@ -77,6 +89,12 @@ def import_files(
             loaded.append(one := load(file, session, format, directive=read_as == "directive"))
             if isinstance(one, ExportFile):
                 open_files.callback(one.close)
+        if dry_run:
+            _print_previews(options, files, loaded)
+            return
+        for file, one in zip(files, loaded, strict=True):
+            if isinstance(one, tuple) and one[0] in _MARKDOWN and format == "auto" and not yes and Path(file).is_dir():
+                _confirm(file, preview(*one))
         tallies = run_async(_import(options, files, loaded, into, skip_conflicts))
     if options.json:
         print_json({"files": [_shape(file, tally) for file, tally in zip(files, tallies, strict=True)]})
@@ -89,6 +107,46 @@ def import_files(
             console(stderr=True).print(f"  … and {len(tally.broken) - _MAX_REASONS} more")
     if all(tally.empty for tally in tallies):
         raise InvalidInput("nothing in it could be used" if loaded else "no file given")
+
+
+def _print_previews(options: GlobalOptions, files: list[str], loaded: list[Loaded]) -> None:
+    shapes = list[dict[str, Any]]()
+    for file, one in zip(files, loaded, strict=True):
+        if isinstance(one, ExportFile):
+            shapes.append({"file": file, "format": "germane", "lines": one.total, "scope": str(one.reach)})
+            if not options.json:
+                console().print(f"{plain(file, 300)} (germane): {one.total} lines, into {plain(str(one.reach), 300)}")
+            continue
+        found = preview(*one)
+        shapes.append(_shape(file, found.tally) | {"sessions": found.sessions, "files": dict(found.files)})
+        if not options.json:
+            _print_preview(file, found, console())
+    if options.json:
+        print_json({"files": shapes, "dry_run": True})
+    else:
+        console().print("nothing was stored (--dry-run)")
+
+
+def _print_preview(file: str, found: Preview, screen: Console) -> None:
+    sessions = f", in {found.sessions} sessions" if found.sessions > 1 else ""
+    first, *more = _summary(file, found.tally).split("\n")
+    for line in (f"{first}{sessions}", *more, *(f"  {plain(line, 200)}" for line in found.lines())):
+        screen.print(line)
+    for reason in found.tally.broken[:_MAX_REASONS]:
+        screen.print(f"  can't be used: {plain(reason, 200)}")
+
+
+def _confirm(file: str, found: Preview) -> None:
+    """Asks before a folder's Markdown files are taken: not every README is something to remember."""
+    counts = f"{found.tally.memories} sections of {len(found.files)} Markdown files"
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise InvalidInput(
+            f"{file} would give {counts} as memories, and nobody is there to agree: look at them with --dry-run, "
+            "then pass --yes, or name the files to import"
+        )
+    _print_preview(file, found, console(stderr=True))
+    if not typer.confirm(f"Store {counts} as memories?", err=True):
+        raise InvalidInput("nothing was stored: name the files to import")
 
 
 async def _import(
