@@ -139,7 +139,7 @@ def _print_preview(file: str, found: Preview, screen: Console) -> None:
 def _confirm(file: str, found: Preview) -> None:
     """Asks before a folder's Markdown files are taken: not every README is something to remember."""
     counts = f"{found.tally.memories} sections of {len(found.files)} Markdown files"
-    if sys.stdin is None or not sys.stdin.isatty():
+    if not _asks():
         raise InvalidInput(
             f"{file} would give {counts} as memories, and nobody is there to agree: look at them with --dry-run, "
             "then pass --yes, or name the files to import"
@@ -147,6 +147,10 @@ def _confirm(file: str, found: Preview) -> None:
     _print_preview(file, found, console(stderr=True))
     if not typer.confirm(f"Store {counts} as memories?", err=True):
         raise InvalidInput("nothing was stored: name the files to import")
+
+
+def _asks() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 async def _import(

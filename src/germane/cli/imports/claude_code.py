@@ -92,14 +92,14 @@ def _pieces(lines: Iterable[tuple[int, Mapping[str, Any] | str]], session: str, 
             continue
         if not is_claude_code(line):
             continue
-        if what := next((what for key, what in _LEFT_OUT.items() if line.get(key) is True), None):
-            skipped.counts[what] += 1
-            continue
         step = line.get("uuid")
         step = step if isinstance(step, str) else ""
         if step and step in skipped.read:
             continue
         skipped.read.add(step)
+        if what := next((what for key, what in _LEFT_OUT.items() if line.get(key) is True), None):
+            skipped.counts[what] += 1
+            continue
         own = next((line[key] for key in ("sessionId", "session_id") if isinstance(line.get(key), str) and line[key]), session)
         into = projects.setdefault(own, project_session(line.get("cwd"), own))
         place = place._replace(session=into, step=step)
