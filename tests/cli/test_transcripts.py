@@ -92,7 +92,7 @@ def texts(rows: list[Row]) -> list[tuple[str, str, str]]:
 
 
 def left_out(rows: list[Row]) -> dict[str, int]:
-    return {row.what: row.count for row in rows if isinstance(row, Remark) and row.left_out}
+    return {row.what: row.number for row in rows if isinstance(row, Remark) and row.left_out}
 
 
 def test_claude_codes_lines_are_messages_of_a_session_of_a_project() -> None:

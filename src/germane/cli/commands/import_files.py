@@ -163,8 +163,8 @@ async def _import(
     tallies = []
     async with options.open_store(create=True) as (germane, agent):
         with progress(options.json) as bar:
-            sizes = [one.total if isinstance(one, ExportFile) else len(one[1]) for one in loaded if _is_sized(one)]
-            total = sum(sizes) if len(sizes) == len(loaded) else None
+            sizes = [_size(one) for one in loaded]
+            total = None if None in sizes else sum(size for size in sizes if size is not None)
             task = bar.add_task("importing", total=total)
             for file, one in zip(files, loaded, strict=True):
                 if isinstance(one, ExportFile):
@@ -248,5 +248,8 @@ def _listed(counts: Counter[str]) -> str:
     return plain(", ".join(shown), 1_000)
 
 
-def _is_sized(one: Loaded) -> bool:
-    return isinstance(one, ExportFile) or isinstance(one[1], list)
+def _size(one: Loaded) -> int | None:
+    """How many rows there are; None for transcripts, which are counted as they are read."""
+    if isinstance(one, ExportFile):
+        return one.total
+    return len(one[1]) if isinstance(one[1], list) else None

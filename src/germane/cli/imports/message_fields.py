@@ -118,9 +118,9 @@ def _read_part(part: Any) -> list[Part]:
     if kind == "tool_result":
         content = part.get("content")
         inner = content if isinstance(content, list) else [] if content is None else [content]
-        text, others = as_result([one for each in inner for one in _read_part(each)])
+        said, others = as_result([one for each in inner for one in _read_part(each)])
         id, error = str(part.get("tool_use_id") or ""), part.get("is_error") is True
-        return [ToolResult(call_id=id, text=text, name=str(part.get("name") or ""), error=error), *others]
+        return [ToolResult(call_id=id, text=said, name=str(part.get("name") or ""), error=error), *others]
     if isinstance(text := part.get("text"), str) and kind not in _FOREIGN:
         return [Text(text)]
     return [Image(raw=part) if "image" in kind else opaque(kind, part)]

@@ -55,8 +55,8 @@ def preview(format: str, rows: Iterable[Row]) -> Preview:
                 tally.documents += 1
             case DirectiveRow():
                 tally.directives += 1
-            case Remark(what, count, left_out):
-                (tally.left_out if left_out else tally.taken_along)[what] += count
+            case Remark(what, number, left_out):
+                (tally.left_out if left_out else tally.taken_along)[what] += number
             case BrokenRow(where, why):
                 tally.broken.append(f"{where}: {why}")
     return Preview(tally, len(sessions), files)

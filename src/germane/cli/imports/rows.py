@@ -60,7 +60,7 @@ class Remark(NamedTuple):
     conversations."""
 
     what: str
-    count: int = 1
+    number: int = 1
     left_out: bool = True
 
 

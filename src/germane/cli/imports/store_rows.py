@@ -140,8 +140,8 @@ async def _store_other(agent: Agent, of_user: Callable[[str], Agent], row: Row, 
                 tally.secrets.update(ingested.secrets)
                 tally.documents += ingested.outcome != "unchanged"
                 tally.known_documents += ingested.outcome == "unchanged"
-            case Remark(what, count, left_out):
-                (tally.left_out if left_out else tally.taken_along)[what] += count
+            case Remark(what, number, left_out):
+                (tally.left_out if left_out else tally.taken_along)[what] += number
             case BrokenRow(where, why):
                 tally.broken.append(f"{where}: {why}")
     except (InvalidInput, TypeError) as error:
