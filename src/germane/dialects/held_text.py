@@ -10,15 +10,17 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from germane.dialects.envelope import mapping
 from germane.dialects.image_size import data_url
 from germane.dialects.wording import json_text
-from germane.types.message import Opaque, Part, Text
+from germane.text.injected import without_injected
+from germane.types.message import Message, Opaque, Part, Text
 
-__all__ = ["as_result", "held_text", "opaque"]
+__all__ = ["as_result", "held_text", "kept_text", "opaque", "without_held"]
 
 _TITLES = ("title", "filename", "file_name", "uri", "url", "context")
 _TEXTS = ("queries", "query", "code", "stdout", "stderr", "text", "transcript", "output", "logs", "error", "message")
@@ -83,6 +85,24 @@ def as_result(parts: Sequence[Part]) -> tuple[str, tuple[Part, ...]]:
         else:
             others.append(part)
     return "\n".join(texts), tuple(others)
+
+
+def without_held(message: Message) -> Message:
+    """Returns the message without the parts whose text `kept_text` quotes."""
+    return replace(message, parts=tuple(part for part in message.parts if not (isinstance(part, Opaque) and part.text)))
+
+
+def kept_text(message: Message) -> str:
+    """Returns the text of a message as it is stored. What a user's documents hold stands behind the user's words, as quoted
+    lines: whoever reads the text then knows whose words these are. A quoted line can't end its quotation, whatever stands in
+    it."""
+    shown = [part.text for part in message.parts if isinstance(part, Opaque) and part.text] if message.role == "user" else []
+    if not shown:
+        return message.content
+    said = without_held(message).content
+    lines = (line for text in shown for line in without_injected(text).splitlines())
+    quoted = "\n".join(f"> {line}" for line in lines if line.strip())
+    return f"{said}\n\n{quoted}" if said.strip() else quoted
 
 
 def _texts(value: object, depth: int) -> Iterator[str]:

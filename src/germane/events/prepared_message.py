@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from germane.clock import aware
+from germane.dialects.held_text import kept_text, without_held
 from germane.errors import InvalidInput
 from germane.events.secret_note import SecretNote
 from germane.memories.extraction.extracted import MessageReading
 from germane.profile.telling import TellingClause
 from germane.search.unit import Analysis
-from germane.text.injected import without_injected
 from germane.text.normal import content_hash
 from germane.text.own.own_words import own_words
 from germane.types.limits import MESSAGE_TEXT
@@ -85,7 +85,7 @@ class PreparedMessage:
         return cls(
             role=message.role,
             type="tool_message" if answers else f"{message.role}_message",
-            text=clean(_quoting(message, shown) if shown and message.role == "user" else content)[: MESSAGE_TEXT.maximum],
+            text=clean(kept_text(message) if shown else content)[: MESSAGE_TEXT.maximum],
             content_hash=content_hash(message.role, content),
             earlier_hash=content_hash(message.role, earlier) if shown else None,
             id=None if message.id is None else _id(message.id),
@@ -111,18 +111,8 @@ def _is_servers(message: Message) -> bool:
 
 
 def _without_shown(message: Message) -> str:
-    parts = tuple(part for part in message.parts if not (isinstance(part, Opaque) and part.text))
     kinds = " ".join(f"[{part.kind}]" for part in message.parts if isinstance(part, Opaque) and not _is_unsaid(part))
-    return content if (content := replace(message, parts=parts).content).strip() else kinds
-
-
-def _quoting(message: Message, shown: Iterable[str]) -> str:
-    """Returns the text of a user's message with what its documents hold behind the user's words, as quoted lines: whoever reads
-    the text then knows whose words these are. A quoted line can't end its quotation, whatever stands in it."""
-    said = replace(message, parts=tuple(part for part in message.parts if not (isinstance(part, Opaque) and part.text))).content
-    lines = (line for text in shown for line in without_injected(text).splitlines())
-    quoted = "\n".join(f"> {line}" for line in lines if line.strip())
-    return f"{said}\n\n{quoted}" if said.strip() else quoted
+    return content if (content := without_held(message).content).strip() else kinds
 
 
 def _is_own(message: Message) -> bool:
