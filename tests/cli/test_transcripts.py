@@ -132,7 +132,7 @@ def test_codexs_items_are_messages_of_a_session_of_a_project() -> None:
 
 def test_an_older_transcript_of_codex_holds_the_items_themselves() -> None:
     """Its first line says of which session they are."""
-    lines = [{"id": "c0", "timestamp": NOON, "instructions": None}, {"record_type": "state"}]
+    lines: list[dict[str, Any]] = [{"id": "c0", "timestamp": NOON, "instructions": None}, {"record_type": "state"}]
     lines += [line["payload"] for line in CODEX[3:4] + CODEX[7:9]]
     kind, rows = read(encoded(lines), "file")
     assert kind == "codex"
@@ -151,7 +151,7 @@ def test_a_folder_of_transcripts_comes_in_once(run: Run, tmp_path: Path) -> None
     said = " ".join(run("import", "projects", "--user", "ada").split())
     assert "projects (claude-code and codex): 10 messages" in said
     assert "2 messages of the client's own" in said
-    assert "1 other .jsonl files" in said
+    assert "1 files that are no transcripts" in said
     assert "0 messages, 10 there already" in run("import", "projects", "--user", "ada")
     outline = run("outline", "blimp/s1", "--user", "ada")
     assert "Grep" in outline

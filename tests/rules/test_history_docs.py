@@ -33,12 +33,12 @@ async def _kept(code: str, messages: list[dict[str, Any]], client: Any) -> None:
     async with Germane.open(":memory:") as germane:
         agent = germane.agent("support", user="caroline")
         await agent.record(messages, session="s1")
-        names = {"agent": agent, "messages": messages, "client": client}
+        names: dict[str, Any] = {"agent": agent, "messages": messages, "client": client}
         compiled = compile(code, "history-store.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
         await eval(compiled, names)
         assert names["whole"]
         assert names["earlier"]
-        assert names["context"].metadata.history  # type: ignore[attr-defined]
+        assert names["context"].metadata.history
 
 
 @pytest.mark.requirement("HIST-5")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from germane.sync import Germane
@@ -15,7 +17,11 @@ def test_a_document_of_the_request_isnt_brought_again(length: int) -> None:
     """In another conversation it is."""
     source = {"type": "text", "media_type": "text/plain", "data": "\n".join(FACTS[:length])}
     asked = {"role": "user", "content": [{"type": "document", "source": source}, {"type": "text", "text": "Keep this."}]}
-    talk = [asked, {"role": "assistant", "content": "Kept."}, {"role": "user", "content": "What does stone number 2 weigh?"}]
+    talk: list[dict[str, Any]] = [
+        asked,
+        {"role": "assistant", "content": "Kept."},
+        {"role": "user", "content": "What does stone number 2 weigh?"},
+    ]
     with Germane.open(":memory:") as germane:
         agent = germane.agent("museum", user="ada")
         agent.record(talk[:2], session="one")

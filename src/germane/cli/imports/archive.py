@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 from germane.cli.imports.claude_account import account_file
 from germane.errors import InvalidInput
 
-__all__ = ["Document", "in_archive", "in_folder", "names_in"]
+__all__ = ["Document", "in_archive", "in_folder", "is_readable", "names_in"]
 
 _MAX_ENTRIES = 200_000
 _MAX_BYTES = 1 << 30
@@ -84,13 +84,18 @@ def names_in(folder: Path, *, max_entries: int = _MAX_ENTRIES) -> list[str]:
     return names
 
 
+def is_readable(name: str) -> bool:
+    """Returns whether a file of this name may be one that can be imported."""
+    return name.endswith(_READABLE)
+
+
 def _chosen(names: Iterable[str]) -> tuple[list[str], list[str]]:
     """The conversations of a chat product's export where there are some, else all that could be read; and the other files of
     the export."""
     found = sorted(name for name in names if not name.startswith("__MACOSX/"))
     talks = [name for name in found if _CONVERSATIONS.search(name)]
     if not talks:
-        return [name for name in found if name.endswith(_READABLE)], []
+        return [name for name in found if is_readable(name)], []
     beside = [name for name in found if account_file(name)]
     read = {*talks, *beside}
     return [*talks, *beside], [name for name in found if name not in read]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from germane.cli.files import open_bytes
-from germane.cli.imports.archive import in_archive, in_folder, names_in
+from germane.cli.imports.archive import in_archive, in_folder, is_readable, names_in
 from germane.cli.imports.detect_format import read, read_all
 from germane.cli.imports.export_file import ExportFile, export_file
 from germane.cli.imports.rows import Remark, Row
@@ -61,8 +61,8 @@ def _transcripts(path: Path, format: str, session: str) -> tuple[str, Iterable[R
     if format not in ("auto", *TRANSCRIPTS) or not path.exists():
         return None
     if path.is_dir():
-        names = [name for name in names_in(path) if name.endswith(".jsonl")]
-        found = [(path / name, kind) for name in sorted(names) if (kind := transcript_of(path / name))]
+        names = [name for name in sorted(names_in(path)) if is_readable(name)]
+        found = [(path / name, kind) for name in names if name.endswith(".jsonl") and (kind := transcript_of(path / name))]
         unread = len(names) - len(found)
     else:
         found, unread = [(path, kind)] if (kind := transcript_of(path)) else [], 0
@@ -71,7 +71,9 @@ def _transcripts(path: Path, format: str, session: str) -> tuple[str, Iterable[R
         return None
     kinds = sorted({kind for _, kind in found})
     rows = read_transcripts(found, session)
-    return " and ".join(kinds), chain(rows, [Remark("other .jsonl files", unread)] if unread else ())
+    return " and ".join(kinds), chain(
+        rows, [Remark("files that are no transcripts: import them by themselves", unread)] if unread else ()
+    )
 
 
 def _folder(folder: str, session: str, format: str, directive: bool) -> tuple[str, Iterator[Row]]:

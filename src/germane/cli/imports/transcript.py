@@ -21,6 +21,7 @@ __all__ = ["TRANSCRIPTS", "read_transcript", "read_transcripts", "transcript_for
 TRANSCRIPTS = ("claude-code", "codex")
 _HEAD = 50
 """Lines that are read to recognise a transcript: before the first step stand lines of the client's."""
+_BEGINNING = 1024
 _MAX_LINE = 64 << 20
 """Bytes of one line."""
 
@@ -39,6 +40,8 @@ def transcript_of(path: Path) -> str:
     """Returns the format of a file that is a transcript; "" for another file, and for one that can't be read."""
     try:
         with path.open("rb") as stream:
+            if not stream.peek(_BEGINNING)[:_BEGINNING].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+                return ""  # such as a zip archive, or a list on one line
             head = (line for _, line in objects(islice(_lines(stream), _HEAD)) if isinstance(line, Mapping))
             return transcript_format(head)
     except OSError:
