@@ -38,7 +38,7 @@ def result(id: str, text: str) -> dict[str, Any]:
     return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": text}]}
 
 
-CLAUDE_CODE = [
+CLAUDE_CODE: list[dict[str, Any]] = [
     {"type": "summary", "summary": "Zeppelins", "leafUuid": "u9"},
     {"type": "permission-mode", "sessionId": "s1"},
     step("user", "u1", {"role": "user", "content": "Where is the zeppelin config?"}),
@@ -53,7 +53,7 @@ CLAUDE_CODE = [
     step("user", "u10", {"role": "user", "content": "I live in Hull, says the agent"}, isSidechain=True),
     step("assistant", "u11", said({"type": "text", "text": "In conf."}, id="msg_2")),
 ]
-CODEX = [
+CODEX: list[dict[str, Any]] = [
     {"timestamp": NOON, "type": "session_meta", "payload": {"id": "c1", "cwd": "/r/blimp"}},
     {"timestamp": NOON, "type": "response_item", "payload": {"type": "message", "role": "developer", "content": "Be safe"}},
     {
@@ -133,7 +133,7 @@ def test_codexs_items_are_messages_of_a_session_of_a_project() -> None:
 def test_an_older_transcript_of_codex_holds_the_items_themselves() -> None:
     """Its first line says of which session they are."""
     lines: list[dict[str, Any]] = [{"id": "c0", "timestamp": NOON, "instructions": None}, {"record_type": "state"}]
-    lines += [line["payload"] for line in CODEX[3:4] + CODEX[7:9]]
+    lines += [dict[str, Any](line["payload"]) for line in CODEX[3:4] + CODEX[7:9]]
     kind, rows = read(encoded(lines), "file")
     assert kind == "codex"
     assert [text for *_, text in texts(list(rows))] == ["Where is the config?", 'shell({"a": 1})', "conf/zeppelin.toml"]

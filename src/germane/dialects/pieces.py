@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from germane.dialects.envelope import mapping
 from germane.types.message import Raw
 
-__all__ = ["Piece", "joined", "joined_messages"]
+__all__ = ["MessagePiece", "joined", "joined_messages"]
 
 
-class Piece(NamedTuple):
+class MessagePiece(NamedTuple):
     """A message, or a piece of one, in the shape of the Messages API. `key` is the same for all pieces of a message, None for
     what is no piece; `where` is its place."""
 
@@ -23,10 +23,10 @@ class Piece(NamedTuple):
     where: Any = None
 
 
-def joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def joined(pieces: Iterable[MessagePiece]) -> Iterator[MessagePiece]:
     """Yields the messages in order, with the place of their first piece. Holds one message and the results behind it."""
-    open: Piece | None = None
-    results = list[Piece]()
+    open: MessagePiece | None = None
+    results = list[MessagePiece]()
     for piece in pieces:
         if open is not None and piece.key is not None and piece.key == open.key:
             _add(open.fields["content"], piece.fields["content"])
@@ -52,7 +52,7 @@ def joined_messages(raws: Sequence[Raw]) -> Sequence[Raw]:
     known = [key for key in keys if key is not None]
     if len(set(known)) == len(known):
         return raws
-    pieces = (Piece(raw if type(raw) is dict else {}, key, raw) for raw, key in zip(raws, keys, strict=True))
+    pieces = (MessagePiece(raw if type(raw) is dict else {}, key, raw) for raw, key in zip(raws, keys, strict=True))
     return [piece.where if piece.key is None else piece.fields for piece in joined(pieces)]
 
 

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from germane.api.provider_messages import MessagePiece, joined, read_message
 from germane.cli.imports.rows import BrokenRow, MessageRow, Remark, Row
-from germane.dialects.pieces import Piece, joined
-from germane.dialects.registry import dialect
 from germane.errors import InvalidInput
 
 __all__ = ["SkippedSteps", "is_claude_code", "project_session", "read_claude_code"]
@@ -78,17 +77,19 @@ def read_claude_code(
         if not fields["content"]:
             continue
         try:
-            yield MessageRow(place.session, dialect("anthropic").parse(fields), fields)
+            yield MessageRow(place.session, read_message(fields, "anthropic"), fields)
         except InvalidInput as error:
             yield BrokenRow(place.line, str(error))
 
 
-def _pieces(lines: Iterable[tuple[int, Mapping[str, Any] | str]], session: str, skipped: SkippedSteps) -> Iterator[Piece]:
+def _pieces(
+    lines: Iterable[tuple[int, Mapping[str, Any] | str]], session: str, skipped: SkippedSteps
+) -> Iterator[MessagePiece]:
     projects = dict[str, str]()
     for number, line in lines:
         place = _Place(f"line {number}")
         if isinstance(line, str):
-            yield Piece({}, None, place._replace(broken=line))
+            yield MessagePiece({}, None, place._replace(broken=line))
             continue
         if not is_claude_code(line):
             continue
@@ -105,10 +106,14 @@ def _pieces(lines: Iterable[tuple[int, Mapping[str, Any] | str]], session: str, 
         place = place._replace(session=into, step=step)
         fields = _fields(line, step)
         if fields is None:
-            yield Piece({}, None, place._replace(broken="its message has no content that is text or a list of blocks"))
+            yield MessagePiece({}, None, place._replace(broken="its message has no content that is text or a list of blocks"))
             continue
         id = line["message"].get("id") if line["type"] == "assistant" else None
-        yield Piece({**fields, "id": id}, (into, id), place) if isinstance(id, str) and id else Piece(fields, None, place)
+        yield (
+            MessagePiece({**fields, "id": id}, (into, id), place)
+            if isinstance(id, str) and id
+            else MessagePiece(fields, None, place)
+        )
 
 
 def _fields(line: Mapping[str, Any], step: Any) -> dict[str, Any] | None:

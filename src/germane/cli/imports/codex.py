@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from germane.api.provider_messages import read_message
 from germane.cli.imports.claude_code import SkippedSteps, project_session
 from germane.cli.imports.message_fields import MessageNaming
 from germane.cli.imports.rows import BrokenRow, MessageRow, Row
-from germane.dialects.registry import dialect
 from germane.errors import InvalidInput
 
 __all__ = ["is_codex", "read_codex"]
@@ -61,8 +61,8 @@ def read_codex(lines: Iterable[tuple[int, Mapping[str, Any] | str]], session: st
 
 
 def _row(item: Mapping[str, Any], time: Any, session: str, naming: MessageNaming, skipped: SkippedSteps) -> MessageRow | None:
-    shape = dialect("openai-responses")
-    message = shape.parse({key: value for key, value in item.items() if key not in ("id", "created_at")})
+    given = {key: value for key, value in item.items() if key not in ("id", "created_at")}
+    message = read_message(given, "openai-responses")
     if message.role == "user" and message.text.lstrip().startswith(_OF_CLIENT):
         skipped.counts["messages of the client's own"] += 1
         return None
@@ -71,4 +71,4 @@ def _row(item: Mapping[str, Any], time: Any, session: str, naming: MessageNaming
     named = {**item, "id": naming.name(session, message.role, message.content)}
     if isinstance(time, str):
         named["created_at"] = time
-    return MessageRow(session, shape.parse(named), named)
+    return MessageRow(session, read_message(named, "openai-responses"), named)

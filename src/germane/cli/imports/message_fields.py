@@ -13,7 +13,7 @@ from hashlib import blake2b
 from json import dumps
 from typing import Any
 
-from germane.dialects.held_text import as_result, opaque
+from germane.api.provider_messages import as_result, opaque
 from germane.errors import InvalidInput
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 
