@@ -164,6 +164,18 @@ def test_the_last_line_of_a_transcript_may_be_cut(run: Run, tmp_path: Path) -> N
     assert "t.jsonl (claude-code): 4 messages, 1 rows that can't be used" in run("import", "t.jsonl", "--user", "ada")
 
 
+def test_a_transcript_that_grew_loses_nothing(run: Run, tmp_path: Path) -> None:
+    """A message of which only the beginning was there is stored whole beside it, once."""
+    (tmp_path / "t.jsonl").write_bytes(encoded(CLAUDE_CODE[:5]))
+    assert "2 messages" in run("import", "t.jsonl", "--user", "ada")
+    (tmp_path / "t.jsonl").write_bytes(encoded(CLAUDE_CODE))
+    assert "t.jsonl (claude-code): 4 messages, 1 there already" in run("import", "t.jsonl", "--user", "ada")
+    assert "t.jsonl (claude-code): 0 messages, 5 there already" in run("import", "t.jsonl", "--user", "ada")
+    kept = [one["text"] for one in json.loads(run("messages", "blimp/s1", "--user", "ada", "--json"))["messages"]]
+    assert sum("Grep" in text for text in kept) == 1
+    assert sum("zeppelin.toml" in text for text in kept) == 1
+
+
 def test_a_transcript_is_read_line_by_line() -> None:
     """One message and its results are held, however long the transcript is."""
     taken = 0
