@@ -5,7 +5,7 @@ Each piece has the message's id. Tool results that stand between two pieces stan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from germane.dialects.envelope import mapping
@@ -46,14 +46,14 @@ def joined(pieces: Iterable[MessagePiece]) -> Iterator[MessagePiece]:
     yield from results
 
 
-def joined_messages(raws: Sequence[Raw]) -> Sequence[Raw]:
-    """Returns a caller's messages with the pieces joined; the same list where there are none."""
-    keys = [_key(raw) for raw in raws]
-    known = [key for key in keys if key is not None]
-    if len(set(known)) == len(known):
-        return raws
-    pieces = (MessagePiece(raw if type(raw) is dict else {}, key, raw) for raw, key in zip(raws, keys, strict=True))
-    return [piece.where if piece.key is None else piece.fields for piece in joined(pieces)]
+def joined_messages(raws: Iterable[Raw]) -> Iterator[Raw]:
+    """Yields a caller's messages with the pieces joined; the same objects where they are no pieces. Takes each message once."""
+    pieces = (MessagePiece(raw if type(raw) is dict else {}, _key(raw), raw) for raw in raws)
+    yield from (piece.where if piece.key is None or _is_whole(piece) else piece.fields for piece in joined(pieces))
+
+
+def _is_whole(piece: MessagePiece) -> bool:
+    return len(piece.fields["content"]) == len(piece.where["content"])
 
 
 def _key(raw: Raw) -> tuple[str, str] | None:
