@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
+from germane.cli.imports.claude_account import read_account
 from germane.cli.imports.detect_format import read
+from germane.cli.imports.rows import BrokenRow, DocumentRow, MemoryRow, Remark
 from germane.errors import InvalidInput
 from support.product_exports import chat
 from support.replaced import replaced
@@ -45,6 +48,28 @@ LETTA = {
     "passages": [{"id": "p", "text": "tea", "tags": ["x"], "created_at": NOON}],
 }
 CHAT = chat("x", ("user", "hi"), ("assistant", "yes"), ("tool", "1"))
+CLAUDE_CODE = [
+    {"type": "mode", "sessionId": "s1"},
+    {"type": "user", "uuid": "u1", "sessionId": "s1", "cwd": "/r", "message": {"role": "user", "content": "hi"}},
+    {
+        "type": "assistant",
+        "uuid": "u2",
+        "sessionId": "s1",
+        "timestamp": NOON,
+        "message": {"id": "m", "role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]},
+    },
+    {
+        "type": "user",
+        "uuid": "u3",
+        "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"text": "x"}]}]},
+    },
+]
+CODEX = [
+    {"timestamp": NOON, "type": "session_meta", "payload": {"id": "c1", "cwd": "/r"}},
+    {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]}},
+    {"type": "response_item", "payload": {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}},
+    {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "c", "output": "x"}},
+]
 FILES: dict[str, Any] = {
     "messages": {"messages": SAID},
     "claude": [CLAUDE],
@@ -55,16 +80,41 @@ FILES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("kind", FILES)
-def test_any_value_at_any_place_gives_rows_or_is_refused(kind: str) -> None:
-    """Nothing but `InvalidInput` comes out, whatever stands in a file."""
-    assert read(json.dumps(FILES[kind]).encode(), "t")[0] == kind
+def refusals(files: Iterable[bytes]) -> set[str]:
+    """What else than `InvalidInput` comes out of reading them."""
     wrong = set[str]()
-    for document in replaced(FILES[kind]):
+    for data in files:
         try:
-            list(read(json.dumps(document).encode(), "t")[1])
+            list(read(data, "t")[1])
         except InvalidInput:
             continue
         except Exception as error:
             wrong.add(f"{type(error).__name__}: {str(error)[:80]}")
-    assert not wrong
+    return wrong
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_any_value_at_any_place_gives_rows_or_is_refused(kind: str) -> None:
+    """Nothing but `InvalidInput` comes out, whatever stands in a file."""
+    assert read(json.dumps(FILES[kind]).encode(), "t")[0] == kind
+    assert not refusals(json.dumps(document).encode() for document in replaced(FILES[kind]))
+
+
+@pytest.mark.parametrize(("kind", "lines"), [("claude-code", CLAUDE_CODE), ("codex", CODEX)])
+def test_any_value_in_a_transcript_gives_rows_or_is_refused(kind: str, lines: list[dict[str, Any]]) -> None:
+    """The same for JSON Lines."""
+
+    def written(document: Any) -> bytes:
+        return "\n".join(map(json.dumps, document if isinstance(document, list) else [document])).encode()
+
+    assert read(written(lines), "t")[0] == kind
+    assert not refusals(map(written, replaced(lines)))
+
+
+@pytest.mark.parametrize("name", ["memories", "projects"])
+def test_any_value_beside_claudes_conversations_gives_rows_or_is_refused(name: str) -> None:
+    """`memories.json` and projects."""
+    memory = {"conversations_memory": "a", "project_memories": {"p": "b"}}
+    project = {"uuid": "p", "name": "Trip", "prompt_template": "x", "docs": [{"filename": "d.md", "content": "y"}]}
+    for document in replaced([memory] if name == "memories" else project):
+        assert all(isinstance(row, MemoryRow | DocumentRow | BrokenRow | Remark) for row in read_account(name, document, "x"))

@@ -174,7 +174,7 @@ def test_whatever_import_takes_the_demo_takes(run: Run, tmp_path: Path) -> None:
     ("name", "content", "said"),
     [
         ("empty.json", b"", "empty.json: nothing in it"),
-        ("other.json", b'{"a": 1}', "nothing in it could be used: line 1"),
+        ("other.json", b'{"a": 1}', "other.json: JSON with the fields a: expected are"),
         ("picture.png", b"\x89PNG\r\n\xff\xfe", "picture.png: not UTF-8"),
         ("broken.zip", b"PK\x03\x04broken", "broken.zip: it isn't a zip archive"),
     ],

@@ -57,6 +57,20 @@ def test_documents_are_listed_and_printed(run: Run) -> None:
     assert "no document" in run("documents", "nothing.md", expect=1)
 
 
+def test_a_document_is_named_by_its_title(run: Run, tmp_path: Path) -> None:
+    """Where only one has it; else the error names the sources."""
+    run("ingest", "papers")
+    assert "vinegar" in run("documents", "guide.md")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "notes.txt").write_text("Another lamp.")
+    run("ingest", "more")
+    said = run("documents", "notes.txt", expect=2)
+    assert "2 documents have the title 'notes.txt'" in said
+    assert "papers/notes.txt" in said
+    assert "forgot 0 memories and 2 messages" in run("forget", "--document", "guide.md", "--yes")
+    assert "no document" in run("documents", "guide.md", expect=1)
+
+
 def test_json_says_what_was_done_and_what_was_skipped(run: Run) -> None:
     """With the reasons, and no output beside it."""
     (Path("papers") / "picture.png").write_bytes(b"\0\1\2")

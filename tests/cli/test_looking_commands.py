@@ -347,6 +347,16 @@ def test_about_prints_what_holds_now_what_ended_and_what_was_said(run: Run) -> N
     assert "not blank" in run("about", " ", expect=2)
 
 
+def test_stats_without_a_user_count_each_users_own(run: Run, told: dict[str, str]) -> None:
+    """What all users share stands apart."""
+    said = run("stats")
+    assert "besides, its user has" in said
+    assert "  ada: 3 memories and 2 messages" in said
+    assert "--user NAME counts what one of them sees" in said
+    assert [one["user"] for one in parsed(run("stats", "--json"))["by_user"]] == ["ada"]
+    assert "by_user" not in parsed(run("stats", "--user", "ada", "--json"))
+
+
 def test_stats_count_what_isnt_a_memory_too(run: Run) -> None:
     """Entities, relations and tasks stand in a line each, where there are any."""
     run("entity", "add", "person", "Ada")

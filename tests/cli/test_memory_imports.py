@@ -83,8 +83,8 @@ def test_claudes_export_is_read_from_a_zip_and_from_a_folder(tmp_path: Path) -> 
         rows = list(found)
         assert kind == "claude"
         assert said(rows) == [
-            ("t1", "user", "What is in it?\n[a.txt]\nMarsh."),
-            ("t1", "assistant", "[tool look]\nok\nA marsh."),
+            ("t1", "user", "What is in it?\na.txt\nMarsh."),
+            ("t1", "assistant", "look({})\nok\nA marsh."),
         ]
         assert [row for row in rows if isinstance(row, BrokenRow)] == [BrokenRow("conversation 2", "has no chat_messages")]
 

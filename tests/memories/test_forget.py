@@ -45,6 +45,16 @@ def test_a_dry_run_says_what_would_go_and_writes_nothing() -> None:
     assert len(ledger.memories) == 1
 
 
+def test_a_receipt_says_in_words_whether_anything_matched() -> None:
+    """`scrubbed` alone reads as if something had been forgotten."""
+    nothing = Receipt(scrubbed=True)
+    assert (nothing.matched, str(nothing)) == (False, "nothing matches: nothing was forgotten")
+    assert str(Receipt(dry_run=True)) == "nothing matches: nothing would be forgotten"
+    some = Receipt(memory_ids=("a",), event_ids=("b", "c"), waiting_for="a running backup")
+    assert some.matched
+    assert str(some).startswith("forgot 1 memories, 2 messages; some of it is still left in the file")
+
+
 def test_forgetting_again_is_an_empty_receipt() -> None:
     """It is idempotent: nothing more is written."""
     ledger = MemoryOperations()

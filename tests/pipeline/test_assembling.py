@@ -162,6 +162,9 @@ async def test_explain_names_every_candidate_in_or_out(knowing: Agent) -> None:
         assert [line for line in lines if line.startswith("in") and item.id in line and f"{item.tokens} tokens" in line]
     for left in context.trace.left_out:
         assert [line for line in lines if line.startswith("out") and left.id in line and line.endswith(left.reason)]
+    for scored in [*(one.scored for one in context.trace.chosen), *(one.scored for one in context.trace.left_out)]:
+        assert any(line.startswith("     ") and line.strip().rstrip("…") in scored.candidate.text for line in lines)
+    assert lines[-2].startswith("in: it went into the prompt")
     assert len(context.trace.chosen) + len(context.trace.left_out) == 5
     assert all("relevance" in line and "recency" in line for line in lines if line.startswith(("in ", "out ")))
 

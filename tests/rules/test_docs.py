@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -70,6 +72,34 @@ def test_the_code_of_the_page_on_security_runs(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     for block in both:
         exec_block(block, "security.md", {"__name__": "security"})
+
+
+def test_the_readme_names_each_extra() -> None:
+    """Those of `pyproject.toml`, but for that of this repository's own tools."""
+    extras = tomllib.loads(text_of("pyproject.toml"))["project"]["optional-dependencies"]
+    assert [name for name in extras if name != "dev" and not re.search(rf"[`\[]{name}[`\]]", text_of("README.md"))] == []
+
+
+def pages_with_code() -> list[str]:
+    """The documents with code: the README, and the pages that users and operators read."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "use").glob("*.md")]
+    pages += [*(ROOT / "docs" / "operate").glob("*.md"), ROOT / "packages" / "client" / "README.md"]
+    return [page.relative_to(ROOT).as_posix() for page in sorted(pages) if "```python" in page.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("page", pages_with_code())
+def test_each_fragment_compiles_and_each_page_that_can_run_has_a_test(page: str) -> None:
+    """What needs a service or a provider is marked, and must be Python all the same: alone, or as a part of the page's
+    program."""
+    text = text_of(page)
+    codes = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    programs = ["\n".join(codes)] if any(code.startswith(" ") for code in codes) else codes
+    for code in programs:
+        compile(code, f"<{page}>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    if blocks(text):
+        name = page.rpartition("/")[2]
+        tests = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+        assert any(f'"{name}"' in test or f"/{name}" in test for test in tests), f"no test runs the code of {page}"
 
 
 def test_the_readmes_commands_are_targets_of_the_makefile() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,8 @@ from germane.types.scope import Scope
 __all__ = ["Documents", "FolderIngested"]
 
 _SENSITIVITIES: tuple[Sensitivity, ...] = get_args(Sensitivity)
+_PAGE, _NAMED = 1000, 3
+"""Documents of a page that is read, and sources that an error names."""
 _MAX_NAME = 1024
 """Characters of a path that is taken for one: what is longer, and no file, is a text in the wrong place."""
 
@@ -160,8 +162,9 @@ class Documents:
         return await self._store.documents.page(limit, cursor)
 
     async def get(self, source: str) -> KeptDocument:
-        """Returns a document by its source, by its session, or by the id of one of its passages. `agent.messages(session)`
-        lists the passages. Raises `NotFound`."""
+        """Returns a document by its source, by its session, by the id of one of its passages, or by its title, where only one
+        document has it. `agent.messages(session)` lists the passages. Raises `NotFound`, and `InvalidInput` for a title that
+        several documents have."""
         given = string("source", source, ID)
         sessions = [given] if is_document_session(given) else []
         if len(given) <= DOCUMENT_SOURCE.maximum and given.strip():
@@ -171,6 +174,14 @@ class Documents:
         for session in sessions:
             if (document := await self._store.documents.get(session)) is not None:
                 return document
+        titled = await self._titled(given)
+        if len(titled) > 1:
+            sources = ", ".join(repr(one.source) for one in titled[:_NAMED])
+            raise InvalidInput(
+                f"{len(titled)} documents have the title {shown(given)}: name one by its source, such as {sources}"
+            )
+        if titled:
+            return titled[0]
         raise NotFound(f"no document {shown(source)} here (agent.documents.list shows what there is)")
 
     async def forget(
@@ -193,6 +204,15 @@ class Documents:
         receipt = await journal.commit(left_of(receipt))
         waiting_for = await journal.scrub()
         return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
+
+    async def _titled(self, title: str) -> Sequence[KeptDocument]:
+        """Returns the documents with this title. Reads the list of documents once."""
+        page = await self.list(limit=_PAGE)
+        found = [document for document in page.documents if document.title == title]
+        while page.cursor is not None:
+            page = await self.list(limit=_PAGE, cursor=page.cursor)
+            found += (document for document in page.documents if document.title == title)
+        return found
 
     async def _file(
         self,

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import count as count_from
+from itertools import islice
 from typing import Any, TypeVar, get_args
 
 from germane.api.arguments import optional
@@ -21,6 +22,7 @@ from germane.api.wiring import Parts
 from germane.archetypes.archetype import Archetype
 from germane.archetypes.message_findings import message_noting
 from germane.dialects.authored import authored, authored_dict
+from germane.dialects.pieces import joined_messages
 from germane.dialects.registry import parse_all
 from germane.documents.document import is_document_session
 from germane.errors import InvalidInput
@@ -107,15 +109,16 @@ class Recording:
 
     def _read(self, raws: Sequence[Raw]) -> Iterator[Slice]:
         """Yields slices: the messages without what germane injected, and the caller's own dicts where each message is one of
-        them."""
-        extent = Extent("messages", CHARACTERS)
-        for first in range(0, len(raws), _SLICE):
-            slice = look(raws[first : first + _SLICE], extent, first=first)
+        them. Pieces of one message are joined, also where a slice ends between them."""
+        first = 0
+        given = joined_messages(_looked(raws))
+        while slice := list(islice(given, _SLICE)):
             messages = parse_all(slice, "openai", first=first)
             recordable(messages, self._origin.scope.zone, first=first)
             said = [_said(*pair) for pair in zip(messages, slice, strict=True)]
             self.long = self.long or any(len(message.content) > LONG // 4 for message, _ in said)
             yield [message for message, _ in said], [own for _, own in said]
+            first += len(slice)
 
     async def _in_slices(self, slices: Iterator[Slice]) -> Recorded:
         prepared, kept = await self._background.run(partial(self._prepared, slices))
@@ -196,6 +199,13 @@ class Recording:
     async def _commit(self, plan: Plan[T]) -> T:
         async with self._background.step():
             return await self._journal.commit(plan)
+
+
+def _looked(raws: Sequence[Raw]) -> Iterator[Raw]:
+    """Yields the messages, checked by size and shape, each taken once."""
+    extent = Extent("messages", CHARACTERS)
+    for first in range(0, len(raws), _SLICE):
+        yield from look(raws[first : first + _SLICE], extent, first=first)
 
 
 def _said(message: Message, raw: Raw) -> tuple[Message, Mapping[str, Any] | None]:

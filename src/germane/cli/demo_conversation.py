@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from germane.cli.files import read_bytes
-from germane.cli.imports import read
+from germane.cli.imports import Row, read
 from germane.cli.imports.detect_format import parse_json
-from germane.cli.imports.load import Loaded, load
+from germane.cli.imports.export_file import ExportFile
+from germane.cli.imports.load import load
 from germane.cli.imports.locomo import ADVERSARIAL, questions
 from germane.evaluate.made_requests import MadeRequest, thanks
 
@@ -25,7 +26,7 @@ _LABELLED = 4
 class DemoConversation(NamedTuple):
     """What is imported, and the requests that come with it: none where they are made from the store."""
 
-    loaded: Loaded
+    loaded: ExportFile | tuple[str, list[Row]]
     requests: tuple[MadeRequest, ...] = ()
 
 
@@ -42,7 +43,8 @@ def sample() -> DemoConversation:
 
 def load_conversation(path: str) -> DemoConversation:
     """What a file, a folder or standard input holds; a LoCoMo file's own questions. Raises `InvalidInput`."""
-    loaded = load(path)
+    found = load(path)
+    loaded = (found[0], list(found[1])) if isinstance(found, tuple) else found
     labelled = isinstance(loaded, tuple) and loaded[0] == "locomo" and Path(path).suffix == ".json"
     return DemoConversation(loaded, _labelled(parse_json(read_bytes(path))) if labelled else ())
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from germane.dialects.registry import parse
 from germane.errors import InvalidInput
 from germane.types.candidate import Sensitivity
-from germane.types.message import Message, Part, Role, Text, ToolCall, ToolResult
+from germane.types.message import Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 
 __all__ = ["MAX_SAID", "OutlineLine", "OutlinePage", "SaidMessage", "begins_exchange", "line_of_exchange", "split_exchanges"]
 
@@ -122,6 +122,8 @@ def _cut(part: Part, share: int) -> Part:
             return Text(_ends(text, share))
         case ToolResult():
             return replace(part, text=_ends(part.text, share))
+        case Opaque():
+            return replace(part, text=_ends(part.text, share), raw={})
         case ToolCall() if len(part.arguments) > share:
             try:
                 given = json.loads(part.arguments)

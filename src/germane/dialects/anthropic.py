@@ -17,6 +17,7 @@ from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, only, read_envelope, read_role, type_name
 from germane.dialects.fault import Fault
+from germane.dialects.held_text import as_result, opaque
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.merging import ProviderMessage, merge_by_role
 from germane.dialects.opaque import prefix_bound
@@ -136,7 +137,7 @@ def _read_part(value: object, index: int) -> list[Part]:
             return [ToolCall(id=_string(raw, "id"), name=_string(raw, "name"), arguments=arguments)]
         case "tool_result":
             return _read_result(raw, index)
-    return [Opaque(kind=f"anthropic:{str(raw.get('type'))[:40]}", raw=raw)]
+    return [opaque(f"anthropic:{str(raw.get('type'))[:40]}", raw)]
 
 
 def _read_result(raw: Mapping[str, Any], index: int) -> list[Part]:
@@ -147,9 +148,9 @@ def _read_result(raw: Mapping[str, Any], index: int) -> list[Part]:
         inner = [part for each in content for part in _read_part(each, index)]
     else:
         raise InvalidInput(f"content of tool_result block {index} is {type_name(content)}: give a string or a list of blocks")
-    text = "\n".join(part.text for part in inner if isinstance(part, Text))
+    text, others = as_result(inner)
     result = ToolResult(call_id=_string(raw, "tool_use_id"), text=text, error=raw.get("is_error") is True)
-    return [result, *(part for part in inner if isinstance(part, Image | Opaque))]
+    return [result, *(part for part in others if isinstance(part, Image | Opaque))]
 
 
 def _read_image(raw: Mapping[str, Any]) -> Image:

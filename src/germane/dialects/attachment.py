@@ -14,8 +14,8 @@ __all__ = ["Attachment", "attachment"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
-    """At most one of `data` (base64), `url` and `text` (the content itself) is set. With none of them the provider stores the
-    file, and another provider gets only `note`."""
+    """At most one of `data` (base64) and `url` is set; `text` is the content itself where it is known. With none of them the
+    provider stores the file, and another provider gets only `note`."""
 
     media_type: str
     data: str = ""
@@ -50,13 +50,16 @@ def attachment(part: Opaque) -> Attachment | None:
             media, data = data_url(_text(raw, "file_data")) or ("application/pdf", "")
             return Attachment(media_type=media, data=data, url=_text(raw, "file_url"), name=_text(raw, "filename"))
         case "document":
-            return _document(raw)
+            return _document(part)
+        case "search_result" | "resource":
+            return Attachment(media_type="text/plain", text=part.text)
         case None:
-            return _blob(raw)
+            return _blob(part)
     return None
 
 
-def _document(raw: Mapping[str, Any]) -> Attachment:
+def _document(part: Opaque) -> Attachment:
+    raw = part.raw
     source = _object(raw, "source")
     media = _text(source, "media_type") or "application/pdf"
     name = _text(raw, "title")
@@ -67,14 +70,20 @@ def _document(raw: Mapping[str, Any]) -> Attachment:
             return Attachment(media_type=media, url=_text(source, "url"), name=name)
         case "text":
             return Attachment(media_type="text/plain", text=_text(source, "data"), name=name)
+        case "content":
+            return Attachment(media_type="text/plain", text=part.text)
     return Attachment(media_type=media, name=name)
 
 
-def _blob(raw: Mapping[str, Any]) -> Attachment | None:
+def _blob(part: Opaque) -> Attachment | None:
+    raw = part.raw
     if inline := _object(raw, "inlineData", "inline_data"):
-        return Attachment(media_type=_text(inline, "mimeType", "mime_type"), data=_text(inline, "data"))
+        media = _text(inline, "mimeType", "mime_type")
+        return Attachment(media_type=media, data=_text(inline, "data"), text=part.text)
     if file := _object(raw, "fileData", "file_data"):
         return Attachment(media_type=_text(file, "mimeType", "mime_type"), url=_text(file, "fileUri", "file_uri"))
+    if part.kind == "openai:audio" and part.text:
+        return Attachment(media_type="audio/wav", text=part.text)
     return None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from germane.dialects.envelope import mapping
 from germane.text.injected import authors_words, system_words, without_injected, without_injected_json
-from germane.types.message import Message, Part, Text, ToolCall, ToolResult
+from germane.types.message import Message, Opaque, Part, Text, ToolCall, ToolResult
 
 __all__ = ["Cut", "authored", "authored_dict", "cut_dict", "cut_message"]
 
@@ -87,6 +87,6 @@ def _unquoted_part(part: Part) -> Part:
             return Text(cut)
         case ToolCall(arguments=text) if (cut := without_injected(text)) is not text:
             return replace(part, arguments=cut, raw=None)
-        case ToolResult(text=text) if (cut := without_injected(text)) is not text:
+        case ToolResult(text=text) | Opaque(text=text) if (cut := without_injected(text)) is not text:
             return replace(part, text=cut)
     return part

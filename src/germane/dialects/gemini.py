@@ -16,6 +16,7 @@ from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, only, read_envelope, read_role, type_name, without
 from germane.dialects.fault import Fault
 from germane.dialects.gemini_check import NAME, UNSIGNED, either, faults, signature, unsigned
+from germane.dialects.held_text import opaque
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.merging import ProviderMessage, merge_by_role
 from germane.dialects.pairing import close_orphans, pair_calls
@@ -116,7 +117,7 @@ def _read_part(value: object, index: int) -> Part:
         return _inline(raw, inline)
     if (file := either(raw, "fileData")) is not None and _media(file).startswith("image/"):
         return Image(url=_string(file, "fileUri") or _string(file, "file_uri") or None, raw=raw)
-    return Opaque(kind=f"gemini:{next((str(key)[:40] for key in raw if key != 'text'), 'empty')}", raw=raw)
+    return opaque(f"gemini:{next((str(key)[:40] for key in raw if key != 'text'), 'empty')}", raw)
 
 
 def _signed(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -14,6 +14,7 @@ from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
 from germane.dialects.fault import Fault
+from germane.dialects.held_text import as_result, opaque
 from germane.dialects.image_size import data_url
 from germane.dialects.openai_check import FUNCTION, NAME, faults
 from germane.dialects.openai_content import has_part, read_content
@@ -48,13 +49,12 @@ class OpenAIChat:
         content = raw.get("content")
         if role == "tool":
             call_id = raw.get("tool_call_id")
-            inner = () if isinstance(content, str) else read_content(content)
+            text, others = (content, ()) if isinstance(content, str) else as_result(read_content(content))
             result = ToolResult(
                 call_id=call_id if isinstance(call_id, str) else "",
-                text=content if isinstance(content, str) else "\n".join(part.text for part in inner if isinstance(part, Text)),
+                text=text,
                 name=raw["name"] if isinstance(raw.get("name"), str) else "",
             )
-            others = tuple(part for part in inner if not isinstance(part, Text)) if inner else ()
             return Message(role=role, parts=(result, *others), **read_envelope(raw))
         parts = read_content(content)
         if role == "assistant":
@@ -140,7 +140,7 @@ def _answers(raw: Mapping[str, Any]) -> list[Part]:
     if isinstance(refusal := raw.get("refusal"), str) and refusal:
         parts.append(Text(refusal))
     if (audio := mapping(raw.get("audio"))) is not None:
-        parts.append(Opaque(kind="openai:audio", raw=audio))
+        parts.append(opaque("openai:audio", audio))
     calls = raw.get("tool_calls")
     if calls is not None and not isinstance(calls, list | tuple):
         raise InvalidInput(f"tool_calls is {type_name(calls)}: give a list")

@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from germane.dialects.envelope import mapping, type_name
+from germane.dialects.held_text import opaque
 from germane.dialects.image_size import data_url, image_size
 from germane.errors import InvalidInput
-from germane.types.message import Image, Opaque, Part, Text
+from germane.types.message import Image, Part, Text
 
 __all__ = ["has_part", "read_content"]
 
@@ -49,7 +50,7 @@ def _read_part(value: object, index: int) -> Part:
         return Text(text)
     if kind in _IMAGES:
         return _read_image(raw, index)
-    return Opaque(kind=f"openai:{str(kind)[:40]}", raw=raw)
+    return opaque(f"openai:{str(kind)[:40]}", raw)
 
 
 def _read_image(raw: Mapping[str, Any], index: int) -> Image:

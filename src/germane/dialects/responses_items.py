@@ -7,9 +7,10 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.dialects.envelope import mapping
+from germane.dialects.held_text import as_result, opaque
 from germane.dialects.openai_content import read_content
 from germane.dialects.wording import json_text
-from germane.types.message import Opaque, Part, Role, Text, ToolCall, ToolResult
+from germane.types.message import Part, Role, Text, ToolCall, ToolResult
 
 __all__ = ["KIND", "OUTPUTS", "OWN_PARTS", "ROLES", "call_id", "is_message", "known_item", "masked_item", "read_item"]
 
@@ -69,11 +70,11 @@ def read_item(raw: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
         return "assistant", (ToolCall(id=call_id(raw), name=_name(raw, kind), arguments=_arguments(raw, kind)),)
     if kind in _CALLS_OF_OUTPUTS:
         inner = _output(raw.get("output"))
-        text = "\n".join(part.text for part in inner if isinstance(part, Text))
+        text, others = as_result(inner)
         failed = raw.get("status") in ("failed", "incomplete")
         result = ToolResult(call_id=call_id(raw), text=text, error=failed)
-        return "tool", (result, *(part for part in inner if not isinstance(part, Text)))
-    return "assistant", (Opaque(kind=f"{KIND}{kind[:40]}", raw=raw),)
+        return "tool", (result, *others)
+    return "assistant", (opaque(f"{KIND}{kind[:40]}", raw),)
 
 
 def masked_item(raw: Mapping[str, Any], line: str) -> Mapping[str, Any]:

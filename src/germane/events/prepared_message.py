@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from germane.clock import aware
+from germane.dialects.held_text import kept_text, without_held
 from germane.errors import InvalidInput
 from germane.events.secret_note import SecretNote
 from germane.memories.extraction.extracted import MessageReading
@@ -16,6 +17,7 @@ from germane.profile.telling import TellingClause
 from germane.search.unit import Analysis
 from germane.text.normal import content_hash
 from germane.text.own.own_words import own_words
+from germane.types.limits import MESSAGE_TEXT
 from germane.types.message import Message, Opaque, Text, ToolCall, ToolResult
 
 __all__ = ["PreparedMessage", "clean", "slim"]
@@ -46,9 +48,11 @@ class PreparedMessage:
     created_at: datetime | None
     tool_call_id: str | None
     raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    earlier_hash: int | None = None
+    """The hash of the content without the text of documents and other parts: earlier states of germane stored this one."""
     own_words: bool = False
     """Whether `text` is what a user wrote: one text of a user's turn, with no tool's result beside it, and no other text but
-    elements of the client's."""
+    elements of the client's, and documents, which are quoted behind it."""
     analysis: tuple[Analysis, ...] | None = field(default=None, compare=False, repr=False)
     """The analysis of each part of `text`, where it was made before the transaction."""
     index: int | None = None
@@ -74,13 +78,16 @@ class PreparedMessage:
             content = " ".join(f"[{part.kind}]" for part in message.parts if isinstance(part, Opaque) and not _is_unsaid(part))
         if not content:
             return None
-        answers = bool(message.tool_results) and not message.text.strip()
         results = message.tool_results
+        answers = (bool(results) and not message.text.strip()) or _is_servers(message)
+        shown = [part.text for part in message.parts if isinstance(part, Opaque) and part.text]
+        earlier = _without_shown(message) if shown else content
         return cls(
             role=message.role,
             type="tool_message" if answers else f"{message.role}_message",
-            text=clean(content),
+            text=clean(kept_text(message) if shown else content)[: MESSAGE_TEXT.maximum],
             content_hash=content_hash(message.role, content),
+            earlier_hash=content_hash(message.role, earlier) if shown else None,
             id=None if message.id is None else _id(message.id),
             name=clean(message.name or "")[:_MAX_NAME],
             created_at=None if message.created_at is None else aware(message.created_at, zone),
@@ -94,6 +101,18 @@ class PreparedMessage:
 def _is_unsaid(part: Opaque) -> bool:
     """Whether the part is an item of its own that says nothing: a reasoning item, or a reference to a stored one."""
     return part.kind.endswith((":reasoning", ":item_reference", ":compaction"))
+
+
+def _is_servers(message: Message) -> bool:
+    """Whether the message is the call of a provider's own tool with its output, and nothing that the assistant says."""
+    return message.role == "assistant" and all(
+        isinstance(part, Opaque) and part.text and part.kind != "openai:audio" for part in message.parts
+    )
+
+
+def _without_shown(message: Message) -> str:
+    kinds = " ".join(f"[{part.kind}]" for part in message.parts if isinstance(part, Opaque) and not _is_unsaid(part))
+    return content if (content := without_held(message).content).strip() else kinds
 
 
 def _is_own(message: Message) -> bool:

@@ -121,5 +121,7 @@ def check_conflicts(prepared: Iterable[PreparedMessage], known: Mapping[str, Eve
 
 def _check_conflict(id: str | None, message: PreparedMessage, other: PreparedMessage | EventHead) -> None:
     kept_hash = other.kept_hash if isinstance(other, EventHead) else None
-    if message.role != other.role or message.content_hash not in (other.content_hash, kept_hash):
+    known = other.content_hash, kept_hash
+    same = message.content_hash in known or (message.earlier_hash is not None and message.earlier_hash in known)
+    if message.role != other.role or not same:
         raise Conflict(f"message id {id!r} was recorded before with different content: give new content an id of its own")

@@ -157,6 +157,10 @@ def _neighbours(
 def _number(numbers: _Numbers, message: PreparedMessage | EventHead) -> int:
     """Returns a number that is equal for equal messages: by the caller's id where there is one, else by role and content."""
     id = message.id if isinstance(message, PreparedMessage) else message.message_id
+    if id is None and isinstance(message, PreparedMessage) and message.earlier_hash is not None:
+        known = numbers.get(("", message.earlier_hash))
+        if known is not None and ("", message.content_hash) not in numbers:
+            return known
     return numbers.setdefault(("", message.content_hash) if id is None else ("id", id), len(numbers))
 
 

@@ -9,7 +9,8 @@ __all__ = ["Receipt"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """The ids that were forgotten or, after a dry run, that would be. Forgetting the same again returns a receipt without ids.
+    """The ids that were forgotten or, after a dry run, that would be. Forgetting the same again returns a receipt without ids,
+    whose `matched` is false. `str` says in a sentence what was forgotten.
 
     After forgetting, the store is searched for what is left: `checked` are the places in which nothing of it was found.
     The ids are also those of all that was made of it.
@@ -33,6 +34,26 @@ class Receipt:
     scrubbed: bool = False
     waiting_for: str = ""
     checked: tuple[str, ...] = ()
+
+    @property
+    def matched(self) -> bool:
+        """Whether there was anything to forget. Where there was nothing, `scrubbed` speaks of what was forgotten before."""
+        return len(self) > 0
+
+    def __str__(self) -> str:
+        left = f"; some of it is still left in the file: that waits for {self.waiting_for}" if self.waiting_for else ""
+        if not self.matched:
+            return f"nothing matches: {'nothing would be' if self.dry_run else 'nothing was'} forgotten{left}"
+        kinds = (
+            (self.memory_ids, "memories"),
+            (self.event_ids, "messages"),
+            (self.block_ids, "blocks or archived texts"),
+            (self.graph_ids, "entities, relations and patterns"),
+            (self.task_ids, "tasks"),
+            (self.history_ids, "kept parts of compacted conversations"),
+        )
+        counts = ", ".join(f"{len(ids)} {name}" for ids, name in kinds if ids)
+        return f"{'would forget' if self.dry_run else 'forgot'} {counts}{left}"
 
     def __len__(self) -> int:
         kept = len(self.memory_ids) + len(self.event_ids) + len(self.block_ids)

@@ -11,13 +11,21 @@ from germane.types.trace import Trace
 __all__ = ["amount_lines", "explain"]
 
 
+_SHOWN = 100
+"""Characters of a text that are shown."""
+_UNSHOWN = ("sensitivity", "withdrawn")
+"""The reasons of candidates whose text may not be shown."""
+_LEGEND = (
+    "in: it went into the prompt, under the handle at the end; out: it was left out, for the reason at the end",
+    "#rank, score = the probability that the request needs it, made of its parts from 0 to 1; sources, category, id, tokens",
+)
 _MAX_TOKENS = 10**9
 """A trace file that was written by hand may hold any number."""
 
 
 def explain(trace: Trace, fallback_reason: str = "") -> str:
-    """Returns one line a candidate: first those that went in, then those left out with the reason, then what was
-    found and not read, as it couldn't be worth its tokens."""
+    """Returns two lines for each candidate, the second with the beginning of its text: first those that went in, then those
+    left out with the reason, then what was found and not read, as it couldn't be worth its tokens; and a legend."""
     lines = [f"strategy {trace.strategy} · model {trace.model} · tokens by {trace.tokenizer}"]
     if fallback_reason:
         lines.append(f"fell back: {fallback_reason}")
@@ -39,13 +47,23 @@ def explain(trace: Trace, fallback_reason: str = "") -> str:
     for text in trace.earlier:
         names = ", ".join(f"{item.handle} = {item.id}" for item in text.items)
         lines.append(f"kept with message {text.turn}: {text.tokens} tokens, {names}")
-    lines += [f"in   {_line(item.scored)} {item.tokens:>5} tokens{_part(item.share)}  {item.handle}" for item in trace.chosen]
-    for item in trace.left_out:
-        cost = "" if item.tokens is None else f" {item.tokens:>5} tokens"
-        lines.append(f"out  {_line(item.scored)}{cost}  {item.reason}")
+    for item in trace.chosen:
+        lines.append(f"in   {_line(item.scored)} {item.tokens:>5} tokens{_part(item.share)}  {item.handle}")
+        lines += _text(item.scored)
+    for left in trace.left_out:
+        cost = "" if left.tokens is None else f" {left.tokens:>5} tokens"
+        lines.append(f"out  {_line(left.scored)}{cost}  {left.reason}")
+        lines += [] if left.reason in _UNSHOWN else _text(left.scored)
     for one in trace.unread:
         lines.append(f"out  {one.probability:.4f} likely  {one.tokens:>5} tokens or more  not read  {one.domain} {one.id}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_LEGEND] if trace.chosen or trace.left_out else lines)
+
+
+def _text(scored: Scored) -> list[str]:
+    """The beginning of the candidate's text, as one line that a terminal can show."""
+    text = " ".join(scored.candidate.text[: 4 * _SHOWN].split())
+    shown = "".join(char if char.isprintable() else "\ufffd" for char in text)
+    return [f"     {shown if len(shown) <= _SHOWN else f'{shown[: _SHOWN - 1].rstrip()}…'}"] if shown else []
 
 
 def amount_lines(trace: Trace) -> Iterator[str]:

@@ -70,10 +70,12 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opaque:
-    """A part that germane carries and counts but doesn't read: audio, documents, thinking, parts of future models."""
+    """A part that germane carries and counts whole: audio, documents, thinking, parts of future models. `text` is the text in
+    it that can be searched, such as that of a document or of a search result."""
 
     kind: str
     raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    text: str = ""
 
 
 Part = Text | Image | ToolCall | ToolResult | Opaque
@@ -108,7 +110,8 @@ class Message:
 
     @property
     def content(self) -> str:
-        """Everything that can be read as text, tool calls and results included. `record` indexes and compares it."""
+        """Everything that can be read as text, with tool calls and results, documents and transcripts. `record` indexes and
+        compares it."""
         if len(self.parts) == 1 and isinstance(self.parts[0], Text):
             return self.parts[0].text
         return "\n".join(filter(None, map(_readable, self.parts)))
@@ -167,4 +170,4 @@ def _readable(part: Part) -> str:
         case Image():
             return "[image]"
         case Opaque():
-            return ""
+            return part.text

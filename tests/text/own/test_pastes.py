@@ -132,13 +132,15 @@ def test_a_role_for_a_task_binds_it_and_is_no_statement() -> None:
     assert not own_words("You are a helpful assistant. Never change a number.", for_task=True).strip()
 
 
-@pytest.mark.parametrize("tag", ["task", "user_query", "feedback", "command-args", "user_message"])
+@pytest.mark.parametrize("tag", ["task", "user_query", "feedback", "command-args", "user_message", "userRequest"])
 def test_what_a_client_wraps_is_the_users_own(tag: str) -> None:
     """What stands beside it is the client's."""
     details = "<environment_details>\nI lie.\n</environment_details>"
     text = f"<command-name>/fix</command-name>\n<{tag}>\nI live in Leeds.\n</{tag}>\n{details}"
     assert own(text) == "I live in Leeds."
     assert own(f"The user gave feedback:\n<{tag}>I live in Leeds.</{tag}>") == "I live in Leeds."
+    assert own(f"[ask_question for 'Where?'] Result:\n<{tag}>I live in Leeds.</{tag}>") == "I live in Leeds."
+    assert own(f"The note [1] says. Result:\n<{tag}>I live in Leeds.</{tag}>") != "I live in Leeds."
 
 
 def test_reminders_hide_nothing_but_themselves() -> None:

@@ -34,7 +34,8 @@ _PASSAGE = (ListColumn("id", id=True), ListColumn("where"), ListColumn("text"))
 def documents(
     context: typer.Context,
     source: Annotated[
-        str | None, typer.Argument(metavar="SOURCE", help="A document, by its source or path. Default: list all of them.")
+        str | None,
+        typer.Argument(metavar="SOURCE", help="A document, by its source, path or title. Default: list all of them."),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Print at most this many documents or passages.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="Continue where a listing ended.")] = None,
@@ -92,7 +93,7 @@ def _print_one(options: GlobalOptions, document: KeptDocument, passages: tuple[E
 
 
 async def named_document(agent: Agent, source: str) -> KeptDocument:
-    """Returns a document by its source, or by the path of its file. Raises `NotFound`."""
+    """Returns a document by its source, its title, or the path of its file. Raises `NotFound`."""
     try:
         return await agent.documents.get(source)
     except NotFound:

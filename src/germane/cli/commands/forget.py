@@ -35,7 +35,7 @@ def forget(
     tag: Annotated[str | None, typer.Option(help="Every memory with this tag.")] = None,
     session: Annotated[str | None, typer.Option(help="The messages of this conversation and the memories made in it.")] = None,
     document: Annotated[
-        str | None, typer.Option(metavar="SOURCE", help="This document with its passages, by its source or path.")
+        str | None, typer.Option(metavar="SOURCE", help="This document with its passages, by its source, path or title.")
     ] = None,
     source: Annotated[
         str | None,
@@ -103,6 +103,7 @@ async def _forget(
                 "event_ids": list(receipt.event_ids),
                 "block_ids": list(receipt.block_ids),
                 "history_ids": list(receipt.history_ids),
+                "matched": receipt.matched,
                 "dry_run": dry_run,
                 "scrubbed": receipt.scrubbed,
                 "waiting_for": receipt.waiting_for,

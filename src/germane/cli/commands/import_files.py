@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,16 +16,20 @@ from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.imports import FORMATS
 from germane.cli.imports.export_file import ExportFile
 from germane.cli.imports.load import Loaded, load
+from germane.cli.imports.preview import Preview, preview
 from germane.cli.imports.store_rows import ImportTally, store_rows
 from germane.cli.screen import console, plain, print_json, progress, secrets_line
 from germane.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from germane.api.restore import Restored
 
 __all__ = ["import_files"]
 
 _MAX_REASONS = 5
+_MARKDOWN = ("instructions", "notes")
 
 
 def import_files(
@@ -54,12 +61,16 @@ def import_files(
     skip_conflicts: Annotated[
         bool, typer.Option("--skip-conflicts", help="Skip lines of an export in whose place something else is stored.")
     ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read the files and say what would be stored.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Take the Markdown files of a folder without asking.")] = False,
 ) -> None:
     """Restore what germane export wrote, or import conversations and memories: ChatGPT's and Claude's exports as they come,
-    JSON Lines of messages, memories of mem0, Letta's agent files, memory folders, AGENTS.md, LoCoMo files.
+    transcripts of Claude Code and Codex, JSON Lines of messages, memories of mem0, Letta's agent files, memory folders,
+    AGENTS.md, LoCoMo files.
 
     Idempotent: importing a file again adds nothing, and completes what was interrupted. An export goes where it came from. Rows
-    of other files that can't be used are skipped and counted."""
+    of other files that can't be used are skipped and counted. A folder of Markdown files is shown first, and taken when you
+    agree."""
     options = options_of(context)
     if format not in ("auto", *FORMATS):
         raise InvalidInput(f"--format must be one of auto, {', '.join(FORMATS)}, not {format[:40]!r}")
@@ -67,6 +78,8 @@ def import_files(
         raise InvalidInput(f"--as must be memory, directive or blocks, not {read_as[:40]!r}")
     if layout is not None and read_as != "blocks":
         raise InvalidInput("--layout is for memory files that become blocks: add --as blocks, or leave it out")
+    if read_as == "blocks" and dry_run:
+        raise InvalidInput("--dry-run is for conversations and memories: leave it out with --as blocks")
     if read_as == "blocks":
         import_blocks(options, files, layout or "anthropic")
         return
@@ -76,6 +89,12 @@ def import_files(
             loaded.append(one := load(file, session, format, directive=read_as == "directive"))
             if isinstance(one, ExportFile):
                 open_files.callback(one.close)
+        if dry_run:
+            _print_previews(options, files, loaded)
+            return
+        for file, one in zip(files, loaded, strict=True):
+            if isinstance(one, tuple) and one[0] in _MARKDOWN and format == "auto" and not yes and Path(file).is_dir():
+                _confirm(file, preview(*one))
         tallies = run_async(_import(options, files, loaded, into, skip_conflicts))
     if options.json:
         print_json({"files": [_shape(file, tally) for file, tally in zip(files, tallies, strict=True)]})
@@ -90,6 +109,50 @@ def import_files(
         raise InvalidInput("nothing in it could be used" if loaded else "no file given")
 
 
+def _print_previews(options: GlobalOptions, files: list[str], loaded: list[Loaded]) -> None:
+    shapes = list[dict[str, Any]]()
+    for file, one in zip(files, loaded, strict=True):
+        if isinstance(one, ExportFile):
+            shapes.append({"file": file, "format": "germane", "lines": one.total, "scope": str(one.reach)})
+            if not options.json:
+                console().print(f"{plain(file, 300)} (germane): {one.total} lines, into {plain(str(one.reach), 300)}")
+            continue
+        found = preview(*one)
+        shapes.append(_shape(file, found.tally) | {"sessions": found.sessions, "files": dict(found.files)})
+        if not options.json:
+            _print_preview(file, found, console())
+    if options.json:
+        print_json({"files": shapes, "dry_run": True})
+    else:
+        console().print("nothing was stored (--dry-run)")
+
+
+def _print_preview(file: str, found: Preview, screen: Console) -> None:
+    sessions = f", in {found.sessions} sessions" if found.sessions > 1 else ""
+    first, *more = _summary(file, found.tally).split("\n")
+    for line in (f"{first}{sessions}", *more, *(f"  {plain(line, 200)}" for line in found.lines())):
+        screen.print(line)
+    for reason in found.tally.broken[:_MAX_REASONS]:
+        screen.print(f"  can't be used: {plain(reason, 200)}")
+
+
+def _confirm(file: str, found: Preview) -> None:
+    """Asks before a folder's Markdown files are taken: not every README is something to remember."""
+    counts = f"{found.tally.memories} sections of {len(found.files)} Markdown files"
+    if not _asks():
+        raise InvalidInput(
+            f"{file} would give {counts} as memories, and nobody is there to agree: look at them with --dry-run, "
+            "then pass --yes, or name the files to import"
+        )
+    _print_preview(file, found, console(stderr=True))
+    if not typer.confirm(f"Store {counts} as memories?", err=True):
+        raise InvalidInput("nothing was stored: name the files to import")
+
+
+def _asks() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 async def _import(
     options: GlobalOptions, files: list[str], loaded: list[Loaded], into: bool, skip_conflicts: bool
 ) -> list[ImportTally]:
@@ -100,7 +163,8 @@ async def _import(
     tallies = []
     async with options.open_store(create=True) as (germane, agent):
         with progress(options.json) as bar:
-            total = sum(one.total if isinstance(one, ExportFile) else len(one[1]) for one in loaded)
+            sizes = [_size(one) for one in loaded]
+            total = None if None in sizes else sum(size for size in sizes if size is not None)
             task = bar.add_task("importing", total=total)
             for file, one in zip(files, loaded, strict=True):
                 if isinstance(one, ExportFile):
@@ -147,7 +211,10 @@ def _shape(file: str, tally: ImportTally) -> dict[str, Any]:
         "already_there": tally.known,
         "memories": tally.memories,
         "directives": tally.directives,
+        "documents": tally.documents,
         "secrets": dict(tally.secrets),
+        "left_out": dict(tally.left_out),
+        "taken_along": dict(tally.taken_along),
         "contradictions": tally.contradictions,
         "entities_relations_patterns": tally.graph,
         "tombstones": tally.tombstones,
@@ -160,6 +227,7 @@ def _shape(file: str, tally: ImportTally) -> dict[str, Any]:
 def _summary(file: str, tally: ImportTally) -> str:
     parts = [f"{tally.messages} messages"]
     parts += [f"{tally.memories} memories"] if tally.memories else []
+    parts += [f"{tally.documents} documents"] if tally.documents else []
     parts += ["the directive" if tally.directives == 1 else f"{tally.directives} directives"] if tally.directives else []
     parts += [f"{tally.contradictions} contradictions"] if tally.contradictions else []
     parts += [f"{tally.graph} entities, relations and patterns"] if tally.graph else []
@@ -169,4 +237,19 @@ def _summary(file: str, tally: ImportTally) -> str:
     parts += [f"{tally.system} system messages, which aren't kept"] if tally.system else []
     parts += [secrets_line(tally.secrets)] if tally.secrets else []
     parts += [f"{len(tally.broken)} rows that can't be used"] if tally.broken else []
-    return f"{'standard input' if file == '-' else file} ({tally.format}): {', '.join(parts)}"
+    lines = [f"{'standard input' if file == '-' else file} ({tally.format}): {', '.join(parts)}"]
+    lines += [f"  among them: {_listed(tally.taken_along)}"] if tally.taken_along else []
+    lines += [f"  left out: {_listed(tally.left_out)}"] if tally.left_out else []
+    return "\n".join(lines)
+
+
+def _listed(counts: Counter[str]) -> str:
+    shown = [f"{count} {what}" if count > 1 or " " in what else what for what, count in sorted(counts.items())]
+    return plain(", ".join(shown), 1_000)
+
+
+def _size(one: Loaded) -> int | None:
+    """How many rows there are; None for transcripts, which are counted as they are read."""
+    if isinstance(one, ExportFile):
+        return one.total
+    return len(one[1]) if isinstance(one[1], list) else None

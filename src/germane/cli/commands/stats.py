@@ -7,23 +7,27 @@ from typing import TYPE_CHECKING
 import typer
 
 from germane.cli.codec import encode
-from germane.cli.elsewhere import elsewhere, print_hints
+from germane.cli.elsewhere import counted, elsewhere, print_hints
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.listing import print_fields
-from germane.cli.screen import console, print_json
+from germane.cli.screen import console, plain, print_json
 
 if TYPE_CHECKING:
-    from germane.types.inventory import Stats
+    from germane.types.inventory import Stats, UserSummary
 
 __all__ = ["stats"]
 
+_LISTED, _SHOWN = 1000, 10
+"""Users that are counted, and those that are named."""
+
 
 def stats(context: typer.Context) -> None:
-    """Count what the agent has stored for all users, and with --user also that user's own."""
+    """Count what the agent has stored: what all users share and, with --user, that user's own; without it, each user's own in
+    short."""
     options = options_of(context)
-    found, hints = run_async(_stats(options))
+    found, users, hints = run_async(_stats(options))
     if options.json:
-        print_json(encode(found))
+        print_json(encode(found) | ({"by_user": [encode(one) for one in users]} if options.user is None else {}))
         return
     screen, kinds = console(), found.memories
     fields = [
@@ -52,6 +56,13 @@ def stats(context: typer.Context) -> None:
         ("newest", "" if found.newest is None else f"{found.newest:%Y-%m-%d %H:%M}"),
     ]
     print_fields(screen, fields)
+    if users:
+        own = counted(sum(one.memories for one in users), sum(one.messages for one in users))
+        screen.print(f"besides, {'its user has' if len(users) == 1 else f'its {len(users):,} users have'} {own}:")
+        for one in sorted(users, key=lambda one: -(one.memories + one.messages))[:_SHOWN]:
+            screen.print(f"  {plain(one.user, 60)}: {counted(one.memories, one.messages)}")
+        rest = f" (and {len(users) - _SHOWN:,} more: germane users)" if len(users) > _SHOWN else ""
+        screen.print(f"--user NAME counts what one of them sees{rest}")
     print_hints(screen, hints)
 
 
@@ -64,9 +75,10 @@ def _size(count: int) -> str:
     return f"{size:,.0f} {unit}" if unit == "B" else f"{size:,.1f} {unit}"
 
 
-async def _stats(options: GlobalOptions) -> tuple[Stats, list[str]]:
+async def _stats(options: GlobalOptions) -> tuple[Stats, tuple[UserSummary, ...], list[str]]:
     async with options.open_store() as (germane, agent):
         found = await agent.stats()
+        users = () if options.user else (await agent.users(limit=_LISTED)).users
         kept = (found.memories, found.ended, found.messages, found.events, found.documents, found.entities, found.tasks)
         nothing = not any((*kept, found.patterns, found.blocks, found.archival_entries, found.archived))
-        return found, await elsewhere(germane, options) if nothing else []
+        return found, users, await elsewhere(germane, options) if nothing and not users else []

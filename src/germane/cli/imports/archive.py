@@ -1,7 +1,8 @@
 """Archive: the documents in a zip archive or a folder, read in memory: nothing is extracted to disk, whatever it is called.
 
-Of an archive only conversations, or else other JSON and Markdown files, are read. The number of its entries, and their sizes
-uncompressed, are bounded, so that a small file can't fill the memory.
+Of an export of a chat product its conversations are read, and what Claude's has beside them; the other files are named. Of
+another archive all JSON and Markdown files are read, in a folder without installed packages. The number of entries, and their
+sizes uncompressed, are bounded, so that a small file can't fill the memory.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from germane.cli.imports.claude_account import account_file
 from germane.errors import InvalidInput
 
-__all__ = ["Document", "in_archive", "in_folder"]
+__all__ = ["Document", "in_archive", "in_folder", "is_readable", "names_in"]
 
 _MAX_ENTRIES = 200_000
 _MAX_BYTES = 1 << 30
@@ -25,14 +27,15 @@ _MAX_BYTES = 1 << 30
 _MAX_RATIO, _UNSUSPICIOUS = 200, 1 << 20
 """How many times larger a document may be than its compressed form, and the size up to which that isn't looked at."""
 _CONVERSATIONS = re.compile(r"(?:^|/)conversations(?:[-_.]?\d+)?\.json$")
+_INSTALLED = frozenset({".git", ".venv", "bower_components", "node_modules", "site-packages", "venv"})
 _READABLE = (".json", ".jsonl", ".md", ".af")
 
 
 class Document(NamedTuple):
-    """A file in an archive or a folder: its path there, with `/`, and its content."""
+    """A file in an archive or a folder: its path there, with `/`, and its content; None for one that isn't read."""
 
     name: str
-    data: bytes
+    data: bytes | None
 
 
 def in_archive(stream: BinaryIO, *, max_entries: int = _MAX_ENTRIES, max_bytes: int = _MAX_BYTES) -> list[Document]:
@@ -56,13 +59,7 @@ def in_archive(stream: BinaryIO, *, max_entries: int = _MAX_ENTRIES, max_bytes: 
 
 def in_folder(folder: Path, *, max_entries: int = _MAX_ENTRIES, max_bytes: int = _MAX_BYTES) -> list[Document]:
     """Returns the documents of a folder, by name. Links are not followed. Raises `InvalidInput`."""
-    names = list[str]()
-    for where, _, files in os.walk(folder):
-        names += [
-            (Path(where) / file).relative_to(folder).as_posix() for file in files if not (Path(where) / file).is_symlink()
-        ]
-        if len(names) > max_entries:
-            raise InvalidInput(f"the folder holds more than {max_entries:,} files: name the files to import")
+    names = names_in(folder, max_entries=max_entries)
 
     def content(name: str, left: int) -> bytes:
         with (folder / name).open("rb") as stream:
@@ -74,13 +71,38 @@ def in_folder(folder: Path, *, max_entries: int = _MAX_ENTRIES, max_bytes: int =
         raise InvalidInput(f"{error.filename} can't be read: {error.strerror}") from None
 
 
-def _chosen(names: Iterable[str]) -> list[str]:
-    """The conversations of a chat product's export where there are some, else all that could be read."""
+def names_in(folder: Path, *, max_entries: int = _MAX_ENTRIES) -> list[str]:
+    """Returns the paths of a folder's files, with `/`, without links and installed packages. Raises `InvalidInput`."""
+    names = list[str]()
+    for where, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _INSTALLED)
+        names += [
+            (Path(where) / file).relative_to(folder).as_posix() for file in files if not (Path(where) / file).is_symlink()
+        ]
+        if len(names) > max_entries:
+            raise InvalidInput(f"the folder holds more than {max_entries:,} files: name the files to import")
+    return names
+
+
+def is_readable(name: str) -> bool:
+    """Returns whether a file of this name may be one that can be imported."""
+    return name.endswith(_READABLE)
+
+
+def _chosen(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The conversations of a chat product's export where there are some, else all that could be read; and the other files of
+    the export."""
     found = sorted(name for name in names if not name.startswith("__MACOSX/"))
-    return [name for name in found if _CONVERSATIONS.search(name)] or [name for name in found if name.endswith(_READABLE)]
+    talks = [name for name in found if _CONVERSATIONS.search(name)]
+    if not talks:
+        return [name for name in found if is_readable(name)], []
+    beside = [name for name in found if account_file(name)]
+    read = {*talks, *beside}
+    return [*talks, *beside], [name for name in found if name not in read]
 
 
-def _read(names: list[str], content: Callable[[str, int], bytes], max_bytes: int) -> list[Document]:
+def _read(chosen: tuple[list[str], list[str]], content: Callable[[str, int], bytes], max_bytes: int) -> list[Document]:
+    names, others = chosen
     documents, left = list[Document](), max_bytes
     for name in names:
         data = content(name, left)
@@ -92,7 +114,7 @@ def _read(names: list[str], content: Callable[[str, int], bytes], max_bytes: int
         raise InvalidInput(
             "there is nothing in it that could be read: no conversations.json, and no other JSON or Markdown file"
         )
-    return documents
+    return [*documents, *(Document(name, None) for name in others)]
 
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, left: int) -> bytes:

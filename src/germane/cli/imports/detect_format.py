@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import BytesIO
 from itertools import chain, islice
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -12,19 +14,28 @@ from typing import Any
 from germane.cli.imports.archive import Document
 from germane.cli.imports.chatgpt import read_chatgpt
 from germane.cli.imports.claude import read_claude
+from germane.cli.imports.claude_account import account_file, read_account
 from germane.cli.imports.jsonl import objects, read_jsonl, read_messages
 from germane.cli.imports.letta import is_letta, read_letta
 from germane.cli.imports.locomo import read_locomo
 from germane.cli.imports.markdown import is_instructions, read_markdown
 from germane.cli.imports.mem0 import listed_memories, read_mem0
 from germane.cli.imports.message_fields import MessageNaming
-from germane.cli.imports.rows import BrokenRow, DirectiveRow, Row
+from germane.cli.imports.rows import BrokenRow, DirectiveRow, Remark, Row
+from germane.cli.imports.transcript import TRANSCRIPTS, read_transcript, transcript_format
 from germane.errors import InvalidInput
 
 __all__ = ["FORMATS", "detect", "parse_json", "read", "read_all"]
 
-FORMATS = ("jsonl", "chatgpt", "claude", "messages", "locomo", "mem0", "letta", "instructions", "notes")
+FORMATS = ("jsonl", "chatgpt", "claude", *TRANSCRIPTS, "messages", "locomo", "mem0", "letta", "instructions", "notes")
 _MARKDOWN = {"instructions", "notes"}
+_ROW_TYPES = ("directive", "header", "memory", "message", "session", "tombstone")
+"""The types of an export's lines that can be read as plain rows."""
+_EXPECTED = (
+    'expected are what germane export writes, JSON Lines of messages such as {"role": "user", "content": "…"}, '
+    '{"messages": […]}, exports of ChatGPT and Claude, transcripts of Claude Code and Codex, memories of mem0, agent files of '
+    "Letta, LoCoMo, and Markdown files"
+)
 
 
 def read_all(
@@ -33,9 +44,20 @@ def read_all(
     """Returns the format and the rows of the documents of one archive or folder. Documents in another format than the first one
     that can be read, and in no known format, become broken rows. Raises `InvalidInput` where none can be read."""
     found, chosen, unread = list[Iterator[Row]](), "", list[BrokenRow]()
+    others = Counter(_file_kind(document.name) for document in documents if document.data is None)
+    several = len(documents) - others.total() > 1
     for document in documents:
-        name = PurePosixPath(document.name).stem if len(documents) > 1 else session
+        if document.data is None:
+            continue
+        name = PurePosixPath(document.name).stem if several else session
+        kind = account_file(document.name)
         try:
+            if kind and chosen == "claude":
+                found.append(read_account(kind, parse_json(document.data), document.name[-80:]))
+                continue
+            if kind and chosen:
+                others[_file_kind(document.name)] += 1
+                continue
             read_as, rows = read(document.data, name, format, name=document.name, directive=directive)
         except InvalidInput as error:
             unread.append(BrokenRow(document.name[-80:], str(error)))
@@ -47,7 +69,13 @@ def read_all(
             unread.append(BrokenRow(document.name[-80:], f"is in the format {read_as}: import it by itself"))
     if not found:
         raise InvalidInput(f"{unread[0].where}: {unread[0].why}" if unread else "there is nothing in it that could be read")
-    return chosen, chain(*found, unread)
+    return chosen, chain(*found, unread, (Remark(what, count) for what, count in sorted(others.items())))
+
+
+def _file_kind(name: str) -> str:
+    """What is said of a file of an export that isn't read: its name, or its kind where there may be many."""
+    path = PurePosixPath(name)
+    return path.name[:80] if path.suffix in (".json", ".html") else f"{path.suffix[:20] or 'other'} files"
 
 
 def read(
@@ -76,22 +104,25 @@ def _read(data: bytes, session: str, format: str, name: str, *, directive: bool)
         rows = read_markdown(data, name or session, instructions=instructions, directive=directive)
         return ("instructions" if instructions else "notes"), rows
     if format in ("auto", "jsonl"):
-        first = [line for _, line in islice(objects(data), 20)]
+        first = [line for _, line in islice(objects(BytesIO(data)), 50)]
         lines = [line for line in first if isinstance(line, Mapping)]
         if not first:
             raise InvalidInput("nothing in it (give a file of messages)")
+        if format == "auto" and (transcript := transcript_format(lines)):
+            return transcript, read_transcript(BytesIO(data), transcript, session)
         if format == "jsonl" or (lines and not (len(first) == 1 and detect(lines[0]))):
+            if not any(_is_row(line) for line in lines):
+                raise InvalidInput(f"JSON with {_fields_of(lines)}: {_EXPECTED}")
             return "jsonl", read_jsonl(data, session)
+    if format in TRANSCRIPTS:
+        return format, read_transcript(BytesIO(data), format, session)
     if directive:
         raise InvalidInput("only a Markdown file (such as AGENTS.md) or JSON Lines can hold a directive")
     document = parse_json(data)
     detected = detect(document)
     if detected is None or format not in ("auto", detected):
-        expected = "a known format" if format == "auto" else format
-        raise InvalidInput(
-            f"not {expected} (known are what germane export writes, JSON Lines of messages, exports of ChatGPT, Claude, mem0 "
-            "and Letta, {'messages': […]}, LoCoMo, Markdown files)"
-        )
+        wanted = "a known format" if format == "auto" else format
+        raise InvalidInput(f"not {wanted}, but JSON with {_fields_of(document)}: {_EXPECTED}")
     return detected, _READERS[detected](document, session)
 
 
@@ -121,6 +152,19 @@ def detect(document: Any) -> str | None:
     return None
 
 
+def _is_row(line: Mapping[str, Any]) -> bool:
+    return "role" in line or isinstance(line.get("messages"), list) or line.get("type") in _ROW_TYPES
+
+
+def _fields_of(document: Any) -> str:
+    """What is said of JSON of an unknown kind: the first names of its fields, which are no content."""
+    first = next((one for one in document if isinstance(one, Mapping)), None) if isinstance(document, list) else document
+    if not isinstance(first, Mapping):
+        return "no objects"
+    names = [str(name)[:30] for name in islice(first, 5)]
+    return f"the fields {', '.join(names)}" if names else "no fields"
+
+
 def parse_json(data: bytes) -> Any:
     """Parse one JSON document in UTF-8. Raises `InvalidInput`."""
     try:
@@ -128,6 +172,8 @@ def parse_json(data: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise InvalidInput(f"not UTF-8 at byte {error.start + 1} (save it as UTF-8)") from None
     except json.JSONDecodeError as error:
+        if error.msg.startswith("Unterminated string") or error.pos >= len(error.doc.rstrip()):
+            raise InvalidInput("it ends in the middle: it was cut when it was saved, so get it again") from None
         raise InvalidInput(f"not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
     except (ValueError, RecursionError):
         raise InvalidInput("not JSON that can be read: nested too deep, or a number too long") from None

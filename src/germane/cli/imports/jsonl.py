@@ -8,7 +8,8 @@ reading continues.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
 from typing import Any
 
 from germane.cli.imports.message_fields import MessageNaming, parse_message
@@ -18,9 +19,9 @@ from germane.errors import InvalidInput
 __all__ = ["objects", "read_jsonl", "read_messages"]
 
 
-def objects(data: bytes) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+def objects(lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
     """Each line that isn't blank, with its number (from 1): the object, or as text the reason why it can't be read."""
-    for number, line in enumerate(data.split(b"\n"), start=1):
+    for number, line in enumerate(lines, start=1):
         if line.strip():
             yield number, _object(line)
 
@@ -28,7 +29,7 @@ def objects(data: bytes) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
 def read_jsonl(data: bytes, session: str) -> Iterator[Row]:
     """Rows of the file. A message that names no session belongs to `session`."""
     naming = MessageNaming()
-    for number, entry in objects(data):
+    for number, entry in objects(BytesIO(data)):
         where = f"line {number}"
         if isinstance(entry, str):
             yield BrokenRow(where, entry)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from germane.cli.files import open_bytes
-from germane.cli.imports.archive import in_archive, in_folder
+from germane.cli.imports.archive import in_archive, in_folder, is_readable, names_in
 from germane.cli.imports.detect_format import read, read_all
 from germane.cli.imports.export_file import ExportFile, export_file
-from germane.cli.imports.rows import Row
+from germane.cli.imports.rows import Remark, Row
+from germane.cli.imports.transcript import TRANSCRIPTS, read_transcripts, transcript_of
 from germane.errors import InvalidInput
 
 __all__ = ["Loaded", "load"]
@@ -21,14 +23,18 @@ _FIRST_LINE = 1 << 20
 """Bytes that are read to recognise an export."""
 _ZIP = b"PK\x03\x04", b"PK\x05\x06"
 
-Loaded = ExportFile | tuple[str, list[Row]]
+Loaded = ExportFile | tuple[str, Iterable[Row]]
+"""An export, or a format with its rows: a list, or for transcripts an iterator that reads them as it goes."""
 
 
 def load(file: str, session: str | None = None, format: str = "auto", *, directive: bool = False) -> Loaded:
-    """Returns an export that is still to be read, or a file's format and its rows. A message that names no session belongs to
-    `session`, by default the file's name. `directive` as in `read`. Raises `InvalidInput`, which names the file."""
+    """Returns an export or transcripts that are still to be read, or a file's format and its rows. A message that names no
+    session belongs to `session`, by default the file's name. `directive` as in `read`. Raises `InvalidInput`, which names the
+    file."""
     default_session = session or ("import" if file == "-" else Path(file).stem[:200] or "import")
     try:
+        if file != "-" and not directive and (found := _transcripts(Path(file), format, session or "")):
+            return found
         if file != "-" and Path(file).is_dir():
             return _rows(_folder(file, default_session, format, directive))
         stream = open_bytes(file)
@@ -48,6 +54,26 @@ def load(file: str, session: str | None = None, format: str = "auto", *, directi
         raise InvalidInput(text if file in text else f"{'standard input' if file == '-' else file}: {text}") from None
     except OSError as error:
         raise InvalidInput(f"{file} can't be read: {error.strerror or error}") from None
+
+
+def _transcripts(path: Path, format: str, session: str) -> tuple[str, Iterable[Row]] | None:
+    """The transcripts in a file or folder; None where there are none."""
+    if format not in ("auto", *TRANSCRIPTS) or not path.exists():
+        return None
+    if path.is_dir():
+        names = [name for name in sorted(names_in(path)) if is_readable(name)]
+        found = [(path / name, kind) for name in names if name.endswith(".jsonl") and (kind := transcript_of(path / name))]
+        unread = len(names) - len(found)
+    else:
+        found, unread = [(path, kind)] if (kind := transcript_of(path)) else [], 0
+    found = [(one, kind) for one, kind in found if format in ("auto", kind)]
+    if not found:
+        return None
+    kinds = sorted({kind for _, kind in found})
+    rows = read_transcripts(found, session)
+    return " and ".join(kinds), chain(
+        rows, [Remark("files that are no transcripts: import them by themselves", unread)] if unread else ()
+    )
 
 
 def _folder(folder: str, session: str, format: str, directive: bool) -> tuple[str, Iterator[Row]]:

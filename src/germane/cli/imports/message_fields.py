@@ -1,7 +1,8 @@
 """Message fields: parses the fields of one message, as most chat files write them, into a `Message`.
 
-The fields are `role`, `content` (text or a list of parts), `id`, `name`, `created_at`, `tool_calls` and `tool_call_id`. The
-parser is more lenient than a provider's dialect, because a file is history and not a request.
+The fields are `role`, `content` (text or a list of parts), `id`, `name`, `created_at`, `tool_calls` and `tool_call_id`; parts
+may be calls and results of tools, and documents. The parser is more lenient than a provider's dialect, because a file is
+history and not a request.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from hashlib import blake2b
 from json import dumps
 from typing import Any
 
+from germane.api.provider_messages import as_result, opaque
 from germane.errors import InvalidInput
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 
@@ -28,6 +30,8 @@ _ROLES: Mapping[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
+_FOREIGN = frozenset({"document", "knowledge", "resource", "search_result"})
+"""The types of parts whose text isn't what the speaker says."""
 _MAX_ID = 256
 """Characters."""
 
@@ -54,8 +58,9 @@ def parse_message(raw: Mapping[str, Any], session: str, naming: MessageNaming | 
     if not isinstance(role, str) or role.lower() not in _ROLES:
         raise InvalidInput(f"role must be one of system, user, assistant, tool, not {_shown(role)}")
     parts = _parts(raw)
+    results = _ROLES[role.lower()] == "user" and bool(parts) and all(isinstance(part, ToolResult) for part in parts)
     message = Message(
-        role=_ROLES[role.lower()],
+        role="tool" if results else _ROLES[role.lower()],
         parts=parts,
         id=_label(raw, "id"),
         name=_label(raw, "name"),
@@ -89,7 +94,7 @@ def _parts(raw: Mapping[str, Any]) -> tuple[Part, ...]:
     if isinstance(content, str):
         parts.append(Text(content))
     elif isinstance(content, list):
-        parts += map(_part, content)
+        parts += (part for each in content for part in _read_part(each))
     elif content is not None:
         raise InvalidInput(f"content must be text or a list of parts, not {_shown(content)}")
     if (call_id := raw.get("tool_call_id")) is not None:
@@ -101,15 +106,24 @@ def _parts(raw: Mapping[str, Any]) -> tuple[Part, ...]:
     return (*parts, *map(_call, calls))
 
 
-def _part(part: Any) -> Part:
+def _read_part(part: Any) -> list[Part]:
     if isinstance(part, str):
-        return Text(part)
+        return [Text(part)]
     if not isinstance(part, Mapping):
         raise InvalidInput(f"a part of content must be text or an object, not {_shown(part)}")
-    if isinstance(text := part.get("text"), str):
-        return Text(text)
     kind = str(part.get("type") or part.get("content_type") or "part")
-    return Image(raw=part) if "image" in kind else Opaque(kind=kind, raw=part)
+    if kind == "tool_use":
+        arguments = dumps({} if part.get("input") is None else part["input"], ensure_ascii=False)
+        return [ToolCall(id=str(part.get("id") or ""), name=str(part.get("name") or ""), arguments=arguments)]
+    if kind == "tool_result":
+        content = part.get("content")
+        inner = content if isinstance(content, list) else [] if content is None else [content]
+        said, others = as_result([one for each in inner for one in _read_part(each)])
+        id, error = str(part.get("tool_use_id") or ""), part.get("is_error") is True
+        return [ToolResult(call_id=id, text=said, name=str(part.get("name") or ""), error=error), *others]
+    if isinstance(text := part.get("text"), str) and kind not in _FOREIGN:
+        return [Text(text)]
+    return [Image(raw=part) if "image" in kind else opaque(kind, part)]
 
 
 def _call(call: Any) -> ToolCall:

@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 
 from germane.types.message import Message
 
-__all__ = ["BrokenRow", "DirectiveRow", "MemoryRow", "MessageRow", "Row", "SharedMessageRow"]
+__all__ = ["BrokenRow", "DirectiveRow", "DocumentRow", "MemoryRow", "MessageRow", "Remark", "Row", "SharedMessageRow"]
 
 
 class MessageRow(NamedTuple):
-    """A message and the id of its conversation."""
+    """A message and the id of its conversation. `raw` is its dict in a provider's shape, where the file holds one: it is stored
+    with the message."""
 
     session: str
     message: Message
+    raw: Mapping[str, Any] | None = None
 
 
 class SharedMessageRow(NamedTuple):
@@ -22,6 +24,7 @@ class SharedMessageRow(NamedTuple):
 
     session: str
     message: Message
+    raw: Mapping[str, Any] | None = None
 
 
 class MemoryRow(NamedTuple):
@@ -29,6 +32,14 @@ class MemoryRow(NamedTuple):
 
     fields: Mapping[str, Any]
     user: str | None = None
+
+
+class DocumentRow(NamedTuple):
+    """A document: what it is found and replaced by, its title, and its text."""
+
+    source: str
+    title: str
+    text: str
 
 
 class DirectiveRow(NamedTuple):
@@ -44,4 +55,13 @@ class BrokenRow(NamedTuple):
     why: str
 
 
-Row = MessageRow | SharedMessageRow | MemoryRow | DirectiveRow | BrokenRow
+class Remark(NamedTuple):
+    """What the answer says of the file: how many things of a kind were left out on purpose, or were taken from beside the
+    conversations."""
+
+    what: str
+    number: int = 1
+    left_out: bool = True
+
+
+Row = MessageRow | SharedMessageRow | MemoryRow | DocumentRow | DirectiveRow | BrokenRow | Remark

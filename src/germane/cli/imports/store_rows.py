@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from germane.cli.codec import decode
 from germane.cli.imports.message_fields import parse_time
-from germane.cli.imports.rows import BrokenRow, DirectiveRow, MemoryRow, MessageRow, Row, SharedMessageRow
-from germane.errors import InvalidInput
+from germane.cli.imports.rows import (
+    BrokenRow,
+    DirectiveRow,
+    DocumentRow,
+    MemoryRow,
+    MessageRow,
+    Remark,
+    Row,
+    SharedMessageRow,
+)
+from germane.errors import Conflict, InvalidInput
 from germane.types.candidate import Provenance
 
 if TYPE_CHECKING:
@@ -20,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["ImportTally", "store_rows"]
 
 _BATCH = 200
+_GROWN = " blocks"
 _FIELDS = ("kind", "key", "value", "title", "tags", "sensitivity", "confidence", "pinned")
 _TIMES = ("observed_at", "occurred_at", "expires_at", "valid_from", "valid_to")
 
@@ -33,6 +44,8 @@ class ImportTally:
     messages: int = 0
     known_messages: int = 0
     memories: int = 0
+    documents: int = 0
+    known_documents: int = 0
     known_memories: int = 0
     known_things: int = 0
     """Things of an export, of any kind."""
@@ -47,19 +60,23 @@ class ImportTally:
     broken: list[str] = field(default_factory=list)
     secrets: Counter[str] = field(default_factory=Counter)
     """The secrets that were found in what was stored, by kind."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    taken_along: Counter[str] = field(default_factory=Counter)
+    """What the file holds that isn't stored on purpose, and what was taken from beside its conversations, by kind."""
 
     @property
     def known(self) -> int:
-        return self.known_messages + self.known_memories + self.known_things
+        return self.known_messages + self.known_memories + self.known_documents + self.known_things
 
     @property
     def empty(self) -> bool:
         """True where no row of the file could be used."""
-        return not (self.messages or self.memories or self.known or self.directives or self.tombstones or self.forgotten)
+        stored = self.messages or self.memories or self.documents or self.directives
+        return not (stored or self.known or self.tombstones or self.forgotten)
 
 
 async def store_rows(
-    rows: Sequence[Row],
+    rows: Iterable[Row],
     agent: Agent,
     agent_wide: Agent,
     of_user: Callable[[str], Agent],
@@ -69,23 +86,34 @@ async def store_rows(
     """Store the rows and count them in `tally`; shared messages go to `agent_wide`, memories that name a user to `of_user` of
     that user, all other rows to `agent`.
 
-    Messages are stored in batches of one session; the rows of a rejected batch are stored one by one. `advance` is called with
-    the number of rows done."""
-    for batch in _batches(rows):
-        await _store_messages(agent_wide if isinstance(batch[0], SharedMessageRow) else agent, batch, tally)
-        advance(len(batch))
-    for row in rows:
-        if not isinstance(row, MessageRow | SharedMessageRow):
-            await _store_other(agent, of_user, row, tally)
-            advance(1)
+    Messages are stored in batches of one session; the rows of a rejected batch are stored one by one. Rows that aren't a list
+    are stored as they come, none is kept. `advance` is called with the number of rows done."""
+    if isinstance(rows, Sequence):
+        messages = [row for row in rows if isinstance(row, MessageRow | SharedMessageRow)]
+        others = [row for row in rows if not isinstance(row, MessageRow | SharedMessageRow)]
+        parts: Iterable[list[Row]] = chain(_batches(messages), ([row] for row in others))
+    else:
+        parts = _runs(rows)
+    for part in parts:
+        first = part[0]
+        if isinstance(first, MessageRow | SharedMessageRow):
+            into = agent_wide if isinstance(first, SharedMessageRow) else agent
+            await _store_messages(into, [row for row in part if isinstance(row, MessageRow | SharedMessageRow)], tally)
+        else:
+            await _store_other(agent, of_user, first, tally)
+        advance(len(part))
 
 
 async def _store_messages(agent: Agent, batch: Sequence[MessageRow | SharedMessageRow], tally: ImportTally) -> None:
     session = batch[0].session
     try:
-        recorded = await agent.record([row.message for row in batch], session=session, source_kind="import")
+        given = [row.message if row.raw is None else row.raw for row in batch]
+        recorded = await agent.record(given, session=session, source_kind="import")
     except InvalidInput as error:
         if len(batch) == 1:
+            if isinstance(error, Conflict) and (grown := _grown(batch[0])) is not None:
+                await _store_messages(agent, [grown], tally)
+                return
             tally.broken.append(f"session {session}, message {batch[0].message.id}: {error}")
             return
         for row in batch:
@@ -96,6 +124,16 @@ async def _store_messages(agent: Agent, batch: Sequence[MessageRow | SharedMessa
     tally.secrets.update(recorded.secrets)
     tally.system += system
     tally.known_messages += recorded.skipped - system
+
+
+def _grown(row: MessageRow | SharedMessageRow) -> MessageRow | SharedMessageRow | None:
+    """Returns the message under an id for its present length: a transcript that was imported while its agent wrote has the
+    beginning of it under the message's own id. None for a message that can't grow, and for one that has got such an id."""
+    raw, id = row.raw, row.message.id
+    if raw is None or id is None or not isinstance(raw.get("content"), list) or id.endswith(_GROWN):
+        return None
+    named = f"{id}/{len(raw['content'])}{_GROWN}"
+    return row._replace(message=replace(row.message, id=named), raw={**raw, "id": named})
 
 
 async def _store_other(agent: Agent, of_user: Callable[[str], Agent], row: Row, tally: ImportTally) -> None:
@@ -111,10 +149,18 @@ async def _store_other(agent: Agent, of_user: Callable[[str], Agent], row: Row, 
             case DirectiveRow(text):
                 await agent.directive(text)
                 tally.directives += 1
+            case DocumentRow(source, title, text):
+                ingested = await agent.documents.ingest(text=text, source=source, title=title)
+                tally.secrets.update(ingested.secrets)
+                tally.documents += ingested.outcome != "unchanged"
+                tally.known_documents += ingested.outcome == "unchanged"
+            case Remark(what, number, left_out):
+                (tally.left_out if left_out else tally.taken_along)[what] += number
             case BrokenRow(where, why):
                 tally.broken.append(f"{where}: {why}")
     except (InvalidInput, TypeError) as error:
-        tally.broken.append(f"{'memory' if isinstance(row, MemoryRow) else 'directive'}: {error}")
+        kind = {MemoryRow: "memory", DocumentRow: "document"}.get(type(row), "directive")
+        tally.broken.append(f"{kind}: {error}")
 
 
 def _text(fields: Mapping[str, Any]) -> str | None:
@@ -131,7 +177,23 @@ def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
     return arguments | ({"agent_wide": True} if "user" in fields and fields["user"] is None else {})
 
 
-def _batches(rows: Sequence[Row]) -> Iterator[list[MessageRow | SharedMessageRow]]:
+def _runs(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Messages of one session that follow one another, at most a batch of them, and other rows one by one, in their order."""
+    run = list[Row]()
+    for row in rows:
+        if run and (len(run) == _BATCH or _session(row) is None or _session(row) != _session(run[0])):
+            yield run
+            run = []
+        run.append(row)
+    if run:
+        yield run
+
+
+def _session(row: Row) -> tuple[type[Row], str] | None:
+    return (type(row), row.session) if isinstance(row, MessageRow | SharedMessageRow) else None
+
+
+def _batches(rows: Sequence[Row]) -> Iterator[list[Row]]:
     """Messages by session, in the order of the file. A session that has messages without ids is one batch: such a message is
     recognised by its neighbours."""
     sessions: dict[tuple[type[Row], str], list[MessageRow | SharedMessageRow]] = {}
@@ -141,4 +203,4 @@ def _batches(rows: Sequence[Row]) -> Iterator[list[MessageRow | SharedMessageRow
     for messages in sessions.values():
         size = len(messages) if any(row.message.id is None for row in messages) else _BATCH
         for start in range(0, len(messages), size):
-            yield messages[start : start + size]
+            yield [*messages[start : start + size]]

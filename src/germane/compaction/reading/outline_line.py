@@ -10,12 +10,15 @@ from germane.text.normal import in_lower_case
 from germane.text.own.own_words import OwnSentence
 from germane.text.own.quotations import without_fences
 from germane.text.sentences import sentences
+from germane.types.message import Opaque
 
-__all__ = ["MAX_LINE", "asked_in", "line_of", "one_line", "telling"]
+__all__ = ["MAX_LINE", "asked_in", "line_of", "one_line", "shown_in", "spoken_in", "telling"]
 
 MAX_LINE = 180
 """Characters of a line."""
 _MAX_TOOLS = 4
+_MAX_SHOWN = 38
+"""Characters of a document's beginning."""
 _MAX_READ = 4_000
 _BEGINNING = 200
 """Characters of a text without sentences of its own."""
@@ -99,6 +102,17 @@ def line_of(asked: Sequence[str], tools: Sequence[str], files: Sequence[str], en
 def asked_in(text: str, said: Sequence[OwnSentence]) -> list[str]:
     """Returns what a user's text asks: its own sentences, or its beginning where it has none."""
     return [sentence for sentence, _ in said] if said else [one_line(text, _BEGINNING)]
+
+
+def spoken_in(part: Opaque) -> str:
+    """Returns what the assistant says in a part: the transcript of its speech; '' for any other part."""
+    return part.text if part.kind == "openai:audio" else ""
+
+
+def shown_in(part: Opaque) -> str:
+    """Returns the name by which a line shows a document, or what a provider's tool did: the beginning of its text. It stands
+    among the tools, as it is nobody's own words."""
+    return f"[{one_line(part.text, _MAX_SHOWN)}]"
 
 
 def one_line(text: str, limit: int) -> str:

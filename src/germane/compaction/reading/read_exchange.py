@@ -10,7 +10,7 @@ from germane.compaction.ledger import Ledger
 from germane.compaction.notes import Artifact, Constraint, ErrorResolution, ExchangeNotes
 from germane.compaction.reading.constraints import constraints_of
 from germane.compaction.reading.outcome import error_of_outcome
-from germane.compaction.reading.outline_line import asked_in, line_of, one_line
+from germane.compaction.reading.outline_line import asked_in, line_of, one_line, shown_in, spoken_in
 from germane.compaction.reading.read_line import MAX_MENTIONED, read_answer
 from germane.compaction.reading.references import ids_in, json_ids, paths_in, urls_in
 from germane.compaction.reading.results import reported_error
@@ -18,7 +18,7 @@ from germane.compaction.reading.statements import statements_in
 from germane.compaction.reading.tool_actions import boxes_in, command_in, file_changes, listed_tasks, tool_arguments
 from germane.compaction.wording import masked_facts
 from germane.text.own.own_words import MAX_READ, OwnSentence, own_sentences, unquoted_sentences
-from germane.types.message import Message, Text, ToolCall, ToolResult
+from germane.types.message import Message, Opaque, Text, ToolCall, ToolResult
 
 __all__ = ["read_exchange"]
 
@@ -67,6 +67,10 @@ class _Reader:
                     self._call(part)
                 case ToolResult():
                     self._result(part)
+                case Opaque() if message.role == "assistant" and (text := spoken_in(part)).strip():
+                    self._assistant(text)
+                case Opaque(text=text) if text.strip():
+                    self._tools.append(shown_in(part))
 
     def notes(self) -> ExchangeNotes:
         for _, changes, _ in self._calls.values():

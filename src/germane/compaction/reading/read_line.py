@@ -12,13 +12,13 @@ from itertools import islice
 from germane.compaction.ledger import canonical_name
 from germane.compaction.notes import Artifact
 from germane.compaction.reading.outcome import error_of_outcome
-from germane.compaction.reading.outline_line import asked_in, line_of
+from germane.compaction.reading.outline_line import asked_in, line_of, shown_in, spoken_in
 from germane.compaction.reading.references import paths_in
 from germane.compaction.reading.statements import changes_in, may_tell_changes
 from germane.compaction.reading.tool_actions import command_in, file_changes, tool_arguments
 from germane.compaction.wording import masked_facts
 from germane.text.own.own_words import MAX_READ, OwnSentence, own_sentences, unquoted_sentences
-from germane.types.message import Message, Role, Text, ToolCall, ToolResult
+from germane.types.message import Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 
 __all__ = ["MAX_ANSWER", "MAX_MENTIONED", "read_answer", "read_line", "read_talk"]
 
@@ -30,7 +30,7 @@ MAX_MENTIONED = 8
 
 def read_line(messages: Sequence[Message]) -> str:
     """Returns the line of `read_exchange` for these messages. Linear; reads a bounded part of each."""
-    if not any(isinstance(part, ToolCall) for message in messages for part in message.parts):
+    if not any(_does(part) for message in messages for part in message.parts):
         parts = ((message.role, part.text) for message in messages for part in message.parts if isinstance(part, Text))
         return read_talk(parts)
     reader = _LineReader()
@@ -38,6 +38,10 @@ def read_line(messages: Sequence[Message]) -> str:
         for part in message.parts:
             reader.read(message.role, part)
     return reader.line()
+
+
+def _does(part: Part) -> bool:
+    return isinstance(part, ToolCall) or (isinstance(part, Opaque) and bool(part.text))
 
 
 def read_talk(said: Iterable[tuple[Role, str]]) -> str:
@@ -82,6 +86,11 @@ class _LineReader:
                 arguments = tool_arguments(part)
                 changes = [Artifact(kind="file", name=path, change=change) for path, change in file_changes(part, arguments)]
                 self._calls[part.id] = (changes, bool(command_in(part, arguments)))
+            case Opaque() if role == "assistant" and (text := spoken_in(part)).strip():
+                self._ended = text
+                self._state(read_answer(text))
+            case Opaque(text=text) if text.strip():
+                self._tools.append(shown_in(part))
             case ToolResult():
                 changes, ran = self._calls.pop(part.call_id, ([], False))
                 if changes and not error_of_outcome(part, masked_facts(part.text), ran=ran):

@@ -7,6 +7,7 @@ have none. So such words are only compared with those of earlier messages; what 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ __all__ = ["CUE", "RestatingTerm", "restating_terms"]
 
 _MAX_READ, _MAX_TERMS = 2_000, 64
 """Characters of a message that are read, and terms that are kept."""
+_QUOTED = re.compile(r"^>.*$", re.MULTILINE)
+"""A line that somebody else wrote, such as those of a document (`prepared_message.py`)."""
 _ENDED, _CHANGED, _BESIDE = 1.0, 0.7, 0.3
 """What a term weighs that is said to have ended, that stands in a sentence of a change, and that stands elsewhere."""
 CUE = _CHANGED
@@ -41,7 +44,7 @@ class RestatingTerm(NamedTuple):
 
 def restating_terms(text: str, endings: Iterable[Ending]) -> tuple[RestatingTerm, ...]:
     """Returns the terms of a message that may speak of something as changed; none where nothing in it does. Linear."""
-    text = text[:_MAX_READ]
+    text = _QUOTED.sub("", text[:_MAX_READ])
     ended = {hash for ending in endings for term in ending.terms for hash in _hashes(term)}
     denied, dated = list[str](), list[str]()
     for start, end in sentences(text):

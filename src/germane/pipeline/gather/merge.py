@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from germane.dialects.held_text import kept_text
 from germane.text.normal import content_hash
 from germane.text.secrets.redact import MARKER
 from germane.types.candidate import LONG, Candidate, PassageRange
@@ -46,6 +47,11 @@ class RequestContents:
     def contents(self) -> list[tuple[str, str]]:
         """Role and content of each message that has one."""
         return [(message.role, content) for message in self._messages if (content := message.content)]
+
+    @cached_property
+    def kept(self) -> list[tuple[str, str]]:
+        """Role and text of each message as it would be stored."""
+        return [(message.role, text) for message in self._messages if (text := kept_text(message))]
 
     @cached_property
     def spoken(self) -> list[str]:
@@ -109,7 +115,7 @@ def _is_said(line: Candidate, said: RequestContents, session: str | None) -> boo
 def _repeated(talk: Sequence[Candidate], said: RequestContents) -> frozenset[str]:
     """Ids of the stored messages that the request repeats word for word. Short texts are compared by hash. Of a long text only
     a passage is loaded: it must stand at the same place in the request's message, so that no long message is hashed."""
-    long = [pair for pair in said.contents if len(pair[1]) > _MIN_LONG] if any(stored.passage for stored in talk) else []
+    long = [pair for pair in said.kept if len(pair[1]) > _MIN_LONG] if any(stored.passage for stored in talk) else []
 
     def repeated(stored: Candidate) -> bool:
         if stored.passage is None:

@@ -18,12 +18,12 @@ _EMPTY = frozenset({"br", "hr", "img", "input", "meta", "link", "wbr"})
 _OWN = frozenset({
     "task", "query", "request", "question", "answer", "feedback", "command-args", "user_query", "user_message",
     "user_input", "user_request", "user_feedback", "user-query", "user-message", "user-input", "user-request",
-    "user-feedback", "user_prompt", "user-prompt",
+    "user-feedback", "user_prompt", "user-prompt", "userrequest",
 })  # fmt: skip
 """Elements in which clients wrap what the user typed."""
 _RULES = frozenset({"user_rules", "user_instructions", "user-rules", "user-instructions"})
 """Elements in which clients hand over the rules that bind a task."""
-_OF_CLIENT = re.compile(r"(?:the user\b[^\n]{0,160}|#[^\n]{0,160})", re.IGNORECASE)
+_OF_CLIENT = re.compile(r"(?:the user\b[^\n]{0,160}|#[^\n]{0,160}|\[[a-z_]{1,60}\b[^\[\]\n]{0,160}\] result:)", re.IGNORECASE)
 """A line that a client writes above the user's words."""
 _MAX_OUTSIDE = 200
 _RULE_FILE = re.compile(
