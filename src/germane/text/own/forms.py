@@ -18,7 +18,12 @@ from germane.text.stopwords import STOP
 __all__ = ["Forms", "forms"]
 
 _COLON = r"[^.!?:。？！：\n]{0,80}(?::(?=\s|\Z|\0)|：)"
-_WORD_LISTS = ("assistants", "small_headers", "openers", "joints", "bylines", "controls", "controls_too")
+_WORD_LISTS = (
+    "assistants", "small_headers", "openers", "joints", "bylines", "controls", "controls_too", "parts", "own_heads",
+)  # fmt: skip
+_EXPRESSIONS = (
+    "praises", "bots", "thanks", "sources", "alone", "orders_text", "diaries", "formal", "printed", "acronyms",
+)  # fmt: skip
 """What is told by words in all languages together."""
 _WORD = r"(?<!\w){}(?!\w)"
 
@@ -55,6 +60,15 @@ class Forms:
     sources: re.Pattern[str]
     alone: re.Pattern[str]
     texts: re.Pattern[str]
+    pointed: re.Pattern[str]
+    sent: re.Pattern[str]
+    orders_text: re.Pattern[str]
+    diaries: re.Pattern[str]
+    formal: re.Pattern[str]
+    printed: re.Pattern[str]
+    acronyms: re.Pattern[str]
+    parts: frozenset[str]
+    own_heads: frozenset[str]
 
 
 @cache
@@ -68,6 +82,8 @@ def forms() -> Forms:
         works=_either(tables, "works"),
         given=_either(tables, "given"),
         asks=_either(tables, "asks"),
+        pointed=_either(tables, "pointed"),
+        sent=_either(tables, "sent"),
         persons=_either(tables, "persons"),
         greets=_either(tables, "greets"),
         roles=re.compile("|".join(table["roles"] for table in tables if "roles" in table)),
@@ -80,12 +96,8 @@ def forms() -> Forms:
         sections=_titles(tables, "sections"),
         labels=_words(tables, "labels") - {word for words in STOP.values() for word in words},
         speakers=_words(tables, "speakers"),
-        praises=re.compile(common["praises"]),
-        bots=re.compile(common["bots"]),
-        thanks=re.compile(common["thanks"]),
         feet=tuple(common["feet"]),
-        sources=re.compile(common["sources"]),
-        alone=re.compile(common["alone"]),
+        **{name: re.compile(common[name]) for name in _EXPRESSIONS},
         **{name: frozenset(common[name].split()) for name in _WORD_LISTS},
     )
 

@@ -61,6 +61,21 @@ _CLAUSE_HEAD = re.compile(
 _TITLED_NUMBER = re.compile(r"\s{0,40}\d{1,2}[.)] [^\W\d_][^.!?:,;\n]{1,40}$")
 _NAMED = re.compile(r"\s{0,40}[A-ZÀ-ÞА-Я][A-ZÀ-ÞА-Я .'’-]{1,30}\s*")
 """The name of who speaks, as in a script."""
+_LOGGED = re.compile(
+    r"\s{0,8}(?:(?:npm|yarn|pnpm|pip|cargo|git|docker|apt|gcc|node) (?:err!?|warn|error|notice)|[a-z]{3} {1,2}\d{1,2} \d\d:\d\d:\d\d "
+    r"|(?:fatal|remote|panic|\w{1,40}(?:error|exception|warning)): |[$❯] [a-z]|/\*|given .{1,200}|feature: |scenario: |ac ?\d{1,2}[:.]"
+    r"|as an? [a-z]{2,20},? i (?:want|need|can|always|live)|test ?(?:case|fall) ?#?\d)"
+)
+"""A line of a log, a shell, a comment in code, or a test; in lower case."""
+_ANNOTATED = re.compile(r"[^\n]{1,400}?[^\s] {0,4}(?:->|→|=>) {0,4}[\w ]{1,16}\Z")
+_STAGED = re.compile(r"\s{0,40}(?:\([^()\n]{2,60}\)|\[[^\[\]\n]{2,60}\])\s{0,8}\Z")
+_REPEATED = re.compile(r"\s{0,40}[(\[]?(?:\d{1,2} ?x|x ?\d{1,2})[)\]]?\s{0,8}\Z")
+_NAME_TIMED = re.compile(r"\s{0,8}[^\W\d_]\w{1,20}\s{1,4}\d{1,2}[:.]\d\d(?:\s?[ap]\.?m\.?)?\s{0,8}\Z")
+_NUMBERED_POST = re.compile(r"\s{0,8}[^\W\d_]{3,16} ?#\d{1,5}(?: [^\n]{0,60})?\Z")
+_AGO = re.compile(r"[^\s:][^:\n]{0,40}?[,·|–-]? ?\d{1,3} ?[^\W\d_]{1,8}(?: ago| назад| geleden)?: \S|[^\s:][^:\n]{0,40} (?:vor|hace|il y a) \d{1,3} \w{1,8}: \S")
+_SHOUTED_LABEL = re.compile(r"\s{0,8}[A-ZÀ-ÞА-Я][A-ZÀ-ÞА-Я ]{1,24}: ?(?:\S|\Z)")
+_DAILY = re.compile(r"\s{0,8}(?:[-*•] )?(?:yesterday|today|blockers?|gestern|heute|hier|aujourd['’]hui|ayer|hoy|ieri|oggi|what went well|what didn['’]t|action items)\s?:")
+_LABELLED = re.compile(r"\s{0,8}([^\W\d_][^:：\n]{0,24}?)\s?[:：]\s?\S")
 _STOPPED = (".", "!", "?", "。", "！", "？", "…")
 
 
@@ -71,10 +86,11 @@ def page_begins(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind],
     starts = [] if byline < 0 else [_with_title(byline, lines, low, kinds)]
     starts += [number for number, line in enumerate(lines) if _BADGE.match(line) or _WIRE.match(line)][:1]
     starts += _turns(low, kinds)
-    for pattern in (_TIMED, _SUNG, _NICK):
+    for pattern in (_TIMED, _SUNG, _NICK, _NAME_TIMED, _STAGED):
         found = [number for number, line in enumerate(lines) if pattern.match(line)]
         starts += found[:1] if len(found) > 1 else []
     if not for_task:
+        starts += _written_by_machines(lines, low, kinds)
         starts += _headings(lines, low, kinds)
     return min(starts, default=-1)
 
@@ -197,6 +213,23 @@ def _headings(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) -
     below = [number + 1 for number in titled if kinds[number + 1 : number + 2] in (["plain"], ["title"])]
     if len(below) > 1 and 2 * sum(persons_in(low[number]) > 0 for number in below) <= len(below):
         starts.append(titled[0])
+    return starts
+
+
+def _written_by_machines(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
+    """Where logs, tests, labelled data, verse with its directions, prompts with headings, and records of several people begin."""
+    starts = [number for number, line in enumerate(low) if _LOGGED.match(line) or _NUMBERED_POST.match(line)][:1]
+    starts += [0 for line in low if _REPEATED.match(line)][:1]
+    for pattern, texts in ((_ANNOTATED, lines), (_AGO, low), (_SHOUTED_LABEL, lines), (_DAILY, low)):
+        found = [number for number, line in enumerate(texts) if line and len(line) <= 2 * _MAX_TITLE and pattern.match(line)]
+        starts += found[:1] if len(found) > 1 else []
+    first = next((number for number, line in enumerate(low) if line.strip()), 0)
+    if kinds[first] == "section" or forms().acronyms.match(low[first]):
+        starts.append(first)
+    labels = [(number, found[1]) for number, line in enumerate(low) if (found := _LABELLED.match(line[:_MAX_LINE]))]
+    count = Counter(label for _, label in labels)
+    if len([label for label, times in count.items() if times > 1]) > 1:
+        starts.append(labels[0][0])
     return starts
 
 
