@@ -19,7 +19,7 @@ __all__ = ["Forms", "forms"]
 
 _COLON = r"[^.!?:。？！：\n]{0,80}(?::(?=\s|\Z|\0)|：)"
 _WORD_LISTS = (
-    "assistants", "small_headers", "openers", "joints", "bylines", "controls", "controls_too", "parts", "own_heads",
+    "assistants", "small_headers", "openers", "joints", "bylines", "controls", "controls_too", "parts", "own_heads", "about",
 )  # fmt: skip
 _EXPRESSIONS = (
     "praises", "bots", "thanks", "sources", "alone", "orders_text", "diaries", "formal", "printed", "acronyms",
@@ -62,6 +62,7 @@ class Forms:
     texts: re.Pattern[str]
     pointed: re.Pattern[str]
     sent: re.Pattern[str]
+    reworks: re.Pattern[str]
     orders_text: re.Pattern[str]
     diaries: re.Pattern[str]
     formal: re.Pattern[str]
@@ -69,6 +70,7 @@ class Forms:
     acronyms: re.Pattern[str]
     parts: frozenset[str]
     own_heads: frozenset[str]
+    about: frozenset[str]
 
 
 @cache
@@ -84,6 +86,7 @@ def forms() -> Forms:
         asks=_either(tables, "asks"),
         pointed=_either(tables, "pointed"),
         sent=_either(tables, "sent"),
+        reworks=_either(tables, "reworks"),
         persons=_either(tables, "persons"),
         greets=_either(tables, "greets"),
         roles=re.compile("|".join(table["roles"] for table in tables if "roles" in table)),

@@ -20,6 +20,8 @@ MIN_SHOWN = 40
 ENDS = re.compile(r"[.!?。！？]\s")
 FOREIGN = frozenset({"marked", "quoted", "stamp"})
 """Kinds of lines that are somebody else's by a mark of their own."""
+_MAX_ASKED = 60
+"""Characters of a last sentence that asks for nothing but work on what stands before it."""
 _CHECKED = 240
 """Characters before a colon, and at the beginning of a line, that are looked at."""
 _COLON = re.compile(r":(?=\s|\Z|\0)|：")
@@ -62,14 +64,22 @@ def shown_hidden(text: str, *, for_task: bool) -> str:
     Linear."""
     low, stripped = in_lower_case(text), text.rstrip()
     plays = begins_prompt(low)
-    if not stripped.endswith(("?", "？")):
-        hidden = plays and not (for_task and forms().bots.search(low, 0, _CHECKED) is None)
-        return "\n" * len(text) if hidden else text
     start = max((found.end() for found in ENDS.finditer(stripped, max(0, len(stripped) - MAX_INTRO))), default=0)
+    if not stripped.endswith(("?", "？")):
+        if plays and not (for_task and forms().bots.search(low, 0, _CHECKED) is None):
+            return "\n" * len(text)
+        return text if for_task or not _reworks(low, start, len(stripped)) else "\n" * start + text[start:]
     asked = start >= MIN_SHOWN and forms().asks.search(low, start) and forms().given.search(low, start)
     if plays or asked:
         return "\n" * start + text[start:]
     return text
+
+
+def _reworks(low: str, start: int, end: int) -> bool:
+    """Whether a last sentence asks for nothing but work on the text before it: "Translate please"."""
+    if not MIN_SHOWN <= start < end <= start + _MAX_ASKED or low.find("\0", start, end) >= 0:
+        return False
+    return any(form.search(low, start, end) for form in (forms().works, forms().reworks))
 
 
 def marked_lines_hidden(text: str) -> str:

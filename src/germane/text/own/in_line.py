@@ -12,35 +12,63 @@ from collections import Counter
 
 from germane.text.own.forms import forms
 
-__all__ = ["foreign_from", "named_first"]
+__all__ = ["foreign_from"]
 
 _MAX_HEAD, _MIN_REST = 200, 16
 """Characters of the sentence that names a text, and of the text."""
+_MIN_WORDS = 3
+"""Words before a colon that hand a text over although they name none."""
+_COLON = re.compile(r":(?=\s)|：")
 _MIN_LETTER = 24
 """Characters of a letter before the words that end it."""
 _STOP = re.compile(r"(?:[.!?…]++|:)(?:\s|\Z)|[。！？：]")
 _HEAD_END = re.compile(r"[:：,.]| [-–—] ")
 _SENTENCE = re.compile(r"(?:\A|(?<=[.!?:…] )|(?<=[。！？：]))(?=\S)")
-_SIGNED = re.compile(r"(?:[,.!] ?|[-–—] |\s)(?P<name>[A-ZÀ-ÞА-ЯŁŚŻ][\w.'’-]{0,20}(?: [A-ZÀ-ÞА-ЯŁŚŻ][\w.'’-]{0,20}){0,2})\s{0,4}\Z")
+_SIGNED = re.compile(
+    r"(?:[,.!] ?|[-–—] |\s)(?P<name>[A-ZÀ-ÞА-ЯŁŚŻ][\w.'’-]{0,20}(?: [A-ZÀ-ÞА-ЯŁŚŻ][\w.'’-]{0,20}){0,2})\s{0,4}\Z"
+)
 """A name at the end, without a stop but for an initial's."""
+_ASKED = re.compile(r"[.!] (?=[^.!?\n]{2,120}\?\s{0,4}\Z)")
+"""Where a last sentence begins that is a question."""
 _GREETED = re.compile(r"(?:\s[A-ZÀ-ÞА-ЯŁŚŻ][\w.'’-]{0,24}){1,4}\s?[,!:;–-]")
 _SPEAKER = re.compile(r"(?:(?<=[.!?…:|] )|(?<![^\s]))(?P<who>[A-ZÀ-ÞА-ЯŁŚŻ][\w'’-]{1,20}(?: \d{1,2})?): (?=\S)")
+_RAISED = re.compile(r"(?<!\w)\w{1,40}(?:Error|Exception|Warning): ")
+_AMOUNT = re.compile(
+    r"\s?\d{1,4}(?:[.,/]\d{1,3})? ?(?:g|kg|ml|cl|dl|l|oz|lbs?|cups?|tbsp|tsp|el|tl|eggs?|eier|œufs|huevos|uova)(?!\w)"
+)
 _PART = re.compile(r"(?<![^\s.])(?P<name>[^\W\d_][\w'’-]{2,20}) ?[:：](?=\s)")
 
 
 def foreign_from(line: str, low: str, *, opens: bool, for_task: bool) -> int | None:
-    """Returns the place from which a line is somebody else's; None where it isn't. `low` is the line in lower case; `opens` tells
-    that no line of the message stands above it. With `for_task`, letters alone count. Linear."""
-    places = [_letter(line, low)]
+    """Returns the place from which a line is somebody else's; None where it isn't. `low` is the line in lower case; `opens`
+    tells that no line of the message stands above it. With `for_task`, letters and chats alone count. Linear."""
+    places = [_letter(line, low), _turns(line)]
     if not for_task:
-        places += [_turns(line), _parts(low)]
+        raised = _RAISED.search(line)
+        places += [_parts(low), None if raised is None else raised.start()]
         if opens:
-            places += [named_first(low), _asked_first(low)]
+            places += [_named_first(low), _asked_first(low), _headed(low)]
     return min((place for place in places if place is not None), default=None)
 
 
-def named_first(low: str) -> int | None:
-    """Returns where the text begins whose name a line, in lower case, begins with: "Job advert: …", "Review, is it fair? …"."""
+def _headed(low: str) -> int | None:
+    """Where the words before the first colon end, if they neither speak of their writer nor name a note of one's own: "Rules of
+    the pool: …"."""
+    colon = _COLON.search(low, 0, _MAX_HEAD)
+    if colon is None or len(low) - colon.end() < _MIN_REST:
+        return None
+    clause = max(low.rfind(mark, 0, colon.start()) + 1 for mark in ".!?…")
+    words = [word.strip(",'’*_#\"") for word in low[clause : colon.start()].split()]
+    if _AMOUNT.match(low, colon.end()) or forms().reworks.search(low, clause, colon.start()) is not None:
+        return colon.end()
+    if clause or len(words) < _MIN_WORDS or any(any(map(str.isdigit, word)) for word in words):
+        return None
+    own = any(forms().persons.match(word) or word in forms().labels or word in forms().own_heads for word in words)
+    return None if own or words[0] in forms().about or words[0] in forms().openers else colon.end()
+
+
+def _named_first(low: str) -> int | None:
+    """Where the text begins whose name a line, in lower case, begins with: "Job advert: …", "Review, is it fair? …"."""
     end = _HEAD_END.search(low, 0, _MAX_HEAD)
     if end is None or end.start() > 60:
         return None
@@ -68,7 +96,7 @@ def _asked_first(low: str) -> int | None:
         return stop.end()
     if forms().pointed.search(head) is None:
         return None
-    asks = stop[0][:1] in "?？:：" or any(form.search(head) for form in (forms().works, forms().asks))
+    asks = stop[0][:1] in "?？:：" or any(form.search(head) for form in (forms().works, forms().asks, forms().reworks))
     return stop.end() if asks else None
 
 
@@ -85,8 +113,10 @@ def _letter(line: str, low: str) -> int | None:
         named = name is not None and not all(word in forms().assistants for word in low[greets.end() : name.end() - 1].split())
         if named and name is not None and len(line) - name.end() >= _MIN_REST and forms().formal.match(low, start.start()):
             return start.start()
-        first = start.start() if first is None and (named or name is None) else first
-    signed = _SIGNED.search(line, max(0, len(line) - 70))
+        first = start.start() if first is None and named else first
+    asked = next((found for found in _ASKED.finditer(line, max(0, len(line) - _MAX_HEAD))), None)
+    end = len(line) if asked is None else asked.start() + 1
+    signed = _SIGNED.search(line[:end].rstrip(" .!") if asked else line, max(0, end - 70))
     if signed is None:
         return None
     ends = signed.start() if signed[0][:1] != "." else signed.start() + 1
@@ -94,7 +124,8 @@ def _letter(line: str, low: str) -> int | None:
     closing = low[begins:ends].strip(" ,.!-–—")
     if begins < _MIN_LETTER or not forms().closes.fullmatch(closing) or forms().thanks.match(closing):
         return None
-    return first if first is not None else 0 if len(closing.split()) > 1 else None
+    full = len(signed["name"].split()) > 1 and len(closing.split()) > 1
+    return first if first is not None else 0 if full else None
 
 
 def _turns(line: str) -> int | None:

@@ -62,19 +62,33 @@ _TITLED_NUMBER = re.compile(r"\s{0,40}\d{1,2}[.)] [^\W\d_][^.!?:,;\n]{1,40}$")
 _NAMED = re.compile(r"\s{0,40}[A-ZÀ-ÞА-Я][A-ZÀ-ÞА-Я .'’-]{1,30}\s*")
 """The name of who speaks, as in a script."""
 _LOGGED = re.compile(
-    r"\s{0,8}(?:(?:npm|yarn|pnpm|pip|cargo|git|docker|apt|gcc|node) (?:err!?|warn|error|notice)|[a-z]{3} {1,2}\d{1,2} \d\d:\d\d:\d\d "
-    r"|(?:fatal|remote|panic|\w{1,40}(?:error|exception|warning)): |[$❯] [a-z]|/\*|given .{1,200}|feature: |scenario: |ac ?\d{1,2}[:.]"
-    r"|as an? [a-z]{2,20},? i (?:want|need|can|always|live)|test ?(?:case|fall) ?#?\d)"
+    r"\s{0,8}(?:(?:npm|yarn|pnpm|pip|cargo|git|docker|apt|gcc|node) (?:err!?|warn|error|notice)|[$❯] [a-z]|/\*"
+    r"|[a-z]{3} {1,2}\d{1,2} \d\d:\d\d:\d\d |(?:fatal|remote|panic|\w{1,40}(?:error|exception|warning)): |given .{1,200}"
+    r"|feature: |scenario: |ac ?\d{1,2}[:.]|as an? [a-z]{2,20},? i [^\n]{1,200} so that |test ?(?:case|fall) ?#?\d)"
 )
 """A line of a log, a shell, a comment in code, or a test; in lower case."""
+_PREFIXED = re.compile(r"\s{0,8}[a-z]{2,20}!?: \S")
 _ANNOTATED = re.compile(r"[^\n]{1,400}?[^\s] {0,4}(?:->|→|=>) {0,4}[\w ]{1,16}\Z")
-_STAGED = re.compile(r"\s{0,40}(?:\([^()\n]{2,60}\)|\[[^\[\]\n]{2,60}\])\s{0,8}\Z")
+_STAGED = re.compile(r"\s{0,40}(?:\(\w{2,20}(?: \w{2,20})?\)|\[[^\[\]\n]{2,60}\])\s{0,8}\Z")
 _REPEATED = re.compile(r"\s{0,40}[(\[]?(?:\d{1,2} ?x|x ?\d{1,2})[)\]]?\s{0,8}\Z")
-_NAME_TIMED = re.compile(r"\s{0,8}[^\W\d_]\w{1,20}\s{1,4}\d{1,2}[:.]\d\d(?:\s?[ap]\.?m\.?)?\s{0,8}\Z")
+_NAME_TIMED = re.compile(r"\s{0,8}[^\W\d_]\w{1,20}\s{1,4}\d{1,2}[:.]\d\d(?:\s?[ap]\.?m\.?)?\s{0,8}\Z", re.IGNORECASE)
 _NUMBERED_POST = re.compile(r"\s{0,8}[^\W\d_]{3,16} ?#\d{1,5}(?: [^\n]{0,60})?\Z")
-_AGO = re.compile(r"[^\s:][^:\n]{0,40}?[,·|–-]? ?\d{1,3} ?[^\W\d_]{1,8}(?: ago| назад| geleden)?: \S|[^\s:][^:\n]{0,40} (?:vor|hace|il y a) \d{1,3} \w{1,8}: \S")
+_AGO = re.compile(
+    r"[^\s:][^:\n]{0,40}?[,·|–-]? ?\d{1,3} ?[^\W\d_]{1,8}(?: ago| назад| geleden)?: \S"
+    r"|[^\s:][^:\n]{0,40} (?:vor|hace|il y a) \d{1,3} \w{1,8}: \S"
+)
+_MENTION = re.compile(r"\s{0,8}[@+] ?\w[\w'’-]{0,24} \S")
+_PAIR = re.compile(r"[^=\n]{2,80} = [^=\n]{2,80}\Z")
+_CHAPTER = re.compile(
+    r"\s{0,8}(?:chapter|kapitel|chapitre|capítulo|capitolo|hoofdstuk|rozdział|глава|scene|szene|act|akt)"
+    r" (?:\d{1,3}|[ivxl]{1,6}|\w{3,12})\s*\Z"
+    r"|\s{0,8}第.{1,4}章"
+)
 _SHOUTED_LABEL = re.compile(r"\s{0,8}[A-ZÀ-ÞА-Я][A-ZÀ-ÞА-Я ]{1,24}: ?(?:\S|\Z)")
-_DAILY = re.compile(r"\s{0,8}(?:[-*•] )?(?:yesterday|today|blockers?|gestern|heute|hier|aujourd['’]hui|ayer|hoy|ieri|oggi|what went well|what didn['’]t|action items)\s?:")
+_DAILY = re.compile(
+    r"\s{0,8}(?:[-*•] )?(?:yesterday|today|blockers?|gestern|heute|hier|aujourd['’]hui|ayer|hoy|ieri|oggi|what went well"
+    r"|what didn['’]t|action items)\s?:"
+)
 _LABELLED = re.compile(r"\s{0,8}([^\W\d_][^:：\n]{0,24}?)\s?[:：]\s?\S")
 _STOPPED = (".", "!", "?", "。", "！", "？", "…")
 
@@ -89,8 +103,9 @@ def page_begins(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind],
     for pattern in (_TIMED, _SUNG, _NICK, _NAME_TIMED, _STAGED):
         found = [number for number, line in enumerate(lines) if pattern.match(line)]
         starts += found[:1] if len(found) > 1 else []
+    starts += _records(lines, low)
     if not for_task:
-        starts += _written_by_machines(lines, low, kinds)
+        starts += _documents(lines, low, kinds)
         starts += _headings(lines, low, kinds)
     return min(starts, default=-1)
 
@@ -216,21 +231,34 @@ def _headings(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) -
     return starts
 
 
-def _written_by_machines(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
-    """Where logs, tests, labelled data, verse with its directions, prompts with headings, and records of several people begin."""
-    starts = [number for number, line in enumerate(low) if _LOGGED.match(line) or _NUMBERED_POST.match(line)][:1]
+def _records(lines: Sequence[str], low: Sequence[str]) -> list[int]:
+    """Where comments on a page, labelled data, or verse with its repetitions begin."""
+    starts = [number for number, line in enumerate(low) if _NUMBERED_POST.match(line)][:1]
     starts += [0 for line in low if _REPEATED.match(line)][:1]
-    for pattern, texts in ((_ANNOTATED, lines), (_AGO, low), (_SHOUTED_LABEL, lines), (_DAILY, low)):
-        found = [number for number, line in enumerate(texts) if line and len(line) <= 2 * _MAX_TITLE and pattern.match(line)]
+    if forms().acronyms.match(next((line for line in low if line.strip()), "")):
+        starts.append(0)
+    for pattern, texts in ((_ANNOTATED, lines), (_AGO, low), (_MENTION, low), (_PAIR, low)):
+        found = [number for number, line in enumerate(texts) if 0 < len(line) <= 2 * _MAX_TITLE and pattern.match(line)]
         starts += found[:1] if len(found) > 1 else []
+    return starts
+
+
+def _documents(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
+    """Where logs, tests, notes of a meeting, prompts with headings, and records of several people begin."""
+    starts = [number for number, line in enumerate(low) if _LOGGED.match(line)][:1]
+    while starts and starts[0] > 0 and _PREFIXED.match(low[starts[0] - 1]):
+        starts[0] -= 1
+    daily = [number for number, line in enumerate(low) if _DAILY.match(line)]
+    starts += daily[:1] if len(daily) > 1 else []
+    heads = [number for number, line in enumerate(lines) if _SHOUTED_LABEL.match(line)]
+    heads = [number for number in heads if not persons_in(low[number].partition(":")[0])]
+    starts += heads[:1] if len(heads) > 1 and not all(_own(low[number].partition(":")[0]) for number in heads) else []
     first = next((number for number, line in enumerate(low) if line.strip()), 0)
-    if kinds[first] == "section" or forms().acronyms.match(low[first]):
-        starts.append(first)
+    shouts = lines[first].isupper() and len(lines[first].split()) > 2 and len(lines) > first + 1 and not _own(low[first])
+    starts += [first] if kinds[first] == "section" or shouts or _CHAPTER.match(low[first]) else []
     labels = [(number, found[1]) for number, line in enumerate(low) if (found := _LABELLED.match(line[:_MAX_LINE]))]
     count = Counter(label for _, label in labels)
-    if len([label for label, times in count.items() if times > 1]) > 1:
-        starts.append(labels[0][0])
-    return starts
+    return starts + ([labels[0][0]] if sum(times > 1 for times in count.values()) > 1 else [])
 
 
 def _own(low: str) -> bool:

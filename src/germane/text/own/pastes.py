@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from germane.text.normal import in_lower_case
 from germane.text.own.forms import forms
 from germane.text.own.handing import ENDS, FOREIGN, MAX_INTRO, MIN_SHOWN, begins_prompt, handed_at, names_text, shown_hidden
-from germane.text.own.in_line import foreign_from, named_first
+from germane.text.own.in_line import foreign_from
 from germane.text.own.lines import Kind, is_table, kind_of, persons_in
 from germane.text.own.pages import page_begins, page_ends
 from germane.text.own.quotations import BLOCK
@@ -51,8 +51,10 @@ def pastes_hidden(text: str, *, for_task: bool) -> str:
         and "：" not in text
         and (text[:1] not in _MARKS and not text[:_MIN_PLACE].isupper() and kind_of(text, in_lower_case(text)) == "plain")
     ):
-        shown = shown_hidden(text, for_task=for_task)
-        begins = foreign_from(text, in_lower_case(text), opens=True, for_task=for_task) if shown == text else None
+        shown, low = shown_hidden(text, for_task=for_task), in_lower_case(text)
+        if forms().printed.search(low):
+            return "\n" * len(text)
+        begins = foreign_from(text, low, opens=True, for_task=for_task) if shown == text else None
         return shown if begins is None else text[:begins] + "\n" * (len(text) - begins)
     return _Message(text, for_task=for_task).read()
 
@@ -111,7 +113,8 @@ class _Message:
     def _foot(self) -> int:
         """The first line that stands below mails and pages alone, or that only a page has; -1 where there is none."""
         short = [number for number, low in enumerate(self._low) if 0 < len(low) <= MAX_INTRO]
-        if not self._for_task and (printed := next((at for at in short if forms().printed.search(self._low[at])), None)) is not None:
+        printed = next((number for number in short if forms().printed.search(self._low[number])), None)
+        if printed is not None:
             return max(printed, 1)
         return next((number for number in short if any(foot in self._low[number] for foot in forms().feet)), -1)
 
@@ -305,7 +308,8 @@ class _Message:
         low = " ".join(self._low[first:end]).strip()
         if len(low) > MAX_INTRO or len(ENDS.findall(low)) >= _SENTENCES_ASKED:
             return count
-        about = forms().works.search(low) or forms().given.search(low) or forms().asks.search(low)
+        about = any(form.search(low) for form in (forms().works, forms().given, forms().asks))
+        about = about or (not self._for_task and forms().reworks.search(low) is not None)
         return first if about and not begins_prompt(low) else count
 
     def _hide_shown(self) -> None:
