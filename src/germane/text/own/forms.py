@@ -63,6 +63,8 @@ class Forms:
     pointed: re.Pattern[str]
     sent: re.Pattern[str]
     reworks: re.Pattern[str]
+    others: re.Pattern[str]
+    firsts: re.Pattern[str]
     orders_text: re.Pattern[str]
     diaries: re.Pattern[str]
     formal: re.Pattern[str]
@@ -87,6 +89,8 @@ def forms() -> Forms:
         pointed=_either(tables, "pointed"),
         sent=_either(tables, "sent"),
         reworks=_either(tables, "reworks"),
+        others=_either(tables, "others"),
+        firsts=_either(tables, "firsts"),
         persons=_either(tables, "persons"),
         greets=_either(tables, "greets"),
         roles=re.compile("|".join(table["roles"] for table in tables if "roles" in table)),

@@ -9,7 +9,7 @@ from germane.text.own.forms import forms
 from germane.text.own.lines import kind_of
 
 __all__ = [
-    "ENDS", "FOREIGN", "MAX_INTRO", "MIN_SHOWN", "begins_prompt", "handed_at", "marked_lines_hidden", "names_text",
+    "ENDS", "FOREIGN", "MAX_INTRO", "MIN_SHOWN", "asks_of_others", "begins_prompt", "handed_at", "marked_lines_hidden", "names_text",
     "shown_hidden",
 ]  # fmt: skip
 
@@ -49,6 +49,13 @@ def begins_prompt(low: str) -> bool:
     bare = low[:_CHECKED].lstrip(_LEAD)
     found = forms().roles.match(bare)
     return found is not None and forms().praises.match(bare) is None
+
+
+def asks_of_others(low: str) -> bool:
+    """Returns whether a line, in lower case, asks about others or what they did, and not about its writer: "Can they do that?"."""
+    if not low.rstrip().endswith(("?", "？")) or len(low) > MAX_INTRO:
+        return False
+    return forms().others.search(low) is not None and forms().firsts.search(low) is None
 
 
 def names_text(low: str) -> bool:

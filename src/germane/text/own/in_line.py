@@ -83,7 +83,9 @@ def _named_first(low: str) -> int | None:
     if end[0] in ":：":
         return end.end()
     stop = _STOP.search(low, end.end(), end.end() + _MAX_HEAD)
-    return stop.end() if stop is not None and stop[0][:1] in "?？:：." else None
+    if stop is None:
+        return len(low)
+    return stop.end() if stop[0][:1] in "?？:：." else None
 
 
 def _asked_first(low: str) -> int | None:

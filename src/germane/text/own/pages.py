@@ -77,6 +77,13 @@ _AGO = re.compile(
     r"[^\s:][^:\n]{0,40}?[,·|–-]? ?\d{1,3} ?[^\W\d_]{1,8}(?: ago| назад| geleden)?: \S"
     r"|[^\s:][^:\n]{0,40} (?:vor|hace|il y a) \d{1,3} \w{1,8}: \S"
 )
+_BY = re.compile(
+    r"\s{0,8}(?:[Bb]y|[Vv]on|[Pp]ar|[Pp]or|[Dd]i|[Dd]oor|[Aa]v) [A-ZÀ-Þ][\w'’.-]{1,24}(?: [A-ZÀ-Þ][\w'’.-]{1,24}){1,2}\s*\Z"
+)
+_COUNTED = re.compile(
+    r"\s{0,8}(?:(?:the )?(?:top )?\d{1,3}|five|ten|seven|three|zehn|fünf|dix|cinq|diez|cinco|dieci) (?:\w+ ){0,2}(?:tips|ways|rules|things"
+    r"|reasons|steps|facts|mistakes|hacks|tipps|gründe|regeln|fehler|schritte|conseils|astuces|raisons|consejos|razones|pasos|consigli|motivi)(?!\w)"
+)
 _MENTION = re.compile(r"\s{0,8}[@+] ?\w[\w'’-]{0,24} \S")
 _PAIR = re.compile(r"[^=\n]{2,80} = [^=\n]{2,80}\Z")
 _CHAPTER = re.compile(
@@ -255,10 +262,41 @@ def _documents(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) 
     starts += heads[:1] if len(heads) > 1 and not all(_own(low[number].partition(":")[0]) for number in heads) else []
     first = next((number for number, line in enumerate(low) if line.strip()), 0)
     shouts = lines[first].isupper() and len(lines[first].split()) > 2 and len(lines) > first + 1 and not _own(low[first])
-    starts += [first] if kinds[first] == "section" or shouts or _CHAPTER.match(low[first]) else []
+    titled = _CHAPTER.match(low[first]) or (
+        _COUNTED.match(low[first]) and "\n" in "\n".join(lines[first:]) and not _own(low[first])
+    )
+    starts += [first] if kinds[first] == "section" or shouts or titled else []
+    starts += [0 for number, line in enumerate(lines[:4]) if number and _BY.match(line)][:1]
+    starts += _interview(low, kinds)
+    starts += _rows(lines)
     labels = [(number, found[1]) for number, line in enumerate(low) if (found := _LABELLED.match(line[:_MAX_LINE]))]
     count = Counter(label for _, label in labels)
     return starts + ([labels[0][0]] if sum(times > 1 for times in count.values()) > 1 else [])
+
+
+def _interview(low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
+    """Where questions in lines of their own are answered in the next, twice; the writer's own questions speak of the writer."""
+    asked = [
+        number
+        for number, line in enumerate(low[:-1])
+        if line.rstrip().endswith(("?", "？"))
+        and kinds[number + 1] in ("plain", "title")
+        and not low[number + 1].rstrip().endswith("?")
+    ]
+    own = sum(forms().firsts.search(low[number]) is not None for number in asked)
+    return asked[:1] if len(asked) > 1 and not own else []
+
+
+def _rows(lines: Sequence[str]) -> list[int]:
+    """Where three rows of values between commas stand, as many in each."""
+    run = 0
+    for number, line in enumerate(lines):
+        commas = line.count(", ")
+        row = 1 < commas < 12 and len(line) <= 2 * _MAX_TITLE and not line.rstrip().endswith(_STOPPED)
+        run = run + 1 if row and (run == 0 or commas == lines[number - 1].count(", ")) else int(row)
+        if run > _FEW:
+            return [number - _FEW]
+    return []
 
 
 def _own(low: str) -> bool:

@@ -11,7 +11,17 @@ from collections.abc import Iterable
 
 from germane.text.normal import in_lower_case
 from germane.text.own.forms import forms
-from germane.text.own.handing import ENDS, FOREIGN, MAX_INTRO, MIN_SHOWN, begins_prompt, handed_at, names_text, shown_hidden
+from germane.text.own.handing import (
+    ENDS,
+    FOREIGN,
+    MAX_INTRO,
+    MIN_SHOWN,
+    asks_of_others,
+    begins_prompt,
+    handed_at,
+    names_text,
+    shown_hidden,
+)
 from germane.text.own.in_line import foreign_from
 from germane.text.own.lines import Kind, is_table, kind_of, persons_in
 from germane.text.own.pages import page_begins, page_ends
@@ -154,6 +164,8 @@ class _Message:
             if kinds[0] == "title" and kinds[1:2] == ["blank"] and self._is_prose(self._next(0)):
                 return 0
         starts = [kinds.index(kind) for kind, least in needed.items() if kinds.count(kind) >= least]
+        if "heading" in needed and "heading" in kinds:
+            starts += [at for at, kind in enumerate(kinds) if kind == "own heading" and not persons_in(self._low[at])][:1]
         if "heading" in kinds and kinds.count("section") >= needed["section"]:
             starts.append(kinds.index("heading"))
         if (verse := self._verse()) is not None:
@@ -272,7 +284,8 @@ class _Message:
             return True
         if self._for_task:
             return forms().works.search(low) is not None and sum(map(len, self._lines[following:])) >= _MIN_HANDED
-        return forms().works.search(low) is not None or forms().asks.search(low) is not None
+        asks = any(form.search(low) for form in (forms().works, forms().asks, forms().reworks))
+        return asks or (self._next(-1) == at and asks_of_others(low))
 
     def _is_told(self, at: int, size: int) -> bool:
         """Whether a long line is prose that speaks neither of its writer nor to its reader."""
