@@ -64,6 +64,8 @@ class Forms:
     sent: re.Pattern[str]
     reworks: re.Pattern[str]
     others: re.Pattern[str]
+    shows: re.Pattern[str]
+    states: re.Pattern[str]
     firsts: re.Pattern[str]
     orders_text: re.Pattern[str]
     diaries: re.Pattern[str]
@@ -90,6 +92,8 @@ def forms() -> Forms:
         sent=_either(tables, "sent"),
         reworks=_either(tables, "reworks"),
         others=_either(tables, "others"),
+        shows=_either(tables, "shows"),
+        states=_either(tables, "states"),
         firsts=_either(tables, "firsts"),
         persons=_either(tables, "persons"),
         greets=_either(tables, "greets"),

@@ -9,8 +9,8 @@ from germane.text.own.forms import forms
 from germane.text.own.lines import kind_of
 
 __all__ = [
-    "ENDS", "FOREIGN", "MAX_INTRO", "MIN_SHOWN", "asks_of_others", "begins_prompt", "handed_at", "marked_lines_hidden", "names_text",
-    "shown_hidden",
+    "ENDS", "FOREIGN", "MAX_INTRO", "MIN_SHOWN", "begins_prompt", "handed_at", "marked_lines_hidden", "names_text",
+    "opens_text", "shown_hidden",
 ]  # fmt: skip
 
 MAX_INTRO = 300
@@ -51,11 +51,15 @@ def begins_prompt(low: str) -> bool:
     return found is not None and forms().praises.match(bare) is None
 
 
-def asks_of_others(low: str) -> bool:
-    """Returns whether a line, in lower case, asks about others or what they did, and not about its writer: "Can they do that?"."""
-    if not low.rstrip().endswith(("?", "？")) or len(low) > MAX_INTRO:
+def opens_text(low: str) -> bool:
+    """Returns whether an opening line, in lower case, shows what stands below it: it asks about others and not about its writer
+    ("Can they do that?"), or points to something and states nothing of its writer ("Is this rude or am I tired"). Linear."""
+    if len(low) > MAX_INTRO or forms().states.search(low) is not None:
         return False
-    return forms().others.search(low) is not None and forms().firsts.search(low) is None
+    if forms().shows.search(low) is not None:
+        return True
+    asks = low.rstrip().endswith(("?", "？"))
+    return asks and forms().others.search(low) is not None and forms().firsts.search(low) is None
 
 
 def names_text(low: str) -> bool:

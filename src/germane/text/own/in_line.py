@@ -112,6 +112,8 @@ def _letter(line: str, low: str) -> int | None:
         if forms().diaries.match(low, greets.end()):
             return start.start()
         name = _GREETED.match(line, greets.end())
+        if low.startswith(" sir or madam", greets.end()):
+            return start.start()
         named = name is not None and not all(word in forms().assistants for word in low[greets.end() : name.end() - 1].split())
         if named and name is not None and len(line) - name.end() >= _MIN_REST and forms().formal.match(low, start.start()):
             return start.start()

@@ -84,6 +84,8 @@ _COUNTED = re.compile(
     r"\s{0,8}(?:(?:the )?(?:top )?\d{1,3}|five|ten|seven|three|zehn|fünf|dix|cinq|diez|cinco|dieci) (?:\w+ ){0,2}(?:tips|ways|rules|things"
     r"|reasons|steps|facts|mistakes|hacks|tipps|gründe|regeln|fehler|schritte|conseils|astuces|raisons|consejos|razones|pasos|consigli|motivi)(?!\w)"
 )
+_NUMBERED_ROW = re.compile(r"\s{0,8}[^\W\d_]{1,16} ?#?\d{1,5}(?: ?[:.)]| -) \S")
+_SET_OFF_ROW = re.compile(r"\s{0,8}[A-ZÀ-ÞА-Я][\w'’-]{1,20} [-–—|/] \S")
 _MENTION = re.compile(r"\s{0,8}[@+] ?\w[\w'’-]{0,24} \S")
 _PAIR = re.compile(r"[^=\n]{2,80} = [^=\n]{2,80}\Z")
 _CHAPTER = re.compile(
@@ -267,6 +269,9 @@ def _documents(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) 
     )
     starts += [first] if kinds[first] == "section" or shouts or titled else []
     starts += [0 for number, line in enumerate(lines[:4]) if number and _BY.match(line)][:1]
+    text = "\n".join(low[first + 1 :])
+    if kinds[first] == "title" and text.strip() and not forms().firsts.search(text) and not _own(low[first]):
+        starts.append(first)
     starts += _interview(low, kinds)
     starts += _rows(lines)
     labels = [(number, found[1]) for number, line in enumerate(low) if (found := _LABELLED.match(line[:_MAX_LINE]))]
@@ -280,7 +285,7 @@ def _interview(low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
         number
         for number, line in enumerate(low[:-1])
         if line.rstrip().endswith(("?", "？"))
-        and kinds[number + 1] in ("plain", "title")
+        and kinds[number + 1] in ("plain", "title", "item")
         and not low[number + 1].rstrip().endswith("?")
     ]
     own = sum(forms().firsts.search(low[number]) is not None for number in asked)
@@ -290,6 +295,10 @@ def _interview(low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
 def _rows(lines: Sequence[str]) -> list[int]:
     """Where three rows of values between commas stand, as many in each."""
     run = 0
+    for pattern in (_NUMBERED_ROW, _SET_OFF_ROW):
+        found = [number for number, line in enumerate(lines) if pattern.match(line)]
+        if len(found) > _FEW - (pattern is _NUMBERED_ROW):
+            return found[:1]
     for number, line in enumerate(lines):
         commas = line.count(", ")
         row = 1 < commas < 12 and len(line) <= 2 * _MAX_TITLE and not line.rstrip().endswith(_STOPPED)

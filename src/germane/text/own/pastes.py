@@ -12,16 +12,8 @@ from collections.abc import Iterable
 from germane.text.normal import in_lower_case
 from germane.text.own.forms import forms
 from germane.text.own.handing import (
-    ENDS,
-    FOREIGN,
-    MAX_INTRO,
-    MIN_SHOWN,
-    asks_of_others,
-    begins_prompt,
-    handed_at,
-    names_text,
-    shown_hidden,
-)
+    ENDS, FOREIGN, MAX_INTRO, MIN_SHOWN, begins_prompt, handed_at, names_text, opens_text, shown_hidden,
+)  # fmt: skip
 from germane.text.own.in_line import foreign_from
 from germane.text.own.lines import Kind, is_table, kind_of, persons_in
 from germane.text.own.pages import page_begins, page_ends
@@ -285,7 +277,7 @@ class _Message:
         if self._for_task:
             return forms().works.search(low) is not None and sum(map(len, self._lines[following:])) >= _MIN_HANDED
         asks = any(form.search(low) for form in (forms().works, forms().asks, forms().reworks))
-        return asks or (self._next(-1) == at and asks_of_others(low))
+        return asks or (self._next(-1) == at and opens_text(low))
 
     def _is_told(self, at: int, size: int) -> bool:
         """Whether a long line is prose that speaks neither of its writer nor to its reader."""
