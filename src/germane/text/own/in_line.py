@@ -21,6 +21,8 @@ _MIN_WORDS = 3
 _COLON = re.compile(r":(?=\s)|：")
 _MIN_LETTER = 24
 """Characters of a letter before the words that end it."""
+_SENT = frozenset({"message", "post", "table", "draft", "copy", "issue", "ticket", "comment"})
+"""What names a note of one's own alone, and behind other words somebody else's."""
 _STOP = re.compile(r"(?:[.!?…]++|:)(?:\s|\Z)|[。！？：]")
 _HEAD_END = re.compile(r"[:：,.]| [-–—] ")
 _SENTENCE = re.compile(r"(?:\A|(?<=[.!?:…] )|(?<=[。！？：]))(?=\S)")
@@ -74,7 +76,8 @@ def _named_first(low: str) -> int | None:
         return None
     head = low[: end.start()].strip()
     words = head.split()
-    if not words or any(word in forms().own_heads or forms().persons.fullmatch(word) for word in words):
+    own = forms().own_heads if len(words) == 1 else forms().own_heads - _SENT
+    if not words or any(word in own or forms().persons.fullmatch(word) for word in words):
         return None
     if len(words) > 1 and head in forms().sections and end[0] in ":：.":
         return end.end()

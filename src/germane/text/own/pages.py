@@ -63,6 +63,7 @@ _NAMED = re.compile(r"\s{0,40}[A-ZÀ-ÞА-Я][A-ZÀ-ÞА-Я .'’-]{1,30}\s*")
 """The name of who speaks, as in a script."""
 _LOGGED = re.compile(
     r"\s{0,8}(?:(?:npm|yarn|pnpm|pip|cargo|git|docker|apt|gcc|node) (?:err!?|warn|error|notice)|[$❯] [a-z]|/\*"
+    r"|(?:pip3?|npm|yarn|pnpm|cargo|brew|apt|apt-get|gem|go) (?:install|add|get|run) \S"
     r"|[a-z]{3} {1,2}\d{1,2} \d\d:\d\d:\d\d |(?:fatal|remote|panic|\w{1,40}(?:error|exception|warning)): |given .{1,200}"
     r"|feature: |scenario: |ac ?\d{1,2}[:.]|as an? [a-z]{2,20},? i [^\n]{1,200} so that |test ?(?:case|fall) ?#?\d)"
 )
@@ -81,11 +82,14 @@ _BY = re.compile(
     r"\s{0,8}(?:[Bb]y|[Vv]on|[Pp]ar|[Pp]or|[Dd]i|[Dd]oor|[Aa]v) [A-ZÀ-Þ][\w'’.-]{1,24}(?: [A-ZÀ-Þ][\w'’.-]{1,24}){1,2}\s*\Z"
 )
 _COUNTED = re.compile(
-    r"\s{0,8}(?:(?:the )?(?:top )?\d{1,3}|five|ten|seven|three|zehn|fünf|dix|cinq|diez|cinco|dieci) (?:\w+ ){0,2}(?:tips|ways|rules|things"
-    r"|reasons|steps|facts|mistakes|hacks|tipps|gründe|regeln|fehler|schritte|conseils|astuces|raisons|consejos|razones|pasos|consigli|motivi)(?!\w)"
+    r"\s{0,8}(?:(?:the )?(?:top )?\d{1,3}|five|ten|seven|three|zehn|fünf|dix|cinq|diez|cinco|dieci) (?:\w+ ){0,2}"
+    r"(?:tips|ways|rules|things|reasons|steps|facts|mistakes|hacks|tipps|gründe|regeln|fehler|schritte|conseils|astuces|raisons|consejos|razones|pasos|consigli|motivi)(?!\w)"
 )
-_NUMBERED_ROW = re.compile(r"\s{0,8}[^\W\d_]{1,16} ?#?\d{1,5}(?: ?[:.)]| -) \S")
+_NUMBERED_ROW = re.compile(
+    r"\s{0,8}(?!(?:[Dd]ay|[Tt]ag|[Jj]our|[Dd]ía|[Ww]eek|[Ss]tep) )[^\W\d_]{1,16} ?#?\d{1,5}(?: ?[:.)]| -) \S"
+)
 _SET_OFF_ROW = re.compile(r"\s{0,8}[A-ZÀ-ÞА-Я][\w'’-]{1,20} [-–—|/] \S")
+_ASKED = re.compile(r"\s{0,8}(?:q|a|f|i|в|о)[.:] \S")
 _MENTION = re.compile(r"\s{0,8}[@+] ?\w[\w'’-]{0,24} \S")
 _PAIR = re.compile(r"[^=\n]{2,80} = [^=\n]{2,80}\Z")
 _CHAPTER = re.compile(
@@ -206,6 +210,9 @@ def _turns(low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
         for number, who in said
         if (kinds[number] != "header" or who == "q") and kinds[number] not in ("hidden", "item", "quoted")
     ]
+    asked = [number for number, line in enumerate(low) if _ASKED.match(line)]
+    if len(asked) > 1:
+        return asked[:1]
     numbered = [number for number, who in said if who[-1:].isdigit() and who.rstrip(" 0123456789") in forms().speakers]
     if len(numbered) > 1:
         return numbered[:1]

@@ -12,8 +12,16 @@ from collections.abc import Iterable
 from germane.text.normal import in_lower_case
 from germane.text.own.forms import forms
 from germane.text.own.handing import (
-    ENDS, FOREIGN, MAX_INTRO, MIN_SHOWN, begins_prompt, handed_at, names_text, opens_text, shown_hidden,
-)  # fmt: skip
+    ENDS,
+    FOREIGN,
+    MAX_INTRO,
+    MIN_SHOWN,
+    begins_prompt,
+    handed_at,
+    names_text,
+    opens_text,
+    shown_hidden,
+)
 from germane.text.own.in_line import foreign_from
 from germane.text.own.lines import Kind, is_table, kind_of, persons_in
 from germane.text.own.pages import page_begins, page_ends
