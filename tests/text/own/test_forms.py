@@ -16,7 +16,8 @@ from support.expressions import faults
 pytestmark = pytest.mark.requirement("PERSON-6")
 
 SEARCHED = {
-    "handed", "works", "given", "asks", "persons", "bots", "pointed", "sent", "reworks", "others", "firsts", "shows", "states", "printed",
+    "handed", "works", "given", "asks", "persons", "bots", "pointed", "sent", "reworks", "others", "firsts", "shows", "states",
+    "printed",
 }  # fmt: skip
 
 

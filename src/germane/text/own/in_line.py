@@ -23,7 +23,7 @@ _MIN_LETTER = 24
 """Characters of a letter before the words that end it."""
 _SENT = frozenset({"message", "post", "table", "draft", "copy", "issue", "ticket", "comment"})
 """What names a note of one's own alone, and behind other words somebody else's."""
-_STOP = re.compile(r"(?:[.!?…]++|:)(?:\s|\Z)|[。！？：]")
+_STOP = re.compile(r"[.!?…:](?=\s|\Z)|[。！？：]")
 _HEAD_END = re.compile(r"[:：,.]| [-–—] ")
 _SENTENCE = re.compile(r"(?:\A|(?<=[.!?:…] )|(?<=[。！？：]))(?=\S)")
 _SIGNED = re.compile(

@@ -90,7 +90,7 @@ _NUMBERED_ROW = re.compile(
 )
 _SET_OFF_ROW = re.compile(r"\s{0,8}[A-ZÀ-ÞА-Я][\w'’-]{1,20} [-–—|/] \S")
 _ASKED = re.compile(r"\s{0,8}(?:q|a|f|i|в|о)[.:] \S")
-_MENTION = re.compile(r"\s{0,8}[@+] ?\w[\w'’-]{0,24} \S")
+_MENTION = re.compile(r"\s{0,8}@\w[\w'’-]{0,24} \S")
 _PAIR = re.compile(r"[^=\n]{2,80} = [^=\n]{2,80}\Z")
 _CHAPTER = re.compile(
     r"\s{0,8}(?:chapter|kapitel|chapitre|capítulo|capitolo|hoofdstuk|rozdział|глава|scene|szene|act|akt)"
