@@ -12,6 +12,7 @@ from germane.cli.codec import decode
 from germane.cli.imports.message_fields import parse_time
 from germane.cli.imports.rows import BrokenRow, DirectiveRow, MemoryRow, MessageRow, Row, SharedMessageRow
 from germane.errors import InvalidInput
+from germane.transfer.imported_name import imported_message, imported_name
 from germane.types.candidate import Provenance
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ __all__ = ["ImportTally", "store_rows"]
 
 _BATCH = 200
 _FIELDS = ("kind", "key", "value", "title", "tags", "sensitivity", "confidence", "pinned")
+_NAMES = ("session", "message_id", "tool_call_id")
+"""What of a memory's provenance names something."""
 _TIMES = ("observed_at", "occurred_at", "expires_at", "valid_from", "valid_to")
 
 
@@ -69,8 +72,10 @@ async def store_rows(
     """Store the rows and count them in `tally`; shared messages go to `agent_wide`, memories that name a user to `of_user` of
     that user, all other rows to `agent`.
 
-    Messages are stored in batches of one session; the rows of a rejected batch are stored one by one. `advance` is called with
-    the number of rows done."""
+    A name that holds a secret, of a conversation, a message or a call, gives way to one that is made of it; a memory of a user
+    with such a name is skipped. Messages are stored in batches of one session; the rows of a rejected batch are stored one by
+    one. `advance` is called with the number of rows done."""
+    rows = [_named(row, tally.secrets) for row in rows]
     for batch in _batches(rows):
         await _store_messages(agent_wide if isinstance(batch[0], SharedMessageRow) else agent, batch, tally)
         advance(len(batch))
@@ -115,6 +120,19 @@ async def _store_other(agent: Agent, of_user: Callable[[str], Agent], row: Row, 
                 tally.broken.append(f"{where}: {why}")
     except (InvalidInput, TypeError) as error:
         tally.broken.append(f"{'memory' if isinstance(row, MemoryRow) else 'directive'}: {error}")
+
+
+def _named(row: Row, found: Counter[str]) -> Row:
+    """The row with names that hold no secrets; those that are replaced are counted in `found`."""
+    match row:
+        case MessageRow() | SharedMessageRow():
+            return row._replace(session=imported_name(row.session, found), message=imported_message(row.message, found))
+        case MemoryRow(user=str(user)) if imported_name(user, Counter()) != user:
+            return BrokenRow("memory", "the user's name holds a secret: choose another name")
+        case MemoryRow(fields={"provenance": dict() as source}):
+            names = {name: imported_name(source[name], found) for name in _NAMES if isinstance(source.get(name), str)}
+            return row._replace(fields={**row.fields, "provenance": source | names})
+    return row
 
 
 def _text(fields: Mapping[str, Any]) -> str | None:
