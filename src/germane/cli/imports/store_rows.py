@@ -12,7 +12,7 @@ from germane.cli.codec import decode
 from germane.cli.imports.message_fields import parse_time
 from germane.cli.imports.rows import BrokenRow, DirectiveRow, MemoryRow, MessageRow, Row, SharedMessageRow
 from germane.errors import InvalidInput
-from germane.transfer.imported_name import imported_message, imported_name
+from germane.transfer.imported import imported_message, imported_name
 from germane.types.candidate import Provenance
 
 if TYPE_CHECKING:

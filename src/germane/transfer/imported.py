@@ -1,7 +1,7 @@
-"""Imported name: a name in another product's file as it is stored: one that holds a secret gives way to one made of it.
+"""Imported: what of another product's file is stored: names without secrets, and texts without germane's own.
 
 A name by which a caller finds things again is refused where it holds a secret. A file's names are nobody's to look things up
-by, so that another may stand in their place: the same whenever the file is read, which keeps an import idempotent.
+by, so that one that is made of it may stand in its place: the same whenever the file is read, which keeps an import idempotent.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections import Counter
 from dataclasses import replace
 from hashlib import blake2b
 
+from germane.text.injected import without_injected
 from germane.text.secrets.screen import secret_in_name
 from germane.types.message import Message, Part, ToolCall, ToolResult
 
-__all__ = ["imported_message", "imported_name"]
+__all__ = ["imported_message", "imported_name", "imported_text"]
 
 
 def imported_name(name: str, found: Counter[str]) -> str:
@@ -23,6 +24,11 @@ def imported_name(name: str, found: Counter[str]) -> str:
         return name
     found[kind] += 1
     return f"import-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+
+
+def imported_text(text: str) -> str:
+    """Returns a text that is to be divided: an element of germane's is whole only before (INJECT-5)."""
+    return without_injected(text)
 
 
 def imported_message(message: Message, found: Counter[str]) -> Message:
