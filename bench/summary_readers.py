@@ -12,7 +12,7 @@ from germane.compaction.llm_summary.summary_prompt import chunks
 from germane.compaction.llm_summary.told_summary import prose_lines, told_summary
 from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
 from germane.memories.contrast import negations
-from germane.memories.grounds import Grounds
+from germane.memories.grounds import Grounds, demanding_clauses
 from germane.text.json_line import json_line
 from germane.text.sentences import clause_texts, sentence_texts
 from germane.text.specifics import KnownSpecifics, specifics
@@ -69,6 +69,7 @@ SUMMARY_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         ),
         "text.sentences.clause_texts": clause_texts,
         "text.sentences.sentence_texts": sentence_texts,
+        "memories.grounds.demanding_clauses": demanding_clauses,
         "memories.grounds.Grounds.missing": _grounded,
         "memories.grounds.Grounds.reverses": _grounded,
         "memories.grounds.Grounds.ends": _grounded,

@@ -31,7 +31,7 @@ from germane.text.sentences import clause_texts, sentence_texts
 from germane.text.specifics import specifics
 from germane.types.message import Role
 
-__all__ = ["Grounds"]
+__all__ = ["Grounds", "demanding_clauses"]
 
 _SHARE = 0.8
 """Share of the words of an order that one message must hold."""
@@ -59,7 +59,7 @@ class Grounds:
         """The stems of the clauses in which the user allows something."""
         self._allows = False
         demanded = tuple(dict.fromkeys(demands))
-        self._demands = [(_content(clause), negations(clause) % 2) for text in demanded for clause in clause_texts(text)]
+        self._demands = [(_content(clause), negations(clause) % 2) for text in demanded for clause in demanding_clauses(text)]
         forbidden = [clause for text in demanded for clause in clause_texts(text) if negations(clause) % 2]
         self._forbidden = frozenset[str]().union(*map(_content, forbidden))
         self._bounds = {fold(name): _stems(name) for clause in forbidden for name in _names(clause)}
@@ -82,13 +82,13 @@ class Grounds:
             self._permits.update(*permits)
             self._allows = self._allows or bool(permits)
 
-    def missing(self, text: str) -> str:
+    def missing(self, text: str, *, lasts: bool = False) -> str:
         """Returns what `text` says without grounds: `an order`, `a lifted restriction`, `a change of what is out of bounds`; ''
-        where it says nothing such."""
+        where it says nothing such. In a text that `lasts` any clause may begin an order, not a sentence's first alone."""
         lists = _lists()
         for part in (part for sentence in sentence_texts(text) for part in _PARTS.split(sentence)):
             for place, clause in enumerate(clause_texts(part)):
-                asks = lists.holds(clause, "steps") or (not place and lists.orders(clause))
+                asks = lists.holds(clause, "steps") or ((lasts or not place) and lists.orders(clause))
                 if asks and not self._is_said(_content(clause) - _styles(), _SHARE):
                     return "an order"
                 if self._lifts(clause, lists) and self._permits.isdisjoint(_content(clause)):
@@ -153,6 +153,12 @@ class _Lists(NamedTuple):
         spaced = _spaced(clause)
         begins = spaced.split(maxsplit=1)
         return bool(begins) and any(spaced.startswith(phrase) for phrase in self.first.get(begins[0], ()))
+
+
+def demanding_clauses(demand: str) -> Sequence[str]:
+    """Returns the first clause of a demand, and those that begin with a negation: the others give reasons. Linear."""
+    first, *others = clause_texts(demand) or [""]
+    return [first, *(clause for clause in others if negations(clause.split(maxsplit=1)[0]))]
 
 
 def _names(clause: str) -> list[str]:

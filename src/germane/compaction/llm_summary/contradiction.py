@@ -8,11 +8,12 @@ Spanish.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 
 from germane.compaction.ledger import is_open
 from germane.compaction.notes import Artifact, Constraint
 from germane.memories.contrast import negations
+from germane.memories.grounds import demanding_clauses
 from germane.text.analyse import analyse
 from germane.text.language import detect
 from germane.text.normal import fold
@@ -55,7 +56,7 @@ def contradicts(text: str, constraints: Iterable[Constraint], artifacts: Iterabl
     language = detect(text)
     said = [_Said(sentence, language) for sentence in sentence_texts(text)]
     parts = [_Said(clause, language) for clause in clause_texts(text)]
-    for clause in (clause for constraint in constraints for clause in _demands(constraint.text)):
+    for clause in (clause for constraint in constraints for clause in demanding_clauses(constraint.text)):
         stems, negated = _stems(clause, language), negations(clause) % 2
         if any(one.is_about(stems) and one.demands and one.negated != negated for one in parts):
             return "a constraint"
@@ -97,9 +98,3 @@ class _Said:
 
 def _stems(text: str, language: str | None) -> frozenset[str]:
     return frozenset(analyse(text, language))
-
-
-def _demands(constraint: str) -> Sequence[str]:
-    """The first clause of a constraint, and those that begin with a negation: the others give reasons."""
-    first, *others = clause_texts(constraint) or [""]
-    return [first, *(clause for clause in others if negations(clause.split(maxsplit=1)[0]))]

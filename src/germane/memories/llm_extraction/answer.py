@@ -120,7 +120,7 @@ class _Reading(NamedTuple):
         if (kind == "fact" and not key) or not _may_say(kind, sources) or not _grounded(kind, text, sources):
             return None
         lasts = kind in _INSTRUCTIONS or entry.get("always") is True
-        if self.grounds.missing(text) or (lasts and self.grounds.reverses(text)):
+        if self.grounds.missing(text, lasts=lasts) or (lasts and self.grounds.reverses(text)):
             return None
         try:
             return self._made(kind, key, text, sources, entry)
