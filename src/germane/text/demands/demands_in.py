@@ -13,7 +13,8 @@ __all__ = ["MAX_DEMAND", "demands_in", "demands_of"]
 
 MAX_DEMAND = 300
 """Characters of a demand; a longer sentence is cut around its demand."""
-_MIN_DEMAND = 6
+_MIN_DEMAND, _MIN_UNSPACED = 6, 4
+"""Characters of a demand; fewer in scripts whose characters are syllables or words."""
 _MAX_FOUND = 40
 """Demands of one message."""
 _MARK = "…"
@@ -31,7 +32,7 @@ def demands_of(sentences: list[OwnSentence], named: frozenset[str] | None = None
     rules, found = demand_rules(), dict[str, None]()
     for text, said in sentences:
         phrase = next(rules.find(said, named), None)
-        if phrase is not None and len(text) >= _MIN_DEMAND:
+        if phrase is not None and len(text) >= (_MIN_DEMAND if text.isascii() else _MIN_UNSPACED):
             found[_around(text, phrase)] = None
             if len(found) >= _MAX_FOUND:
                 break
