@@ -51,7 +51,13 @@ def named_files(text: str, name: str) -> dict[str, tuple[str, str]]:
         {"role": "assistant", "content": [text, {"type": "text", "text": text}], "tool_calls": [call], "session": name},
         {"role": "tool", "content": text, "tool_call_id": name, "name": name, "session": name},
     ]
-    source = {"source_kind": "import", "channel": name, "session": name, "message_id": name, "tool_call_id": name}
+    source: dict[str, Any] = {
+        "source_kind": "import",
+        "channel": name,
+        "session": name,
+        "message_id": name,
+        "tool_call_id": name,
+    }
     source |= {"refs": [name], "metadata": {name: {name: 1}}}
     kept = [
         {"type": "memory", "kind": "note", "body": text, "title": name, "tags": [name[:40]], "provenance": source},

@@ -249,7 +249,7 @@ def _grounds_of(events: Sequence[Event]) -> Grounds:
     grounds = Grounds(one for text in users for one in demands_in(text))
     for event in events:
         if event.role in ("user", "assistant"):
-            grounds.add(event.text, event.role)
+            grounds.add(event.text, "user" if event.role == "user" else "assistant")
     return grounds
 
 

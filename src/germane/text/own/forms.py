@@ -83,6 +83,8 @@ def forms() -> Forms:
     languages = tomllib.loads(files("germane.text.own").joinpath("forms.toml").read_text("utf-8"))
     common = languages.pop("any")
     tables = list(languages.values())
+    whole: dict[str, Any] = {name: re.compile(common[name]) for name in _EXPRESSIONS}
+    whole |= {name: frozenset(common[name].split()) for name in _WORD_LISTS}
     return Forms(
         handed=_either(tables, "handed", behind=_COLON),
         works=_either(tables, "works"),
@@ -108,8 +110,7 @@ def forms() -> Forms:
         labels=_words(tables, "labels") - {word for words in STOP.values() for word in words},
         speakers=_words(tables, "speakers"),
         feet=tuple(common["feet"]),
-        **{name: re.compile(common[name]) for name in _EXPRESSIONS},
-        **{name: frozenset(common[name].split()) for name in _WORD_LISTS},
+        **whole,
     )
 
 
