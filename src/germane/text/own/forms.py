@@ -19,7 +19,7 @@ __all__ = ["Forms", "forms"]
 
 _COLON = r"[^.!?:。？！：\n]{0,80}(?::(?=\s|\Z|\0)|：)"
 _WORD_LISTS = (
-    "assistants", "small_headers", "openers", "joints", "bylines", "controls", "controls_too", "parts", "own_heads", "about",
+    "assistants", "small_headers", "openers", "joints", "bylines", "controls", "controls_too", "parts", "own_heads",
 )  # fmt: skip
 _EXPRESSIONS = (
     "praises", "bots", "thanks", "sources", "alone", "orders_text", "diaries", "formal", "printed", "acronyms",
@@ -74,7 +74,6 @@ class Forms:
     acronyms: re.Pattern[str]
     parts: frozenset[str]
     own_heads: frozenset[str]
-    about: frozenset[str]
 
 
 @cache

@@ -90,7 +90,7 @@ def _reworks(low: str, start: int, end: int) -> bool:
     """Whether a last sentence asks for nothing but work on the text before it: "Translate please"."""
     if not MIN_SHOWN <= start < end <= start + _MAX_ASKED or low.find("\0", start, end) >= 0:
         return False
-    return any(form.search(low, start, end) for form in (forms().works, forms().reworks))
+    return forms().works.search(low, start, end) is not None
 
 
 def marked_lines_hidden(text: str) -> str:

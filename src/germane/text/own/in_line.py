@@ -16,8 +16,6 @@ __all__ = ["foreign_from"]
 
 _MAX_HEAD, _MIN_REST = 200, 16
 """Characters of the sentence that names a text, and of the text."""
-_MIN_WORDS = 3
-"""Words before a colon that hand a text over although they name none."""
 _COLON = re.compile(r":(?=\s)|：")
 _MIN_LETTER = 24
 """Characters of a letter before the words that end it."""
@@ -54,19 +52,14 @@ def foreign_from(line: str, low: str, *, opens: bool, for_task: bool) -> int | N
 
 
 def _headed(low: str) -> int | None:
-    """Where the words before the first colon end, if they neither speak of their writer nor name a note of one's own: "Rules of
-    the pool: …"."""
+    """Where the words before the first colon end that tell what is done to the text behind it, or whose it is; or a recipe's
+    name."""
     colon = _COLON.search(low, 0, _MAX_HEAD)
     if colon is None or len(low) - colon.end() < _MIN_REST:
         return None
     clause = max(low.rfind(mark, 0, colon.start()) + 1 for mark in ".!?…")
-    words = [word.strip(",'’*_#\"") for word in low[clause : colon.start()].split()]
-    if _AMOUNT.match(low, colon.end()) or forms().reworks.search(low, clause, colon.start()) is not None:
-        return colon.end()
-    if clause or len(words) < _MIN_WORDS or any(any(map(str.isdigit, word)) for word in words):
-        return None
-    own = any(forms().persons.match(word) or word in forms().labels or word in forms().own_heads for word in words)
-    return None if own or words[0] in forms().about or words[0] in forms().openers else colon.end()
+    handed = _AMOUNT.match(low, colon.end()) or forms().reworks.search(low, clause, colon.start())
+    return None if handed is None else colon.end()
 
 
 def _named_first(low: str) -> int | None:
