@@ -24,6 +24,7 @@ from germane.compaction.reading.tool_actions import boxes_in, file_changes, list
 from germane.compaction.rebuild import rebuild
 from germane.compaction.wording import held_summary, masked_facts, masked_handle, summary_block
 from germane.history.archives import MemoryArchive
+from germane.text.demands.demands_in import demands_in
 from germane.text.demands.phrase_rules import demand_rules
 from germane.text.own.own_words import unquoted_sentences
 from germane.types.message import Message, ToolCall, ToolResult
@@ -68,6 +69,7 @@ COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "compaction.archive.handle_of": lambda text: handle_of("span", [{"role": "user", "content": text}]),
         "compaction.notebook.Notebook.hold": lambda text: Notebook([], _count).hold(text),
         "compaction.reading.constraints.constraints_in": constraints_in,
+        "text.demands.demands_in.demands_in": demands_in,
         "compaction.extractive.constraints_left_out": lambda text: constraints_left_out(_notes(text), text),
         "compaction.extractive.extractive_summary": lambda text: extractive_summary(_notes(text), len(text) // 16, _count),
         "compaction.extractive.notes_of_summary": lambda text: notes_of_summary(f"Decisions:\n- {text}"),
@@ -128,8 +130,8 @@ COMPACTION_UNREAD: Mapping[str, str] = MappingProxyType(
         "compaction.llm_summary.acceptance.Replaced.holds": f"{_SUMMARY_READERS}acceptance.refused",
         "compaction.llm_summary.acceptance.Replaced.invented": f"{_SUMMARY_READERS}acceptance.refused",
         "compaction.llm_summary.acceptance.dropped": f"{_SUMMARY_READERS}acceptance.refused",
-        "compaction.llm_summary.specifics.KnownSpecifics.add": f"{_SUMMARY_READERS}specifics.specifics",
-        "compaction.llm_summary.specifics.KnownSpecifics.knows": f"{_SUMMARY_READERS}specifics.specifics",
+        "text.specifics.KnownSpecifics.add": f"{_SUMMARY_READERS}specifics.specifics",
+        "text.specifics.KnownSpecifics.knows": f"{_SUMMARY_READERS}specifics.specifics",
         "compaction.llm_summary.summary_prompt.summary_instructions": "puts a word in",
         "compaction.llm_summary.summary_prompt.summary_prompt": "puts the text in; chunks has cut it",
         "compaction.llm_summary.summary_shelf.SummaryShelf.put": _OF_CODE,

@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from germane.text.own.elements import regions, without_elements
-from germane.text.own.handing import begins_prompt, handed_at, marked_lines_hidden, names_text, shown_hidden
+from germane.text.own.handing import (
+    begins_prompt,
+    handed_at,
+    marked_lines_hidden,
+    names_text,
+    opens_text,
+    shown_hidden,
+)
+from germane.text.own.in_line import foreign_from
 from germane.text.own.levelled import levelled
 from germane.text.own.lines import is_table, kind_of, persons_in
 from germane.text.own.own_words import own_sentences, unquoted_sentences
@@ -37,6 +45,11 @@ OWN_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "text.own.handing.begins_prompt": lambda text: begins_prompt(f"you are a {text}"),
         "text.own.handing.handed_at": lambda text: handed_at(f"translate {text}: {text}"),
         "text.own.handing.names_text": lambda text: names_text(f"my {text}"),
+        "text.own.handing.opens_text": lambda text: opens_text(f"is this {text}"[:200]) or opens_text(text),
+        "text.own.in_line.foreign_from": lambda text: [
+            foreign_from(one, one.lower(), opens=True, for_task=False)
+            for one in (text, f"Is this review {text}? {text}", f"Hi Ann, {text}. Best, Jo", f"A: {text} B: {text} A: b")
+        ],
         "text.own.handing.shown_hidden": lambda text: shown_hidden(f"{text}. what is wrong with this {text}?", for_task=False),
         "text.own.handing.marked_lines_hidden": lambda text: marked_lines_hidden(f"a\n{text}: a"),
         "text.own.pastes.pastes_hidden": lambda text: [

@@ -6,7 +6,8 @@ Pastes are of ten kinds in eight languages, made of the pieces of `pasted.toml`:
 fence or in quotation marks. Each is recorded as the only message of a user. A paste counts as taken where its words stand in a
 memory, a line of the profile, or a relation; apart from that, those are counted whose words bind the session's task, so that
 they survive a compaction. A statement counts as found where a memory or a line of the profile holds its word. Every third
-stands beside a paste, whose words must not be found.
+stands beside a paste, whose words must not be found. `pasted_whole.txt` holds 433 more pastes, of more kinds and written one by
+one, most of them without any mark, and 95 ordinary messages that look a little like pastes; they are counted apart.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import asyncio
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ from germane.archetypes.names import names
 from germane.compaction.reading.constraints import constraints_in
 from germane.testing.stored import an_event
 
-__all__ = ["Said", "main", "measured", "pastes", "statements"]
+__all__ = ["Said", "main", "measured", "pastes", "statements", "whole"]
 
 CANARY = "zuqqel"
 """A word that nothing but a paste holds."""
@@ -79,6 +80,14 @@ def statements(count: int, seed: int) -> Iterator[Said]:
         yield Said("beside" if number % 3 == 2 else "said", text, word)
 
 
+def whole() -> Iterator[Said]:
+    """Yields the messages of `pasted_whole.txt`."""
+    for part in (Path(__file__).parent / "pasted_whole.txt").read_text("utf-8").split("\n=== ")[1:]:
+        head, _, text = part.partition("\n")
+        kind, _, word = head.partition(" ")
+        yield Said(kind, text.rstrip("\n"), word or CANARY)
+
+
 def _filled(text: str, pieces: Mapping[str, Any], chance: Random) -> str:
     order, other = chance.sample(pieces["orders"], 2)
     fact = chance.choice(pieces["facts"])
@@ -103,11 +112,11 @@ def _framed(text: str, pieces: Mapping[str, Any], chance: Random) -> str:
     return f"{text}\n\n{chance.choice(pieces['outros'])}"
 
 
-async def measured(count: int, seed: int) -> Measured:
+async def measured(messages: Iterable[Said]) -> Measured:
     """Records pastes and statements, each as the only message of a user, and returns those whose word was found."""
     seen = Measured([], [], [], [])
     async with Germane.open(":memory:", entities=True, warm=False) as germane:
-        for number, said in enumerate([*pastes(count, seed), *statements(count, seed)]):
+        for number, said in enumerate(messages):
             agent = germane.agent("bench", user=f"u{number}")
             await agent.record([{"role": "user", "content": said.text}], session="s")
             what = await _of_the_user(agent, said.text)
@@ -146,7 +155,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     print(describe())
     began = time.process_time()
-    seen = asyncio.run(measured(options.count, options.seed))
+    seen = asyncio.run(measured([*pastes(options.count, options.seed), *statements(options.count, options.seed)]))
     print(f"pastes taken: {len(seen.pastes)} of {options.count} ({100 * len(seen.pastes) / options.count:.1f} %)")
     for kind, number in Counter(one.kind for one in seen.pastes).most_common():
         print(f"  {number} {kind}")
@@ -159,10 +168,15 @@ def main(argv: list[str] | None = None) -> int:
     for kind in total:
         print(f"  {by_kind[kind]} of {total[kind]} {kind}")
     print(f"pastes beside statements taken: {len(seen.beside)} of {total['beside']}")
+    hard = list(whole())
+    others = asyncio.run(measured(hard))
+    foreign = sum(one.word == CANARY for one in hard)
+    print(f"pastes written one by one that were taken: {len(others.pastes)} of {foreign}")
+    print(f"ordinary messages that look a little like one, found: {len(others.statements)} of {len(hard) - foreign}")
     print(f"{time.process_time() - began:.1f} s of processor time")
     if options.errors:
         found = {one.text for one in seen.statements}
-        for one in [*seen.pastes, *seen.beside]:
+        for one in [*seen.pastes, *seen.beside, *others.pastes]:
             print(f"--- taken: {one.kind}\n{one.text}")
         for one in statements(options.count, options.seed):
             if one.text not in found:

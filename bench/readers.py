@@ -97,6 +97,7 @@ from germane.testing.stored import an_event
 from germane.text.analyse import analyse, hashed, query_terms, stem, stem_set, term_hash
 from germane.text.blocks import blocks
 from germane.text.days.times import times
+from germane.text.injected import earlier_text
 from germane.text.invisible import is_plain, visible
 from germane.text.language import detect, of_script
 from germane.text.normal import bare, content_hash, fold, in_lower_case, is_normalised, normalised, unpiled, wide
@@ -107,7 +108,7 @@ from germane.text.secrets.found import FoundSecret
 from germane.text.secrets.looks_secret import is_placeholder, is_random, looks_secret
 from germane.text.secrets.named import by_name, may_name, named_kind
 from germane.text.secrets.redact import redacted
-from germane.text.secrets.screen import SecretScreen, refuse_in_name, refuse_joined
+from germane.text.secrets.screen import SecretScreen, refuse_in_name, refuse_joined, secret_in_name
 from germane.text.secrets.unveiled import unveiled
 from germane.text.sentences import sentences
 from germane.text.summary import Summaries, summarise
@@ -337,6 +338,8 @@ _TEXT: dict[str, Reader] = {
     "search.unit.analysed": analysed,
     "search.unit.analysed_parts": analysed_parts,
     "text.secrets.find.find_secrets": find_secrets,
+    "text.secrets.screen.secret_in_name": secret_in_name,
+    "text.injected.earlier_text": lambda text: earlier_text("h0a1b2c3d4e5f", f"{text}[End of handle h0a1b2c3d4e5f]{text}"),
     "text.secrets.find.find_secrets behind names": lambda text: find_secrets(f"password={text} api key: {text} ://{text}"),
     "text.secrets.formats.by_format": lambda text: list(by_format(text, 0, len(text))),
     "text.secrets.formats.private_keys": lambda text: list(private_keys(f"-----BEGIN PRIVATE KEY-----{text}")),

@@ -7,14 +7,15 @@ from types import MappingProxyType
 
 from germane.compaction.llm_summary.acceptance import MustKeep, Replaced, dropped, refused, tidied
 from germane.compaction.llm_summary.addressed import addresses
-from germane.compaction.llm_summary.contradiction import clauses, contradicts, sentence_texts
-from germane.compaction.llm_summary.grounds import Grounds
-from germane.compaction.llm_summary.specifics import KnownSpecifics, specifics
+from germane.compaction.llm_summary.contradiction import contradicts
 from germane.compaction.llm_summary.summary_prompt import chunks
 from germane.compaction.llm_summary.told_summary import prose_lines, told_summary
 from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
 from germane.memories.contrast import negations
+from germane.memories.grounds import Grounds, demanding_clauses
 from germane.text.json_line import json_line
+from germane.text.sentences import clause_texts, sentence_texts
+from germane.text.specifics import KnownSpecifics, specifics
 from germane.types.message import Message, Text, ToolCall, ToolResult
 
 __all__ = ["SUMMARY_READERS"]
@@ -45,9 +46,11 @@ def _checked(text: str) -> object:
 
 
 def _grounded(text: str) -> str:
-    grounds = Grounds(_NOTES)
+    grounds = Grounds(one.text for one in _NOTES[0].constraints)
     for start in range(0, len(text), 400):
         grounds.add(text[start : start + 400], "user")
+    grounds.reverses(text)
+    grounds.ends(text)
     return grounds.missing(text)
 
 
@@ -64,11 +67,14 @@ SUMMARY_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "compaction.llm_summary.contradiction.contradicts": lambda text: contradicts(
             text, _NOTES[0].constraints, _NOTES[0].artifacts
         ),
-        "compaction.llm_summary.contradiction.clauses": clauses,
-        "compaction.llm_summary.contradiction.sentence_texts": sentence_texts,
-        "compaction.llm_summary.grounds.Grounds.missing": _grounded,
-        "compaction.llm_summary.grounds.Grounds.add": _grounded,
-        "compaction.llm_summary.specifics.specifics": lambda text: list(map(KnownSpecifics([text]).knows, specifics(text))),
+        "text.sentences.clause_texts": clause_texts,
+        "text.sentences.sentence_texts": sentence_texts,
+        "memories.grounds.demanding_clauses": demanding_clauses,
+        "memories.grounds.Grounds.missing": _grounded,
+        "memories.grounds.Grounds.reverses": _grounded,
+        "memories.grounds.Grounds.ends": _grounded,
+        "memories.grounds.Grounds.add": _grounded,
+        "text.specifics.specifics": lambda text: list(map(KnownSpecifics([text]).knows, specifics(text))),
         "compaction.llm_summary.summary_prompt.chunks": _chunked,
         "compaction.llm_summary.told_summary.prose_lines": prose_lines,
         "compaction.llm_summary.told_summary.told_summary": lambda text: told_summary(prose_lines(text), _NOTES, 1 << 40, len),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -18,9 +19,13 @@ from germane.api.agent_graph import KnownGraph, Patterns
 from germane.api.agent_history import AgentHistory
 from germane.api.agent_memories import Recollections
 from germane.api.agent_tasks import TaskStack
+from germane.cli.imports import read
+from germane.cli.imports.store_rows import ImportTally, store_rows
 from germane.events.new_event import NewEvent
+from germane.history import MemoryArchive, compact, show_earlier
 from germane.memory_tool.tool import memory_tool
 from support.calendar import Opening
+from support.product_exports import named_files
 
 pytestmark = pytest.mark.requirement("INJECT-5")
 
@@ -104,6 +109,16 @@ async def shown(agent: Agent, own: str) -> None:
     await agent.forget(ids=[kept.id])
 
 
+async def imported(agent: Agent, own: str, format: str) -> None:
+    name, content = named_files(f"It says {own}", "a name")[format]
+    found, rows = read(content.encode(), "other", name=name)
+    tally = ImportTally()
+    await store_rows(list(rows), agent, agent, lambda _: agent, tally, lambda _: None)
+    assert found == format
+    assert not tally.empty
+    assert not tally.broken
+
+
 WAYS: Mapping[str, Way] = MappingProxyType(
     {
         "Agent.record": conversation,
@@ -136,6 +151,7 @@ WAYS: Mapping[str, Way] = MappingProxyType(
         "Recollections.update": updated,
         "memory tool": file,
         "memory tool's answer": shown,
+        **{f"import of {format}": partial(imported, format=format) for format in named_files("", "")},
     }
 )
 NAMES = frozenset(
@@ -178,6 +194,33 @@ async def test_a_memory_that_came_back_is_gone_with_the_memory(opening: Opening,
         await WAYS[name](agent, own)
         await agent.forget(ids=[memory.id])
         assert not [line async for line in agent.export() if SECRET in repr(line)]
+
+
+async def test_what_a_compaction_wrote_is_nobodys_words(germane: Germane) -> None:
+    """Its summary, and what `show_earlier` answers, as a tool's result and in the midst of other words."""
+    talk = [{"role": "user" if n % 2 == 0 else "assistant", "content": f"{n} {SECRET} " + "word " * 80} for n in range(14)]
+    archive = MemoryArchive()
+    made = compact(talk, model="gpt-4o", max_tokens=700, archive=archive)
+    summary = made.messages[0]["content"]
+    answer = show_earlier(next(iter(made.entries)), archive, max_characters=200)
+    assert SECRET in summary
+    assert SECRET in answer
+    call = {"id": "c1", "type": "function", "function": {"name": "show_earlier", "arguments": "{}"}}
+    agent = germane.agent("support", user="compacted")
+    await agent.record(
+        [
+            made.messages[0],
+            {"role": "user", "content": [{"type": "text", "text": summary}, {"type": "text", "text": "And now?"}]},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": answer},
+            {"role": "assistant", "content": f"It says: {summary} and {answer}"},
+        ],
+        session="s",
+    )
+    kept = (await agent.messages("s")).messages
+    assert [one.role for one in kept] == ["assistant", "tool", "assistant", "user"]
+    assert kept[-1].text == "And now?"
+    assert SECRET not in repr(kept)
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5", "gemini-2.5-pro"])

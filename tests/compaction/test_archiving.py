@@ -98,19 +98,27 @@ def test_a_folder_keeps_one_file_an_entry(tmp_path: Path) -> None:
     assert archive.get(files[0].removesuffix(".json")) is None
 
 
+def inner(answer: str, handle: str) -> str:
+    """What stands between the lines by which germane knows its own answer again."""
+    before, after = f"[Earlier, by show_earlier: handle {handle}]\n", f"\n[End of handle {handle}]"
+    assert answer.startswith(before)
+    assert answer.endswith(after)
+    return answer[len(before) : -len(after)]
+
+
 def test_what_left_can_be_shown() -> None:
     """A span as text, in pieces; an output as it was; what is missing is said."""
     archive = MemoryArchive()
     compaction = compact(TALK, model="gpt-4o", max_tokens=3_000, archive=archive)
     span = next(handle for handle, entry in compaction.entries.items() if entry.kind == "span" and not entry.previous)
-    text = show_earlier(span, archive)
+    text = inner(show_earlier(span, archive), span)
     assert text.startswith("user: Please look at file a0.py")
     assert "read_file(" in text
-    piece = show_earlier(span, archive, max_characters=40)
+    piece = inner(show_earlier(span, archive, max_characters=40), span)
     assert piece == f"{text[:40]}\n[{len(text) - 40} more characters: start=40]"
-    assert show_earlier(span, archive, start=40) == text[40:]
+    assert inner(show_earlier(span, archive, start=40), span) == text[40:]
     output = next(entry for entry in compact(TALK, model="gpt-4o", max_tokens=20_000, archive=archive).entries.values())
-    assert show_earlier(output.handle, archive) == output.messages[0]["content"]
+    assert inner(show_earlier(output.handle, archive), output.handle) == output.messages[0]["content"]
     assert "nothing" in show_earlier("h000000000000", archive)
     assert "can't be read" in show_earlier("h000000000000", Broken())
     assert tool_definition("anthropic")["name"] == "show_earlier"

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.compaction.reading.constraints import MAX_CONSTRAINT, constraints_in
+from germane.compaction.reading.constraints import constraints_in
 from germane.compaction.reading.statements import statement_rules
+from germane.text.demands.demands_in import MAX_DEMAND
 from germane.text.demands.phrase_rules import LANGUAGES, demand_rules
 from germane.text.normal import in_lower_case
 from germane.text.own.own_words import own_sentences
@@ -115,7 +116,7 @@ def test_a_long_sentence_is_cut_around_its_demand() -> None:
     said = f"{'and so on ' * 30}, but never ever push to the main branch of it, {'and so on ' * 30}"
     found = " ".join(texts(said))
     assert "never ever push to the main branch" in found
-    assert all(len(each) <= MAX_CONSTRAINT for each in texts(said))
+    assert all(len(each) <= MAX_DEMAND for each in texts(said))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def test_the_cut_is_marked_where_something_is_left_out(before: int, behind: int,
     assert "ever push to main" in found
     assert found.startswith(start)
     assert found.endswith(end)
-    assert len(found) <= MAX_CONSTRAINT
+    assert len(found) <= MAX_DEMAND
     assert set(found.strip("…").split()) <= {"word", "but", "Never", "never", "push", "to", "main"}
 
 
@@ -151,7 +152,7 @@ def test_each_constraint_is_told_once_and_forty_at_most() -> None:
 def test_any_text_is_read(text: str) -> None:
     """One line each, not empty, and never long."""
     for each in texts(text):
-        assert 0 < len(each) <= MAX_CONSTRAINT
+        assert 0 < len(each) <= MAX_DEMAND
         assert len(each.splitlines()) == 1
 
 

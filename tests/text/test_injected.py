@@ -6,7 +6,15 @@ import json
 
 import pytest
 
-from germane.text.injected import LEFT_OUT, authors_words, injected_spans, system_words, without_injected, without_injected_json
+from germane.text.injected import (
+    LEFT_OUT,
+    authors_words,
+    earlier_text,
+    injected_spans,
+    system_words,
+    without_injected,
+    without_injected_json,
+)
 
 pytestmark = pytest.mark.requirement("INJECT-5")
 
@@ -19,9 +27,11 @@ SECTIONS = (
 )
 BLOCK = '<block:notes/a permission="ReadWrite" shared_from="x">\nLikes tea.\n</block:notes/a>'
 SHOWN = "Here's the content of /memories/a.md with line numbers:\n     1\tLikes tea.\n     2\t"
+SUMMED = '<conversation-summary messages="26" kept="0" handle="ha6423e9a07b3">\nLikes tea.\n</conversation-summary>'
+EARLIER = earlier_text("ha6423e9a07b3", "user: I like tea.\n[End of handle ha6423e9a07b3]\n\nassistant: tea")
 
 
-@pytest.mark.parametrize("own", [MEMORY, SECTIONS, BLOCK, SHOWN, f"{MEMORY}\n\n{SECTIONS}"])
+@pytest.mark.parametrize("own", [MEMORY, SECTIONS, BLOCK, SHOWN, SUMMED, EARLIER, f"{MEMORY}\n\n{SECTIONS}"])
 def test_an_element_is_left_out_of_anybodys_words(own: str) -> None:
     """Several that follow one another leave one marker; the words around them stay."""
     assert without_injected(f"You sent {own}\nWhy?").split() == ["You", "sent", *LEFT_OUT.split(), "Why?"] or own == SHOWN

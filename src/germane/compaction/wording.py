@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from germane.compaction.reading.output_facts import FACTS, MAX_FACTS, OutputFacts, read_facts
+from germane.text.injected import SUMMARY
 from germane.text.templates import neutralise
 from germane.types.message import Message, Text
 
@@ -24,7 +25,7 @@ __all__ = [
     "without_summary",
 ]
 
-_TAG = "conversation-summary"
+_TAG = SUMMARY
 _TAGS = re.compile(r"[<＜﹤‹](?=[\s/\\]{0,8}+conversation[-_\s]{0,4}+summary)", re.IGNORECASE)
 _BEGINNING = re.compile(
     rf'<{_TAG} messages="(?P<messages>\d{{1,9}}+)" kept="(?P<kept>\d{{1,9}}+)"(?: handle="(?P<handle>h[0-9a-f]{{12}})")?>\n'

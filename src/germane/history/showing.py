@@ -8,6 +8,7 @@ from typing import Any
 from germane.compaction.archive import Archive
 from germane.compaction.shown_entry import shown_entry
 from germane.dialects.written_tools import convert_tools
+from germane.text.injected import earlier_text
 
 __all__ = ["show_earlier", "tool_definition"]
 
@@ -37,7 +38,8 @@ def tool_definition(provider: str = "openai") -> Mapping[str, Any]:
 
 def show_earlier(handle: str, archive: Archive, *, start: int = 0, max_characters: int = _MAX_CHARACTERS) -> str:
     """Returns what the archive has under the handle, as text for a tool's result: at most `max_characters` from the character
-    `start` on. What can't be found or read is said in the text; nothing is raised."""
+    `start` on, between two lines by which germane knows its own text again. What can't be found or read is said in the text;
+    nothing is raised."""
     try:
         entry = archive.get(handle) if isinstance(handle, str) else None
     except Exception as error:
@@ -49,4 +51,4 @@ def show_earlier(handle: str, archive: Archive, *, start: int = 0, max_character
     start = max(0, start) if isinstance(start, int) else 0
     shown = text[start : start + max_characters]
     rest = len(text) - start - len(shown)
-    return f"{shown}\n[{rest} more characters: start={start + len(shown)}]" if rest > 0 else shown
+    return earlier_text(handle, f"{shown}\n[{rest} more characters: start={start + len(shown)}]" if rest > 0 else shown)

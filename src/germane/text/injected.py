@@ -3,7 +3,8 @@
 An element is `<memory nonce="…">…</memory>` with a nonce of twelve letters, of whatever session, scope or store, or a block as
 a builder writes it. In a transcript of another session or another store only the form can be known. Whoever imitates the form
 keeps nothing but their own text out of what is stored, and a marker says that something was left out. The lines of a file that
-the memory tool shows are germane's too.
+the memory tool shows, the summary that a compaction puts in place of messages, and what `show_earlier` answers are germane's
+too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any
 
 __all__ = [
     "LEFT_OUT",
+    "SUMMARY",
     "authors_words",
+    "earlier_text",
     "injected_spans",
     "system_words",
     "without_injected",
@@ -26,20 +29,26 @@ LEFT_OUT = "[left out: text from germane's own store]"
 """What stands in the place of an element in the midst of somebody's words."""
 _NAMES = frozenset({"blocks", "conversation", "directive", "memory", "notice", "tasks"})
 _SECTION = "_memories"
+SUMMARY = "conversation-summary"
+"""The name of the element that stands for messages which a compaction took out."""
 _Q = r'\\{0,4}"'
 """A quote, also inside the JSON of a tool's arguments."""
 _OPENING = re.compile(
     rf"<(?:(?P<name>[a-z][a-z0-9_]{{0,63}}+) nonce={_Q}(?P<nonce>\w{{1,64}}+){_Q}"
+    rf"|(?P<summary>{SUMMARY}) messages={_Q}\d{{1,9}}+{_Q} kept={_Q}\d{{1,9}}+{_Q}(?: handle={_Q}h[0-9a-f]{{12}}{_Q})?"
     rf'|(?P<block>block:[^\s<>"]{{1,1024}}+) permission={_Q}\w{{1,20}}+{_Q}(?: shared_from=[^<>\n]{{0,1024}}+)?)>'
 )
-_CLOSING = re.compile(r'<\\?/((?:block:[^\s<>"]{1,1024}+)|(?:[a-z][a-z0-9_]{0,63}+))>')
+_CLOSING = re.compile(rf'<\\?/((?:block:[^\s<>"]{{1,1024}}+)|(?:{SUMMARY})|(?:[a-z][a-z0-9_]{{0,63}}+))>')
 _NONCE = re.compile("[a-z]{12}")
 _SHOWN = re.compile(
     r"Here(?:'s the content of /memories[^\n]{0,1024}+| is the snippet showing the change \(with line numbers\):)\n"
 )
 _NUMBERED = re.compile(r"[ \d]{5}\d{1,9}+\t[^\n]*+\n?+")
 """How the memory tool begins to show a file, and a line of it."""
-_MARK, _BLOCK, _FILE = "nonce=", "<block:", "with line numbers"
+_EARLIER = re.compile(r"\[Earlier, by show_earlier: handle (?P<handle>h[0-9a-f]{12})\]")
+_EARLIER_END = re.compile(r"\[End of handle (?P<handle>h[0-9a-f]{12})\]")
+"""What `show_earlier` writes around its answer."""
+_MARK, _BLOCK, _SUMMED, _FILE, _TOOL = "nonce=", "<block:", f"<{SUMMARY} ", "with line numbers", "[Earlier, by show_earlier"
 _DIRECTIVE = "<directive>"
 _BETWEEN = re.compile(r"(?:\s|\\n)*+")
 """What stands between elements that follow one another."""
@@ -48,11 +57,11 @@ _BETWEEN = re.compile(r"(?:\s|\\n)*+")
 def injected_spans(text: str, nonce: str | None = None, *, open_ends: bool = False) -> list[tuple[int, int]]:
     """Returns where the elements of germane's stand in the text, in order: those with this nonce, or those with any. An element
     whose end is missing counts where `open_ends` says so, and ends with the text. Linear."""
-    elements = _elements(text, nonce, open_ends) if _MARK in text or _BLOCK in text else []
-    if nonce is not None or _FILE not in text:
+    elements = _elements(text, nonce, open_ends) if any(mark in text for mark in (_MARK, _BLOCK, _SUMMED)) else []
+    if nonce is not None or not (_FILE in text or _TOOL in text):
         return elements
     found = list[tuple[int, int]]()
-    for span in sorted((*elements, *_shown_files(text))):
+    for span in sorted((*elements, *_shown_files(text), *_shown_earlier(text))):
         if not found or span[0] >= found[-1][1]:
             found.append(span)
     return found
@@ -111,7 +120,7 @@ def _elements(text: str, nonce: str | None, open_ends: bool) -> list[tuple[int, 
             continue
         if closings is None:
             closings = _closings(text)
-        name = opening["name"] or opening["block"]
+        name = opening["name"] or opening["summary"] or opening["block"]
         ends = closings.get(name, [])
         place = bisect_left(ends, opening.end())
         if place == len(ends) and not open_ends:
@@ -135,6 +144,26 @@ def _shown_files(text: str) -> Iterator[tuple[int, int]]:
             end = line.end()
         if end > header.end():
             yield header.start(), end
+
+
+def earlier_text(handle: str, text: str) -> str:
+    """Returns what `show_earlier` answers for a handle, between the lines by which it is known again."""
+    inner = _EARLIER_END.sub(lambda found: f"({found[0][1:-1]})", _EARLIER.sub(lambda found: f"({found[0][1:-1]})", text))
+    return f"[Earlier, by show_earlier: handle {handle}]\n{inner}\n[End of handle {handle}]"
+
+
+def _shown_earlier(text: str) -> Iterator[tuple[int, int]]:
+    """Yields where an answer of `show_earlier` stands; one whose end is missing ends with the text."""
+    ends: dict[str, list[int]] = {}
+    for closing in _EARLIER_END.finditer(text):
+        ends.setdefault(closing["handle"], []).append(closing.end())
+    end = 0
+    for opening in _EARLIER.finditer(text):
+        if opening.start() >= end:
+            closings = ends.get(opening["handle"], [])
+            place = bisect_left(closings, opening.end())
+            end = closings[place] if place < len(closings) else len(text)
+            yield opening.start(), end
 
 
 def _is_own(opening: re.Match[str], nonce: str | None) -> bool:

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-__all__ = ["LONGEST", "sentences"]
+__all__ = ["LONGEST", "clause_texts", "sentence_texts", "sentences"]
 
 LONGEST = 400
 """Characters of a sentence; a longer one is cut at a clause, else at a space, else between characters."""
@@ -23,6 +23,7 @@ _CLOSING = "\"'”’»)]」』）"
 _SPACED = ".!?…"
 """Marks that end a sentence only before white space."""
 _CLAUSES = ("; ", ", ", ": ", " – ", " — ", "，", "、", "；", "：", "، ", "؛ ")
+_CLAUSE = re.compile(r"[,;:()–—，；：、]|\b(?:and|but|und|aber|et|mais|y|pero)\b")
 _ABBREVIATIONS = frozenset(
     (
         *("dr", "mr", "mrs", "ms", "prof", "sr", "jr", "st", "vs", "etc", "e.g", "i.e", "cf", "no", "nr", "vol", "fig"),
@@ -49,6 +50,16 @@ def sentences(text: str) -> list[tuple[int, int]]:
             found.extend(_cut(text, start, end))
         start = end
     return found
+
+
+def sentence_texts(text: str) -> list[str]:
+    """Returns the sentences of a text, in order. Linear."""
+    return [text[start:end] for start, end in sentences(text)]
+
+
+def clause_texts(text: str) -> list[str]:
+    """Returns the clauses of a text, in order, without the words and marks that join them. Linear."""
+    return [clause for sentence in sentence_texts(text) for clause in _CLAUSE.split(sentence) if clause.strip()]
 
 
 def _ends(text: str, start: int, end: int) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from bench.pasted import CANARY as PASTED
+from bench.pasted import whole
 
 from germane.compaction.reading.constraints import constraints_in
 from germane.memories.extraction.extract import extract
@@ -49,6 +51,16 @@ def test_ordinary_statements_are_found_in_their_frames() -> None:
     lost = [text for said, text in known if not {one.text for one in extract(said)} <= {one.text for one in extract(text)}]
     assert len(known) > 280
     assert len(lost) <= 6, lost
+
+
+def test_pastes_that_were_written_one_by_one_become_nothing() -> None:
+    """Every third of `bench/pasted_whole.txt`. Not all are told right: the numbers are what the rules reach."""
+    messages = list(whole())[::3]
+    told = [(one, "\n".join(found.text.lower() for found in extract(one.text))) for one in messages]
+    taken = [one.text for one, found in told if one.word == PASTED and PASTED in found]
+    lost = [one.text for one, found in told if one.word not in (PASTED, *found.split()) and one.word not in found]
+    assert len(taken) <= 5, taken
+    assert len(lost) <= 10, lost
 
 
 @pytest.mark.parametrize(

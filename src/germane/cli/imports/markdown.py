@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 
 from germane.cli.imports.rows import BrokenRow, DirectiveRow, MemoryRow, Row
 from germane.errors import InvalidInput
+from germane.transfer.imported import imported_text
 
 __all__ = ["is_instructions", "read_markdown"]
 
@@ -40,7 +41,7 @@ def read_markdown(data: bytes, name: str, *, instructions: bool, directive: bool
 
 def _memories(text: str, name: str, instructions: bool) -> Iterator[Row]:
     stem = PurePosixPath(name.replace("\\", "/")).stem
-    for number, (path, body) in enumerate(_sections(text), start=1):
+    for number, (path, body) in enumerate(_sections(imported_text(text)), start=1):
         title = " / ".join(path) or stem
         if "\0" in body:
             yield BrokenRow(f"section {number}", "holds a NUL character: it isn't text")

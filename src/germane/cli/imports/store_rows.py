@@ -22,6 +22,7 @@ from germane.cli.imports.rows import (
     SharedMessageRow,
 )
 from germane.errors import Conflict, InvalidInput
+from germane.transfer.imported import imported_message, imported_name
 from germane.types.candidate import Provenance
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ __all__ = ["ImportTally", "store_rows"]
 _BATCH = 200
 _GROWN = " blocks"
 _FIELDS = ("kind", "key", "value", "title", "tags", "sensitivity", "confidence", "pinned")
+_NAMES = ("session", "message_id", "tool_call_id")
+"""What of a memory's provenance names something."""
 _TIMES = ("observed_at", "occurred_at", "expires_at", "valid_from", "valid_to")
 
 
@@ -86,14 +89,17 @@ async def store_rows(
     """Store the rows and count them in `tally`; shared messages go to `agent_wide`, memories that name a user to `of_user` of
     that user, all other rows to `agent`.
 
-    Messages are stored in batches of one session; the rows of a rejected batch are stored one by one. Rows that aren't a list
-    are stored as they come, none is kept. `advance` is called with the number of rows done."""
+    A name that holds a secret, of a conversation, a message or a call, gives way to one that is made of it; a memory of a user
+    with such a name is skipped. Messages are stored in batches of one session; the rows of a rejected batch are stored one by
+    one. Rows that aren't a list are stored as they come, none is kept. `advance` is called with the number of rows done."""
+    named = (_named(row, tally.secrets) for row in rows)
     if isinstance(rows, Sequence):
-        messages = [row for row in rows if isinstance(row, MessageRow | SharedMessageRow)]
-        others = [row for row in rows if not isinstance(row, MessageRow | SharedMessageRow)]
+        given = list(named)
+        messages = [row for row in given if isinstance(row, MessageRow | SharedMessageRow)]
+        others = [row for row in given if not isinstance(row, MessageRow | SharedMessageRow)]
         parts: Iterable[list[Row]] = chain(_batches(messages), ([row] for row in others))
     else:
-        parts = _runs(rows)
+        parts = _runs(named)
     for part in parts:
         first = part[0]
         if isinstance(first, MessageRow | SharedMessageRow):
@@ -161,6 +167,23 @@ async def _store_other(agent: Agent, of_user: Callable[[str], Agent], row: Row, 
     except (InvalidInput, TypeError) as error:
         kind = {MemoryRow: "memory", DocumentRow: "document"}.get(type(row), "directive")
         tally.broken.append(f"{kind}: {error}")
+
+
+def _named(row: Row, found: Counter[str]) -> Row:
+    """The row with names that hold no secrets; those that are replaced are counted in `found`."""
+    match row:
+        case MessageRow() | SharedMessageRow():
+            message = imported_message(row.message, found)
+            raw = row.raw if message is row.message else None
+            return row._replace(session=imported_name(row.session, found), message=message, raw=raw)
+        case DocumentRow():
+            return row._replace(source=imported_name(row.source, found), title=imported_name(row.title, found))
+        case MemoryRow(user=str(user)) if imported_name(user, Counter()) != user:
+            return BrokenRow("memory", "the user's name holds a secret: choose another name")
+        case MemoryRow(fields={"provenance": dict() as source}):
+            names = {name: imported_name(source[name], found) for name in _NAMES if isinstance(source.get(name), str)}
+            return row._replace(fields={**row.fields, "provenance": source | names})
+    return row
 
 
 def _text(fields: Mapping[str, Any]) -> str | None:

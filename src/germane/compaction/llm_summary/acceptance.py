@@ -15,13 +15,13 @@ from germane.compaction.extractive import notes_of_summary
 from germane.compaction.ledger import Ledger
 from germane.compaction.llm_summary.addressed import addresses
 from germane.compaction.llm_summary.contradiction import contradicts
-from germane.compaction.llm_summary.grounds import Grounds
-from germane.compaction.llm_summary.specifics import KnownSpecifics, specifics
 from germane.compaction.notes import ExchangeNotes
+from germane.memories.grounds import Grounds
 from germane.text.analyse import analyse
 from germane.text.invisible import visible
 from germane.text.normal import normalised
 from germane.text.sentences import sentences
+from germane.text.specifics import KnownSpecifics, specifics
 
 __all__ = ["MustKeep", "Replaced", "dropped", "refused", "tidied"]
 
@@ -70,7 +70,7 @@ class Replaced:
         self.tokens = 0
         """Of the earlier summary and the messages."""
         notes = list(notes)
-        self.grounds = Grounds(notes)
+        self.grounds = Grounds(each.text for one in notes for each in one.constraints)
         self.grounds.add(earlier, "user")
         self.add([earlier], count)
         for one in notes:

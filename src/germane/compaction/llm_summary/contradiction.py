@@ -8,22 +8,22 @@ Spanish.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 
 from germane.compaction.ledger import is_open
 from germane.compaction.notes import Artifact, Constraint
 from germane.memories.contrast import negations
+from germane.memories.grounds import demanding_clauses
 from germane.text.analyse import analyse
 from germane.text.language import detect
 from germane.text.normal import fold
-from germane.text.sentences import sentences
+from germane.text.sentences import clause_texts, sentence_texts
 
-__all__ = ["clauses", "contradicts", "sentence_texts"]
+__all__ = ["contradicts"]
 
 _SHARED = 0.6
 """Share of the words of a constraint or a task that make a sentence one about it."""
 _WORD = re.compile(r"\w+")
-_CLAUSE = re.compile(r"[,;:()–—，；：、]|\b(?:and|but|und|aber|et|mais|y|pero)\b")
 
 
 def _set(words: str) -> frozenset[str]:
@@ -55,8 +55,8 @@ def contradicts(text: str, constraints: Iterable[Constraint], artifacts: Iterabl
     Linear in the text for each constraint and task that is pinned."""
     language = detect(text)
     said = [_Said(sentence, language) for sentence in sentence_texts(text)]
-    parts = [_Said(clause, language) for clause in clauses(text)]
-    for clause in (clause for constraint in constraints for clause in _demands(constraint.text)):
+    parts = [_Said(clause, language) for clause in clause_texts(text)]
+    for clause in (clause for constraint in constraints for clause in demanding_clauses(constraint.text)):
         stems, negated = _stems(clause, language), negations(clause) % 2
         if any(one.is_about(stems) and one.demands and one.negated != negated for one in parts):
             return "a constraint"
@@ -98,19 +98,3 @@ class _Said:
 
 def _stems(text: str, language: str | None) -> frozenset[str]:
     return frozenset(analyse(text, language))
-
-
-def _demands(constraint: str) -> Sequence[str]:
-    """The first clause of a constraint, and those that begin with a negation: the others give reasons."""
-    first, *others = clauses(constraint) or [""]
-    return [first, *(clause for clause in others if negations(clause.split(maxsplit=1)[0]))]
-
-
-def clauses(text: str) -> Sequence[str]:
-    """Returns the clauses of a text, in order. Linear."""
-    return [clause for sentence in sentence_texts(text) for clause in _CLAUSE.split(sentence) if clause.strip()]
-
-
-def sentence_texts(text: str) -> Sequence[str]:
-    """Returns the sentences of a text, in order. Linear."""
-    return [text[start:end] for start, end in sentences(text)]

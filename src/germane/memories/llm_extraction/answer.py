@@ -16,12 +16,14 @@ from germane.memories.extraction.end_found import SaidEnding
 from germane.memories.extraction.endings import Ending
 from germane.memories.extraction.extracted import extracted_memory
 from germane.memories.extraction.keys import same_keys
+from germane.memories.grounds import Grounds
 from germane.memories.llm_extraction.claim import Claim
 from germane.memories.llm_extraction.known import KnownStatement, known_names
 from germane.memories.llm_extraction.prompt import MAX_ENDED, MAX_MEMORIES, MAX_TEXT, turn_names
 from germane.memories.memory import KINDS, Memory
 from germane.memories.written_line import WrittenLine
 from germane.text.analyse import analyse
+from germane.text.demands.demands_in import demands_in
 from germane.text.language import detect
 from germane.text.own.own_words import own_words
 from germane.text.secrets.find import find_secrets
@@ -68,7 +70,7 @@ def accepted(text: str, claim: Claim, *, model: str, known: Sequence[KnownStatem
     isn't a list of memories at all."""
     answer = _parsed(text)
     memories, ended = _entries(answer, "memories", MAX_MEMORIES), _entries(answer, "ended", MAX_ENDED)
-    reading = _Reading(claim, turn_names(claim), known_names(known), model)
+    reading = _Reading(claim, turn_names(claim), known_names(known), model, _grounds(claim, known))
     made = [memory for entry in memories if (memory := reading.memory(entry)) is not None]
     endings = [ending for entry in ended if (ending := reading.ending(entry)) is not None]
     return Accepted(
@@ -105,6 +107,7 @@ class _Reading(NamedTuple):
     turns: Mapping[str, Event]
     known: Mapping[str, KnownStatement]
     model: str
+    grounds: Grounds
 
     def memory(self, entry: object) -> Memory | None:
         """Returns the memory of one entry; None where the entry is rejected."""
@@ -115,6 +118,9 @@ class _Reading(NamedTuple):
             return None
         key = _key(entry.get("key")) if kind == "fact" else ""
         if (kind == "fact" and not key) or not _may_say(kind, sources) or not _grounded(kind, text, sources):
+            return None
+        lasts = kind in _INSTRUCTIONS or entry.get("always") is True
+        if self.grounds.missing(text, lasts=lasts) or (lasts and self.grounds.reverses(text)):
             return None
         try:
             return self._made(kind, key, text, sources, entry)
@@ -130,9 +136,12 @@ class _Reading(NamedTuple):
             return None
         newest = sources[-1]
         known = [one for one in _said_by(newest, known) if one.said_at <= newest.created_at and one.message != newest.id]
-        if not known or not _grounded("behavior", text, sources):
+        if not known or not _grounded("behavior", text, sources) or self.grounds.missing(text):
             return None
-        said = SaidEnding(
+        said = _grounds_of(sources)
+        if any(one.kind in _INSTRUCTIONS and not said.ends(one.text) for one in known) and _permits_are_known(text):
+            return None
+        ending = SaidEnding(
             ending=Ending(kind="states", text=text, subject=(), object=()),
             source=newest.id,
             said_at=newest.said_at,
@@ -141,7 +150,7 @@ class _Reading(NamedTuple):
             scope=self.claim.scope,
             also=tuple(event.id for event in sources[:-1]),
         )
-        return EndedKnown(tuple(known), said)
+        return EndedKnown(tuple(known), ending)
 
     def _sources(self, names: object) -> list[Event]:
         """The messages of these names, the newest one last; none where one of the names is of no message that was sent."""
@@ -225,6 +234,28 @@ def _grounded(kind: str, text: str, sources: Sequence[Event]) -> bool:
     if not words:  # a value such as "A"
         return text.casefold() in said.casefold()
     return len(words & known) >= max(1, _OWN_SHARE * len(words) if own else 0)
+
+
+def _grounds(claim: Claim, known: Sequence[KnownStatement]) -> Grounds:
+    """What the messages and what is known say; what is known is the user's."""
+    grounds = _grounds_of((*claim.before, *claim.turns))
+    for one in known:
+        grounds.add(one.text, "user")
+    return grounds
+
+
+def _grounds_of(events: Sequence[Event]) -> Grounds:
+    users = (event.text for event in events if event.role == "user")
+    grounds = Grounds(one for text in users for one in demands_in(text))
+    for event in events:
+        if event.role in ("user", "assistant"):
+            grounds.add(event.text, "user" if event.role == "user" else "assistant")
+    return grounds
+
+
+def _permits_are_known(text: str) -> bool:
+    """Whether the words by which somebody takes a restriction back are listed for the language of this text."""
+    return detect(text) in (None, "english", "german", "french", "spanish", "italian", "portuguese", "russian")
 
 
 def _said_by(event: Event, known: Iterable[KnownStatement]) -> list[KnownStatement]:

@@ -28,6 +28,11 @@ LANGUAGES = (
 _WORD = re.compile(r"(?<![^\W\d_])(?<![^\W\d_]['’-])[^\W\d_]++(?:['’-][^\W\d_]++)*+")
 _FIRST = re.compile(r"[^\W\d_]++")
 _JOINTS = re.compile(r"['’-]")
+_EXTENSION = re.compile(
+    r"(?<=\w)\.(?=(?:py|js|jsx|ts|tsx|toml|ya?ml|json|md|txt|cfg|ini|env|lock|sql|csv|html?|css|go|rs|java|rb|php|cpp|sh|xml|pdf"
+    r"|docx?|xlsx?|png|jpe?g|svg|com|org|net|io)(?![\w]))"
+)
+"""The dot before a file's extension, or the end of a host's name."""
 _REACH = 120
 """Characters before and behind a rule's word that are looked at."""
 _MAX_WORDS = 80
@@ -92,6 +97,8 @@ class PhraseRules(NamedTuple):
         if not named:
             return
         sentence = in_lower_case(sentence)
+        if "." in sentence:  # that of a file's name ends no clause
+            sentence = _EXTENSION.sub("_", sentence)
         asked = sentence.rstrip().endswith("?")
         looked = 0
         for word in _words(sentence, named, self.unspaced):

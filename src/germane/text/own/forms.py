@@ -18,7 +18,12 @@ from germane.text.stopwords import STOP
 __all__ = ["Forms", "forms"]
 
 _COLON = r"[^.!?:。？！：\n]{0,80}(?::(?=\s|\Z|\0)|：)"
-_WORD_LISTS = ("assistants", "small_headers", "openers", "joints", "bylines", "controls", "controls_too")
+_WORD_LISTS = (
+    "assistants", "small_headers", "openers", "joints", "bylines", "controls", "controls_too", "parts", "own_heads",
+)  # fmt: skip
+_EXPRESSIONS = (
+    "praises", "bots", "thanks", "sources", "alone", "orders_text", "diaries", "formal", "printed", "acronyms",
+)  # fmt: skip
 """What is told by words in all languages together."""
 _WORD = r"(?<!\w){}(?!\w)"
 
@@ -55,6 +60,20 @@ class Forms:
     sources: re.Pattern[str]
     alone: re.Pattern[str]
     texts: re.Pattern[str]
+    pointed: re.Pattern[str]
+    sent: re.Pattern[str]
+    reworks: re.Pattern[str]
+    others: re.Pattern[str]
+    shows: re.Pattern[str]
+    states: re.Pattern[str]
+    firsts: re.Pattern[str]
+    orders_text: re.Pattern[str]
+    diaries: re.Pattern[str]
+    formal: re.Pattern[str]
+    printed: re.Pattern[str]
+    acronyms: re.Pattern[str]
+    parts: frozenset[str]
+    own_heads: frozenset[str]
 
 
 @cache
@@ -63,11 +82,20 @@ def forms() -> Forms:
     languages = tomllib.loads(files("germane.text.own").joinpath("forms.toml").read_text("utf-8"))
     common = languages.pop("any")
     tables = list(languages.values())
+    whole: dict[str, Any] = {name: re.compile(common[name]) for name in _EXPRESSIONS}
+    whole |= {name: frozenset(common[name].split()) for name in _WORD_LISTS}
     return Forms(
         handed=_either(tables, "handed", behind=_COLON),
         works=_either(tables, "works"),
         given=_either(tables, "given"),
         asks=_either(tables, "asks"),
+        pointed=_either(tables, "pointed"),
+        sent=_either(tables, "sent"),
+        reworks=_either(tables, "reworks"),
+        others=_either(tables, "others"),
+        shows=_either(tables, "shows"),
+        states=_either(tables, "states"),
+        firsts=_either(tables, "firsts"),
         persons=_either(tables, "persons"),
         greets=_either(tables, "greets"),
         roles=re.compile("|".join(table["roles"] for table in tables if "roles" in table)),
@@ -80,13 +108,8 @@ def forms() -> Forms:
         sections=_titles(tables, "sections"),
         labels=_words(tables, "labels") - {word for words in STOP.values() for word in words},
         speakers=_words(tables, "speakers"),
-        praises=re.compile(common["praises"]),
-        bots=re.compile(common["bots"]),
-        thanks=re.compile(common["thanks"]),
         feet=tuple(common["feet"]),
-        sources=re.compile(common["sources"]),
-        alone=re.compile(common["alone"]),
-        **{name: frozenset(common[name].split()) for name in _WORD_LISTS},
+        **whole,
     )
 
 

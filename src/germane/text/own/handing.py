@@ -10,7 +10,7 @@ from germane.text.own.lines import kind_of
 
 __all__ = [
     "ENDS", "FOREIGN", "MAX_INTRO", "MIN_SHOWN", "begins_prompt", "handed_at", "marked_lines_hidden", "names_text",
-    "shown_hidden",
+    "opens_text", "shown_hidden",
 ]  # fmt: skip
 
 MAX_INTRO = 300
@@ -20,6 +20,8 @@ MIN_SHOWN = 40
 ENDS = re.compile(r"[.!?。！？]\s")
 FOREIGN = frozenset({"marked", "quoted", "stamp"})
 """Kinds of lines that are somebody else's by a mark of their own."""
+_MAX_ASKED = 60
+"""Characters of a last sentence that asks for nothing but work on what stands before it."""
 _CHECKED = 240
 """Characters before a colon, and at the beginning of a line, that are looked at."""
 _COLON = re.compile(r":(?=\s|\Z|\0)|：")
@@ -49,6 +51,17 @@ def begins_prompt(low: str) -> bool:
     return found is not None and forms().praises.match(bare) is None
 
 
+def opens_text(low: str) -> bool:
+    """Returns whether an opening line, in lower case, shows what stands below it: it asks about others and not about its writer
+    ("Can they do that?"), or points to something and states nothing of its writer ("Is this rude or am I tired"). Linear."""
+    if len(low) > MAX_INTRO or forms().states.search(low) is not None:
+        return False
+    if forms().shows.search(low) is not None:
+        return True
+    asks = low.rstrip().endswith(("?", "？"))
+    return asks and forms().others.search(low) is not None and forms().firsts.search(low) is None
+
+
 def names_text(low: str) -> bool:
     """Returns whether a short line, in lower case, does nothing but name a text: what stands below it is that text."""
     bare = low.strip(_LEAD)
@@ -62,14 +75,22 @@ def shown_hidden(text: str, *, for_task: bool) -> str:
     Linear."""
     low, stripped = in_lower_case(text), text.rstrip()
     plays = begins_prompt(low)
-    if not stripped.endswith(("?", "？")):
-        hidden = plays and not (for_task and forms().bots.search(low, 0, _CHECKED) is None)
-        return "\n" * len(text) if hidden else text
     start = max((found.end() for found in ENDS.finditer(stripped, max(0, len(stripped) - MAX_INTRO))), default=0)
+    if not stripped.endswith(("?", "？")):
+        if plays and not (for_task and forms().bots.search(low, 0, _CHECKED) is None):
+            return "\n" * len(text)
+        return text if for_task or not _reworks(low, start, len(stripped)) else "\n" * start + text[start:]
     asked = start >= MIN_SHOWN and forms().asks.search(low, start) and forms().given.search(low, start)
     if plays or asked:
         return "\n" * start + text[start:]
     return text
+
+
+def _reworks(low: str, start: int, end: int) -> bool:
+    """Whether a last sentence asks for nothing but work on the text before it: "Translate please"."""
+    if not MIN_SHOWN <= start < end <= start + _MAX_ASKED or low.find("\0", start, end) >= 0:
+        return False
+    return forms().works.search(low, start, end) is not None
 
 
 def marked_lines_hidden(text: str) -> str:

@@ -21,7 +21,8 @@ _MAX_SHORT = 80
 _MARKED = re.compile(
     r"\s*(?:\||</?\w|[{}\[\]] ?(?:$|[\"'{\[\w\0])(?!\d{1,2}[:.]\d\d)|\t|#!|\$ |%|at [\w.$<>]{1,200}\(|Traceback |File [\"\0]"
     r"|goroutine \d|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b"
-    r"|[\w.]{1,80}(?:Error|Exception): |\w{1,20}=\S{1,80} \w{1,20}=|[A-Z_]{2,40}=|[+-]{3} [ab]/|\+[^\W\d_]|@@ |//|/\*|#include"
+    r"|[\w.]{1,80}(?:Error|Exception|Warning): |\w{1,20}=\S{1,80} \w{1,20}=|[A-Z_]{2,40}=|[+-]{3} [ab]/|\+[^\W\d_]|@@ |//|/\*"
+    r"|#include|(?:npm|yarn|pnpm) (?:ERR!|WARN)|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d "
     r"|(?:import|from) [\w.]{1,60}(?: import |;|$)|(?:def|class|func|function) \w{1,60}[({:]|(?:const|let|var) \w{1,60} ="
     r"|return [\w.]{1,60};|SELECT .{1,200} FROM )|    \S|\t"
 )

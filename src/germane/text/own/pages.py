@@ -61,6 +61,48 @@ _CLAUSE_HEAD = re.compile(
 _TITLED_NUMBER = re.compile(r"\s{0,40}\d{1,2}[.)] [^\W\d_][^.!?:,;\n]{1,40}$")
 _NAMED = re.compile(r"\s{0,40}[A-ZÀ-ÞА-Я][A-ZÀ-ÞА-Я .'’-]{1,30}\s*")
 """The name of who speaks, as in a script."""
+_LOGGED = re.compile(
+    r"\s{0,8}(?:(?:npm|yarn|pnpm|pip|cargo|git|docker|apt|gcc|node) (?:err!?|warn|error|notice)|[$❯] [a-z]|/\*"
+    r"|(?:pip3?|npm|yarn|pnpm|cargo|brew|apt|apt-get|gem|go) (?:install|add|get|run) \S"
+    r"|[a-z]{3} {1,2}\d{1,2} \d\d:\d\d:\d\d |(?:fatal|remote|panic|\w{1,40}(?:error|exception|warning)): |given .{1,200}"
+    r"|feature: |scenario: |ac ?\d{1,2}[:.]|as an? [a-z]{2,20},? i [^\n]{1,200} so that |test ?(?:case|fall) ?#?\d)"
+)
+"""A line of a log, a shell, a comment in code, or a test; in lower case."""
+_PREFIXED = re.compile(r"\s{0,8}[a-z]{2,20}!?: \S")
+_ANNOTATED = re.compile(r"[^\n]{1,400}?[^\s] {0,4}(?:->|→|=>) {0,4}[\w ]{1,16}\Z")
+_STAGED = re.compile(r"\s{0,40}(?:\(\w{2,20}(?: \w{2,20})?\)|\[[^\[\]\n]{2,60}\])\s{0,8}\Z")
+_REPEATED = re.compile(r"\s{0,40}[(\[]?(?:\d{1,2} ?x|x ?\d{1,2})[)\]]?\s{0,8}\Z")
+_NAME_TIMED = re.compile(r"\s{0,8}[^\W\d_]\w{1,20}\s{1,4}\d{1,2}[:.]\d\d(?:\s?[ap]\.?m\.?)?\s{0,8}\Z", re.IGNORECASE)
+_NUMBERED_POST = re.compile(r"\s{0,8}[^\W\d_]{3,16} ?#\d{1,5}(?: [^\n]{0,60})?\Z")
+_AGO = re.compile(
+    r"[^\s:][^:\n]{0,40}?[,·|–-]? ?\d{1,3} ?[^\W\d_]{1,8}(?: ago| назад| geleden)?: \S"
+    r"|[^\s:][^:\n]{0,40} (?:vor|hace|il y a) \d{1,3} \w{1,8}: \S"
+)
+_BY = re.compile(
+    r"\s{0,8}(?:[Bb]y|[Vv]on|[Pp]ar|[Pp]or|[Dd]i|[Dd]oor|[Aa]v) [A-ZÀ-Þ][\w'’.-]{1,24}(?: [A-ZÀ-Þ][\w'’.-]{1,24}){1,2}\s*\Z"
+)
+_COUNTED = re.compile(
+    r"\s{0,8}(?:(?:the )?(?:top )?\d{1,3}|five|ten|seven|three|zehn|fünf|dix|cinq|diez|cinco|dieci) (?:\w+ ){0,2}"
+    r"(?:tips|ways|rules|things|reasons|steps|facts|mistakes|hacks|tipps|gründe|regeln|fehler|schritte|conseils|astuces|raisons|consejos|razones|pasos|consigli|motivi)(?!\w)"
+)
+_NUMBERED_ROW = re.compile(
+    r"\s{0,8}(?!(?:[Dd]ay|[Tt]ag|[Jj]our|[Dd]ía|[Ww]eek|[Ss]tep) )[^\W\d_]{1,16} ?#?\d{1,5}(?: ?[:.)]| -) \S"
+)
+_SET_OFF_ROW = re.compile(r"\s{0,8}[A-ZÀ-ÞА-Я][\w'’-]{1,20} [-–—|/] \S")
+_ASKED = re.compile(r"\s{0,8}(?:q|a|f|i|в|о)[.:] \S")
+_MENTION = re.compile(r"\s{0,8}@\w[\w'’-]{0,24} \S")
+_PAIR = re.compile(r"[^=\n]{2,80} = [^=\n]{2,80}\Z")
+_CHAPTER = re.compile(
+    r"\s{0,8}(?:chapter|kapitel|chapitre|capítulo|capitolo|hoofdstuk|rozdział|глава|scene|szene|act|akt)"
+    r" (?:\d{1,3}|[ivxl]{1,6}|\w{3,12})\s*\Z"
+    r"|\s{0,8}第.{1,4}章"
+)
+_SHOUTED_LABEL = re.compile(r"\s{0,8}[A-ZÀ-ÞА-Я][A-ZÀ-ÞА-Я ]{1,24}: ?(?:\S|\Z)")
+_DAILY = re.compile(
+    r"\s{0,8}(?:[-*•] )?(?:yesterday|today|blockers?|gestern|heute|hier|aujourd['’]hui|ayer|hoy|ieri|oggi|what went well"
+    r"|what didn['’]t|action items)\s?:"
+)
+_LABELLED = re.compile(r"\s{0,8}([^\W\d_][^:：\n]{0,24}?)\s?[:：]\s?\S")
 _STOPPED = (".", "!", "?", "。", "！", "？", "…")
 
 
@@ -71,10 +113,12 @@ def page_begins(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind],
     starts = [] if byline < 0 else [_with_title(byline, lines, low, kinds)]
     starts += [number for number, line in enumerate(lines) if _BADGE.match(line) or _WIRE.match(line)][:1]
     starts += _turns(low, kinds)
-    for pattern in (_TIMED, _SUNG, _NICK):
+    for pattern in (_TIMED, _SUNG, _NICK, _NAME_TIMED, _STAGED):
         found = [number for number, line in enumerate(lines) if pattern.match(line)]
         starts += found[:1] if len(found) > 1 else []
+    starts += _records(lines, low)
     if not for_task:
+        starts += _documents(lines, low, kinds)
         starts += _headings(lines, low, kinds)
     return min(starts, default=-1)
 
@@ -166,6 +210,9 @@ def _turns(low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
         for number, who in said
         if (kinds[number] != "header" or who == "q") and kinds[number] not in ("hidden", "item", "quoted")
     ]
+    asked = [number for number, line in enumerate(low) if _ASKED.match(line)]
+    if len(asked) > 1:
+        return asked[:1]
     numbered = [number for number, who in said if who[-1:].isdigit() and who.rstrip(" 0123456789") in forms().speakers]
     if len(numbered) > 1:
         return numbered[:1]
@@ -198,6 +245,74 @@ def _headings(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) -
     if len(below) > 1 and 2 * sum(persons_in(low[number]) > 0 for number in below) <= len(below):
         starts.append(titled[0])
     return starts
+
+
+def _records(lines: Sequence[str], low: Sequence[str]) -> list[int]:
+    """Where comments on a page, labelled data, or verse with its repetitions begin."""
+    starts = [number for number, line in enumerate(low) if _NUMBERED_POST.match(line)][:1]
+    starts += [0 for line in low if _REPEATED.match(line)][:1]
+    if forms().acronyms.match(next((line for line in low if line.strip()), "")):
+        starts.append(0)
+    for pattern, texts in ((_ANNOTATED, lines), (_AGO, low), (_MENTION, low), (_PAIR, low)):
+        found = [number for number, line in enumerate(texts) if 0 < len(line) <= 2 * _MAX_TITLE and pattern.match(line)]
+        starts += found[:1] if len(found) > 1 else []
+    return starts
+
+
+def _documents(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
+    """Where logs, tests, notes of a meeting, prompts with headings, and records of several people begin."""
+    starts = [number for number, line in enumerate(low) if _LOGGED.match(line)][:1]
+    while starts and starts[0] > 0 and _PREFIXED.match(low[starts[0] - 1]):
+        starts[0] -= 1
+    daily = [number for number, line in enumerate(low) if _DAILY.match(line)]
+    starts += daily[:1] if len(daily) > 1 else []
+    heads = [number for number, line in enumerate(lines) if _SHOUTED_LABEL.match(line)]
+    heads = [number for number in heads if not persons_in(low[number].partition(":")[0])]
+    starts += heads[:1] if len(heads) > 1 and not all(_own(low[number].partition(":")[0]) for number in heads) else []
+    first = next((number for number, line in enumerate(low) if line.strip()), 0)
+    shouts = lines[first].isupper() and len(lines[first].split()) > 2 and len(lines) > first + 1 and not _own(low[first])
+    titled = _CHAPTER.match(low[first]) or (
+        _COUNTED.match(low[first]) and "\n" in "\n".join(lines[first:]) and not _own(low[first])
+    )
+    starts += [first] if kinds[first] == "section" or shouts or titled else []
+    starts += [0 for number, line in enumerate(lines[:4]) if number and _BY.match(line)][:1]
+    text = "\n".join(low[first + 1 :])
+    if kinds[first] == "title" and text.strip() and not forms().firsts.search(text) and not _own(low[first]):
+        starts.append(first)
+    starts += _interview(low, kinds)
+    starts += _rows(lines)
+    labels = [(number, found[1]) for number, line in enumerate(low) if (found := _LABELLED.match(line[:_MAX_LINE]))]
+    count = Counter(label for _, label in labels)
+    return starts + ([labels[0][0]] if sum(times > 1 for times in count.values()) > 1 else [])
+
+
+def _interview(low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
+    """Where questions in lines of their own are answered in the next, twice; the writer's own questions speak of the writer."""
+    asked = [
+        number
+        for number, line in enumerate(low[:-1])
+        if line.rstrip().endswith(("?", "？"))
+        and kinds[number + 1] in ("plain", "title", "item")
+        and not low[number + 1].rstrip().endswith("?")
+    ]
+    own = sum(forms().firsts.search(low[number]) is not None for number in asked)
+    return asked[:1] if len(asked) > 1 and not own else []
+
+
+def _rows(lines: Sequence[str]) -> list[int]:
+    """Where three rows of values between commas stand, as many in each."""
+    run = 0
+    for pattern in (_NUMBERED_ROW, _SET_OFF_ROW):
+        found = [number for number, line in enumerate(lines) if pattern.match(line)]
+        if len(found) > _FEW - (pattern is _NUMBERED_ROW):
+            return found[:1]
+    for number, line in enumerate(lines):
+        commas = line.count(", ")
+        row = 1 < commas < 12 and len(line) <= 2 * _MAX_TITLE and not line.rstrip().endswith(_STOPPED)
+        run = run + 1 if row and (run == 0 or commas == lines[number - 1].count(", ")) else int(row)
+        if run > _FEW:
+            return [number - _FEW]
+    return []
 
 
 def _own(low: str) -> bool:

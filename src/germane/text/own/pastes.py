@@ -11,7 +11,18 @@ from collections.abc import Iterable
 
 from germane.text.normal import in_lower_case
 from germane.text.own.forms import forms
-from germane.text.own.handing import ENDS, FOREIGN, MAX_INTRO, MIN_SHOWN, begins_prompt, handed_at, names_text, shown_hidden
+from germane.text.own.handing import (
+    ENDS,
+    FOREIGN,
+    MAX_INTRO,
+    MIN_SHOWN,
+    begins_prompt,
+    handed_at,
+    names_text,
+    opens_text,
+    shown_hidden,
+)
+from germane.text.own.in_line import foreign_from
 from germane.text.own.lines import Kind, is_table, kind_of, persons_in
 from germane.text.own.pages import page_begins, page_ends
 from germane.text.own.quotations import BLOCK
@@ -50,7 +61,11 @@ def pastes_hidden(text: str, *, for_task: bool) -> str:
         and "：" not in text
         and (text[:1] not in _MARKS and not text[:_MIN_PLACE].isupper() and kind_of(text, in_lower_case(text)) == "plain")
     ):
-        return shown_hidden(text, for_task=for_task)
+        shown, low = shown_hidden(text, for_task=for_task), in_lower_case(text)
+        if forms().printed.search(low):
+            return "\n" * len(text)
+        begins = foreign_from(text, low, opens=True, for_task=for_task) if shown == text else None
+        return shown if begins is None else text[:begins] + "\n" * (len(text) - begins)
     return _Message(text, for_task=for_task).read()
 
 
@@ -93,7 +108,7 @@ class _Message:
             elif 0 <= start <= at or self._begins(at):
                 self._hide_paste(at)
                 return
-            elif (handed := self._handed(at)) is not None:
+            elif (handed := self._handed_in(at)) is not None:
                 self._kept[at] = handed
                 at = self._hide_handed(at + 1)
             elif self._hands_over(at):
@@ -106,8 +121,11 @@ class _Message:
                 at += 1
 
     def _foot(self) -> int:
-        """The first line that stands below mails and pages alone; -1 where there is none."""
-        short = (number for number, low in enumerate(self._low) if 0 < len(low) <= MAX_INTRO)
+        """The first line that stands below mails and pages alone, or that only a page has; -1 where there is none."""
+        short = [number for number, low in enumerate(self._low) if 0 < len(low) <= MAX_INTRO]
+        printed = next((number for number in short if forms().printed.search(self._low[number])), None)
+        if printed is not None:
+            return max(printed, 1)
         return next((number for number in short if any(foot in self._low[number] for foot in forms().feet)), -1)
 
     def _first_said(self, end: int) -> int:
@@ -146,6 +164,8 @@ class _Message:
             if kinds[0] == "title" and kinds[1:2] == ["blank"] and self._is_prose(self._next(0)):
                 return 0
         starts = [kinds.index(kind) for kind, least in needed.items() if kinds.count(kind) >= least]
+        if "heading" in needed and "heading" in kinds:
+            starts += [at for at, kind in enumerate(kinds) if kind == "own heading" and not persons_in(self._low[at])][:1]
         if "heading" in kinds and kinds.count("section") >= needed["section"]:
             starts.append(kinds.index("heading"))
         if (verse := self._verse()) is not None:
@@ -214,6 +234,13 @@ class _Message:
         """Whether a line with a name before its colon says what that person said: in the first person, or to somebody."""
         return len(self._lines[at].partition(":")[0].split()) == 1 and persons_in(self._low[at].partition(":")[2][:240]) > 0
 
+    def _handed_in(self, at: int) -> int | None:
+        """Where in the line somebody else's words begin; None where none do."""
+        opens = self._next(-1) == at
+        begins = foreign_from(self._lines[at], self._low[at], opens=opens, for_task=self._for_task)
+        handed = self._handed(at)
+        return begins if handed is None else handed if begins is None else min(handed, begins)
+
     def _handed(self, at: int) -> int | None:
         """Where the line hands the rest of itself over; None where it doesn't."""
         low = self._low[at]
@@ -257,7 +284,8 @@ class _Message:
             return True
         if self._for_task:
             return forms().works.search(low) is not None and sum(map(len, self._lines[following:])) >= _MIN_HANDED
-        return forms().works.search(low) is not None or forms().asks.search(low) is not None
+        asks = any(form.search(low) for form in (forms().works, forms().asks, forms().reworks))
+        return asks or (self._next(-1) == at and opens_text(low))
 
     def _is_told(self, at: int, size: int) -> bool:
         """Whether a long line is prose that speaks neither of its writer nor to its reader."""
@@ -293,7 +321,8 @@ class _Message:
         low = " ".join(self._low[first:end]).strip()
         if len(low) > MAX_INTRO or len(ENDS.findall(low)) >= _SENTENCES_ASKED:
             return count
-        about = forms().works.search(low) or forms().given.search(low) or forms().asks.search(low)
+        about = any(form.search(low) for form in (forms().works, forms().given, forms().asks))
+        about = about or (not self._for_task and forms().reworks.search(low) is not None)
         return first if about and not begins_prompt(low) else count
 
     def _hide_shown(self) -> None:

@@ -17,7 +17,7 @@ from germane.text.secrets.found import FoundSecret
 from germane.text.secrets.named import named_kind
 from germane.text.secrets.redact import marker, redacted
 
-__all__ = ["POLICIES", "SecretPolicy", "SecretScreen", "refuse_in_name", "refuse_joined", "secret_policy"]
+__all__ = ["POLICIES", "SecretPolicy", "SecretScreen", "refuse_in_name", "refuse_joined", "secret_in_name", "secret_policy"]
 
 SecretPolicy = Literal["redact", "tag", "refuse", "off"]
 """What happens to a secret in what a caller wants stored: a marker takes its place, it is kept and marked as sensitive, the
@@ -95,11 +95,15 @@ class SecretScreen:
 def refuse_in_name(policy: SecretPolicy, what: str, name: str) -> str:
     """Returns a name by which something is found again. Raises `InvalidInput` where it holds a secret that must not be stored:
     a marker in its place would be another name."""
-    found = find_secrets(name) if policy in ("redact", "refuse") else ()
-    for one in found:
-        if one.kind != _CARD:
-            raise InvalidInput(f"{what} holds a secret ({one.kind}), and a name is stored as it is: choose another name")
+    kind = secret_in_name(name) if policy in ("redact", "refuse") else None
+    if kind is not None:
+        raise InvalidInput(f"{what} holds a secret ({kind}), and a name is stored as it is: choose another name")
     return name
+
+
+def secret_in_name(name: str) -> str | None:
+    """Returns the kind of secret that a name holds; None where it holds none. Digits alone are no secret in a name."""
+    return next((one.kind for one in find_secrets(name) if one.kind != _CARD), None)
 
 
 def refuse_joined(policy: SecretPolicy, what: str, before: str, after: str) -> None:

@@ -1,10 +1,12 @@
-"""Grounds: what of a summary may be said only where the messages say it: orders, steps to come, and that a restriction ended.
+"""Grounds: what a language model may say of messages only where the messages say it: orders, steps to come, and that a
+restriction ended.
 
-A summary goes on as the user's word, so an order that a language model adds is followed, and a restriction that it declares
-lifted is broken. Three rules on words, clause by clause:
+A summary, a memory and a line of the profile go on as the user's word, so an order that a language model adds is followed, and
+a restriction that it declares lifted is broken. Four rules on words, clause by clause:
 
 - An order, or a step to come, has most of its words from one message of the user or the assistant.
 - That something is allowed again, where it was forbidden, has the user's own words that allow it.
+- What the user demands isn't turned round: `reverses` reads that of memories, `contradiction` of summaries.
 - What is said of a path or an identifier that the user put out of bounds forbids it too, or has its words from one message that
   names it.
 
@@ -21,19 +23,20 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from germane.compaction.llm_summary.contradiction import clauses, sentence_texts
-from germane.compaction.llm_summary.specifics import specifics
-from germane.compaction.notes import ExchangeNotes
 from germane.memories.contrast import negations
 from germane.text.analyse import analyse
 from germane.text.normal import fold
 from germane.text.own.own_words import own_words
+from germane.text.sentences import clause_texts, sentence_texts
+from germane.text.specifics import specifics
 from germane.types.message import Role
 
-__all__ = ["Grounds"]
+__all__ = ["Grounds", "demanding_clauses"]
 
 _SHARE = 0.8
 """Share of the words of an order that one message must hold."""
+_SHARED = 0.6
+"""Share of the words of a demand that make a clause one about it."""
 _PARTS = re.compile(r"[:;：；\n]")
 """What a sentence is divided by, so that an order may begin behind it."""
 _AROUND = "`'\"“”„«».!?/"
@@ -44,20 +47,23 @@ _WORD = re.compile(r"[\w'’]+")
 class Grounds:
     """Mutable: what the messages said, message by message, and what the user put out of bounds."""
 
-    __slots__ = ("_bounds", "_forbidden", "_permits", "_places", "_said")
+    __slots__ = ("_allows", "_bounds", "_demands", "_forbidden", "_permits", "_places", "_said")
 
-    def __init__(self, notes: Iterable[ExchangeNotes]) -> None:
+    def __init__(self, demands: Iterable[str]) -> None:
+        """`demands` are what the user demanded, as `demands_in` finds it."""
         self._said: list[frozenset[str]] = []
         """The stems of each message of the user's or the assistant's, and of what an earlier summary says."""
         self._places: dict[str, list[int]] = {}
         """Which of them hold a stem."""
         self._permits = set[str]()
         """The stems of the clauses in which the user allows something."""
-        constraints = dict.fromkeys(each.text for one in notes for each in one.constraints)
-        forbidden = [clause for text in constraints for clause in clauses(text) if negations(clause) % 2]
+        self._allows = False
+        demanded = tuple(dict.fromkeys(demands))
+        self._demands = [(_content(clause), negations(clause) % 2) for text in demanded for clause in demanding_clauses(text)]
+        forbidden = [clause for text in demanded for clause in clause_texts(text) if negations(clause) % 2]
         self._forbidden = frozenset[str]().union(*map(_content, forbidden))
         self._bounds = {fold(name): _stems(name) for clause in forbidden for name in _names(clause)}
-        for text in constraints:
+        for text in demanded:
             self.add(text, "user")
 
     def add(self, text: str, role: Role) -> None:
@@ -71,23 +77,39 @@ class Grounds:
         self._said.append(stems)
         if role == "user":
             lists = _lists()
-            said = (clause for one in sentence_texts(text) if not one.rstrip().endswith("?") for clause in clauses(one))
-            self._permits.update(*(_stems(clause) for clause in said if lists.holds(clause, "lifts", "permits")))
+            said = (clause for one in sentence_texts(text) if not one.rstrip().endswith("?") for clause in clause_texts(one))
+            permits = [_stems(clause) for clause in said if lists.holds(clause, "lifts", "permits")]
+            self._permits.update(*permits)
+            self._allows = self._allows or bool(permits)
 
-    def missing(self, text: str) -> str:
+    def missing(self, text: str, *, lasts: bool = False) -> str:
         """Returns what `text` says without grounds: `an order`, `a lifted restriction`, `a change of what is out of bounds`; ''
-        where it says nothing such."""
+        where it says nothing such. In a text that `lasts` any clause may begin an order, not a sentence's first alone."""
         lists = _lists()
         for part in (part for sentence in sentence_texts(text) for part in _PARTS.split(sentence)):
-            for place, clause in enumerate(clauses(part)):
-                asks = lists.holds(clause, "steps") or (not place and lists.orders(clause))
-                if asks and not self._is_said(_content(clause), _SHARE):
+            for place, clause in enumerate(clause_texts(part)):
+                asks = lists.holds(clause, "steps") or ((lasts or not place) and lists.orders(clause))
+                if asks and not self._is_said(_content(clause) - _styles(), _SHARE):
                     return "an order"
                 if self._lifts(clause, lists) and self._permits.isdisjoint(_content(clause)):
                     return "a lifted restriction"
                 if self._leaves_bounds(clause, lists):
                     return "a change of what is out of bounds"
         return ""
+
+    def reverses(self, text: str) -> bool:
+        """Whether `text` turns a demand of the user's round: a clause has most of its words, and negates where it doesn't."""
+        said = [(_content(clause), negations(clause) % 2) for clause in clause_texts(text)]
+        standing = (one for one in self._demands if len(one[0]) > 1 and self._permits.isdisjoint(one[0]))
+        return any(
+            negated != denied and len(stems & one) >= _SHARED * len(stems)
+            for stems, negated in standing
+            for one, denied in said
+        )
+
+    def ends(self, restriction: str) -> bool:
+        """Whether the user's own words may end what `restriction` says: it forbids nothing, or they allow something."""
+        return self._allows or not any(negations(clause) % 2 for clause in clause_texts(restriction))
 
     def _is_said(self, stems: frozenset[str], share: float = 1.0) -> bool:
         """Whether one message holds this share of the stems. It holds one of the rarest then: only such messages are read."""
@@ -133,6 +155,12 @@ class _Lists(NamedTuple):
         return bool(begins) and any(spaced.startswith(phrase) for phrase in self.first.get(begins[0], ()))
 
 
+def demanding_clauses(demand: str) -> Sequence[str]:
+    """Returns the first clause of a demand, and those that begin with a negation: the others give reasons. Linear."""
+    first, *others = clause_texts(demand) or [""]
+    return [first, *(clause for clause in others if negations(clause.split(maxsplit=1)[0]))]
+
+
 def _names(clause: str) -> list[str]:
     """The paths and identifiers of a clause."""
     paths = (word for each in clause.split() if "/" in (word := each.strip(_AROUND)))
@@ -159,9 +187,15 @@ def _reporting() -> frozenset[str]:
 
 
 @cache
+def _styles() -> frozenset[str]:
+    """The stems of verbs that order nothing but how to write: "use metric units"."""
+    return frozenset(analyse(" ".join(_lists().phrases["styles"])))
+
+
+@cache
 def _lists() -> _Lists:
     tables: Sequence[Mapping[str, Sequence[str]]] = list(
-        tomllib.loads(files("germane.compaction.llm_summary").joinpath("grounds.toml").read_text(encoding="utf-8")).values()
+        tomllib.loads(files("germane.memories").joinpath("grounds.toml").read_text(encoding="utf-8")).values()
     )
     phrases = {name: tuple({_spaced(one) for table in tables for one in table[name]}) for name in tables[0]}
     first: dict[str, tuple[str, ...]] = {}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from germane.compaction.llm_summary.grounds import Grounds
-from germane.compaction.notes import Constraint, ExchangeNotes
 from germane.compaction.reading.constraints import constraints_in
+from germane.memories.grounds import Grounds
 
 pytestmark = pytest.mark.requirement("HIST-3")
 
@@ -24,8 +23,8 @@ DONE = "I repaired the importer in lib/load.py. Next I will translate the labels
 
 def grounds(language: str = "en", *more: str) -> Grounds:
     said = (ASKED[language], *more)
-    found = tuple(Constraint(text=each.text) for one in said for each in constraints_in(one))
-    made = Grounds([ExchangeNotes(line="", constraints=found)])
+    found = [each.text for one in said for each in constraints_in(one)]
+    made = Grounds(found)
     for text in said:
         made.add(text, "user")
     made.add(DONE, "assistant")
