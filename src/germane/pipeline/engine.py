@@ -23,6 +23,7 @@ from germane.pipeline.admission_slot import Slot
 from germane.pipeline.answer import answer_of
 from germane.pipeline.ask_gate import ask_gate
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome, counts_as_memory, unanswered
+from germane.pipeline.background import aside
 from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
@@ -125,7 +126,8 @@ class Engine:
         finally:
             if slot is not None:
                 slot.end(self.clock.steady())
-        context = answer_of(assembly)
+        written = len(assembly.request.messages) if assembly.level < 2 else 0  # the messages of less come back as they are
+        context = await aside(written, partial(answer_of, assembly))
         self.injections.remember(assembly, self.sources.keys(), self.clock.now)
         return context
 
