@@ -22,6 +22,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -176,6 +177,28 @@ class Attacker:
             request.mutations.add().update({"op": "append_text", "text": "y"})
         await self._blocks.EditBlock(request, metadata=self._headers)
 
+    async def long_conversation(self) -> None:
+        messages = [
+            context_pb2.Message(role=("user", "assistant")[number % 2], content=f"hi {number}") for number in range(20_000)
+        ]
+        request = context_pb2.AssembleContextRequest(org_id="attacker", agent_id="a", model="gpt-4o", messages=messages)
+        await self._context.AssembleContext(request, metadata=self._headers)
+
+    async def merges(self) -> None:
+        """Whole texts of a block, each rewritten from the first version, shown and taken back."""
+        label, random = f"m{next(self._numbers)}-{time.time_ns()}", Random(1)
+        texts = [" ".join(random.choices("abcdefgh", k=49_000)) for _ in range(3)]
+        given = {"scope": self._scope, "label": label, "text": texts[0], "limit": 100_000, "permission": "admin"}
+        await self._blocks.CreateBlock(block_pb2.CreateBlockRequest(**given), metadata=self._headers)
+        for base, text in ((None, texts[1]), (0, texts[2])):
+            request = block_pb2.EditBlockRequest(scope=self._scope, block=label, base_version=base)
+            request.mutations.add().update({"op": "set_text", "text": text})
+            with contextlib.suppress(grpc.aio.AioRpcError):  # merged, it may be longer than a block
+                await self._blocks.EditBlock(request, metadata=self._headers)
+        shown = block_pb2.GetBlockVersionRequest(scope=self._scope, block=label, version=0)
+        await self._blocks.GetBlockVersion(shown, metadata=self._headers)
+        await self._blocks.UndoBlockEdit(block_pb2.UndoBlockEditRequest(scope=self._scope, block=label), metadata=self._headers)
+
     async def crowd(self) -> None:
         """Valid requests, many at once."""
         await asyncio.gather(*(self.assemble() for _ in range(40)))
@@ -199,6 +222,8 @@ ATTACKS: Mapping[str, Callable[[Attacker], Awaitable[None]]] = {
     "tools": Attacker.tools,
     "events": Attacker.events,
     "mutations": Attacker.mutations,
+    "merges": Attacker.merges,
+    "long conversation": Attacker.long_conversation,
 }
 
 
