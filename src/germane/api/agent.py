@@ -169,7 +169,8 @@ class Agent(AgentContexts):
         knew it. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
         scope = self.scope.within(session)
         string("reason", reason, NAME)
-        request = self._request(
+        read = partial(
+            self._request,
             scope=scope,
             messages=messages,
             model=model,
@@ -178,7 +179,8 @@ class Agent(AgentContexts):
             like=like,
             system=system,
         )
-        return self._parts.engine.fall_back(request, self._parts.strategies.find(strategy), reason)
+        request = await aside(len(messages) if isinstance(messages, Sequence) else 0, read)
+        return await self._parts.engine.fall_back(request, self._parts.strategies.find(strategy), reason)
 
     async def digest(
         self,
