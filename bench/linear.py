@@ -13,8 +13,8 @@ stays above 5, the next ratio, T(16n) / T(4n), is measured as well, and the smal
 the first: a function that does extra work from some length on isn't quadratic, unless the work becomes more than six times as
 much. A linear function has a ratio of about 4, n·log n a little more, a quadratic function 16. The run fails above 6.
 
-All functions are measured with one case each before any is measured with a second, so that `--minutes` shortens the run for all
-alike.
+All functions are measured with one case each before any is measured with a second, lists and texts side by side, so that
+`--minutes` shortens the run for all alike.
 """
 
 from __future__ import annotations
@@ -287,11 +287,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="functions whose names begin so")
     options = parser.parse_args(arguments)
     print(describe())
-    began, cases = time.monotonic(), list[Case]()
+    began, kinds = time.monotonic(), list[list[Case]]()
     if options.lists:
-        cases += list_cases(options.lists, options.items, options.seed, options.only)
+        kinds.append(list_cases(options.lists, options.items, options.seed, options.only))
     if options.count:
-        cases += text_cases(options.count, options.limit, options.seed, options.only)
+        kinds.append(text_cases(options.count, options.limit, options.seed, options.only))
+    placed = [(at / len(each), case) for each in kinds for at, case in enumerate(each)]
+    cases = [case for _, case in sorted(placed, key=lambda pair: pair[0])]
     found = run(cases, 60 * options.minutes)
     _shown(found)
     over = [one for one in found if one.ratio > _WORST]

@@ -55,12 +55,11 @@ def in_archive(stream: BinaryIO, *, max_entries: int = _MAX_ENTRIES, max_bytes: 
 
 
 def in_folder(folder: Path, *, max_entries: int = _MAX_ENTRIES, max_bytes: int = _MAX_BYTES) -> list[Document]:
-    """Returns the documents of a folder, by name. Links are not followed. Raises `InvalidInput`."""
+    """Returns the documents of a folder, by name. Links are not followed, and pipes not waited for. Raises `InvalidInput`."""
     names = list[str]()
     for where, _, files in os.walk(folder):
-        names += [
-            (Path(where) / file).relative_to(folder).as_posix() for file in files if not (Path(where) / file).is_symlink()
-        ]
+        paths = (Path(where) / file for file in files)
+        names += [path.relative_to(folder).as_posix() for path in paths if path.is_file() and not path.is_symlink()]
         if len(names) > max_entries:
             raise InvalidInput(f"the folder holds more than {max_entries:,} files: name the files to import")
 

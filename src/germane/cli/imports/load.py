@@ -26,8 +26,10 @@ Loaded = ExportFile | tuple[str, list[Row]]
 
 def load(file: str, session: str | None = None, format: str = "auto", *, directive: bool = False) -> Loaded:
     """Returns an export that is still to be read, or a file's format and its rows. A message that names no session belongs to
-    `session`, by default the file's name. `directive` as in `read`. Raises `InvalidInput`, which names the file."""
-    default_session = session or ("import" if file == "-" else Path(file).stem[:200] or "import")
+    `session`, by default the file's name, which a shell's `<(…)` hasn't. `directive` as in `read`. Raises `InvalidInput`, which
+    names the file."""
+    stem = "" if file == "-" else Path(file).stem[:200]
+    default_session = session or ("import" if not stem or (stem.isdigit() and Path(file).is_fifo()) else stem)
     try:
         if file != "-" and Path(file).is_dir():
             return _rows(_folder(file, default_session, format, directive))
