@@ -168,7 +168,11 @@ def timing(case: Case) -> Timing:
             after = min(after, _spent(reader, made(4 * n)))
         ratio = after / before if before >= _MEASURABLE / 4 else 0.0
         if ratio > _SUSPICIOUS and 4 * n <= limit:
-            beyond = min(_spent(reader, made(16 * n)) for _ in range(_AGAIN if after < _LONG_LIST else 1))
+            beyond = _spent(reader, made(16 * n))
+            for _ in range(_AGAIN if after < _LONGEST else 1):
+                if beyond <= _SUSPICIOUS * after:
+                    break
+                beyond = min(beyond, _spent(reader, made(16 * n)))
             ratio = min(ratio, max(beyond / after, ratio / 4))
         if ratio > worst:
             worst, at = ratio, n

@@ -195,8 +195,8 @@ class Attacker:
         """Whole texts of a block, each rewritten from the first version, shown and taken back."""
         label, random = f"m{next(self._numbers)}-{time.time_ns()}", Random(1)
         texts = [" ".join(random.choices("abcdefgh", k=49_000)) for _ in range(3)]
-        given = {"scope": self._scope, "label": label, "text": texts[0], "limit": 100_000, "permission": "admin"}
-        await self._blocks.CreateBlock(block_pb2.CreateBlockRequest(**given), metadata=self._headers)
+        made = block_pb2.CreateBlockRequest(scope=self._scope, label=label, text=texts[0], limit=100_000, permission="admin")
+        await self._blocks.CreateBlock(made, metadata=self._headers)
         for base, text in ((None, texts[1]), (0, texts[2])):
             request = block_pb2.EditBlockRequest(scope=self._scope, block=label, base_version=base)
             request.mutations.add().update({"op": "set_text", "text": text})

@@ -210,7 +210,7 @@ async def test_a_long_conversation_is_cut_in_haste_and_given_back_off_the_loop(
     if late:
         monkeypatch.setattr(measure_request, "measure", fails)
     said = [{"type": "reasoning", "id": f"r{number}", "summary": []} for number in range(1_001)]
-    history = {"history": Truncate(keep_recent=4), "max_tokens": 100}
+    history: dict[str, Any] = {"history": Truncate(keep_recent=4), "max_tokens": 100}
     await germane.agent("a", user="u").assemble(
         [*said, {"role": "user", "content": "x"}], model="gpt-5", provider="openai-responses", deadline=None, **history
     )

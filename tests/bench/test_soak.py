@@ -16,7 +16,11 @@ def test_each_run_is_done_and_one_that_fails_is_named(
     def broken() -> int:
         raise RuntimeError("no store")
 
-    runs = {"good": lambda: 0, "missed": lambda: 1, "broken": broken, "last": lambda: done.append("last") or 0}
+    def last() -> int:
+        done.append("last")
+        return 0
+
+    runs = {"good": lambda: 0, "missed": lambda: 1, "broken": broken, "last": last}
     monkeypatch.setattr(bench, "_LONG", runs)
     assert bench._soak([]) == 1
     assert capsys.readouterr().out.endswith("soak: missed, broken failed\n")

@@ -84,7 +84,7 @@ def spliced(text: LoroText, found: Sequence[Splice]) -> None:
 
 
 def merged_text(base: str, ours: str, theirs: str, scratch: Scratch, *, yielding: bool = False) -> str:
-    """Merges two texts that were both made from `base`, as concurrent edits of one document (a CRDT). Each character that
+    """Merges two texts that were both made from `base`, as concurrent edits of one document are merged. Each character that
     either side removed is gone, each run that either side inserted is there in one piece, and what both kept is there once,
     in its order. So leaving out what one side inserted gives the other side's text less what the first removed. Where both
     replaced the same words, both replacements stand one after the other; with `yielding` only that of `theirs`."""
