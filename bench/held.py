@@ -100,7 +100,7 @@ def main(arguments: list[str]) -> None:
         watch.follow(loop)
         run(loop)
 
-    asyncio.BaseEventLoop.run_forever = run_forever  # type: ignore[method-assign]
+    asyncio.BaseEventLoop.run_forever = run_forever  # type: ignore[method-assign, assignment]
     threading.Thread(target=watch.look, args=(figures.with_suffix(".begin"),), daemon=True).start()
     sys.argv = ["germane", *rest]
     try:

@@ -14,6 +14,7 @@ import pytest
 from germane import Germane
 from germane.api import agent_blocks, arguments, session_compactions
 from germane.api.org_turns import OrgTurns, by_turns
+from germane.blocks.edit import screened_mutations
 from germane.compaction.strategy import Truncate
 from germane.grpc.conversation import WireConversation
 from germane.grpc.stubs import context_pb2
@@ -177,7 +178,7 @@ async def test_a_long_conversation_is_read_counted_and_written_off_the_loop(
 async def test_many_mutations_are_read_off_the_loop(germane: Germane, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """Few are read at once."""
     threads = list[bool]()
-    real = agent_blocks.screened_mutations
+    real = screened_mutations
 
     def noted(*given: Any) -> Any:
         threads.append(current_thread() is not main_thread())
