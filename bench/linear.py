@@ -1,15 +1,20 @@
 """Linear: checks that every function that reads text or a list takes linear time, by CPU time as T(4n) / T(n).
 
-    python -m bench linear [--count 30000] [--limit 1000000] [--lists 600] [--items 16384] [--seed 1] [--only format.escape]
+    python -m bench linear [--count 10000] [--limit 1000000] [--lists 400] [--items 16384] [--minutes 10] [--only format.escape]
 
 A case is one function (`bench/readers.py`) and one kind of text: a run of one character, two characters in turn, halves of
 each, or a run of one with the other before or behind it; characters come from every Unicode class. n grows until T(n) can be
-measured, then by factors of four until a call takes 6 ms, or for every fiftieth kind until the text has `--limit` characters.
-The largest ratio counts. A ratio above 5 is measured again with the minimum of several times, since the machine is noisy. If
-it stays above 5, it is measured as the square root of T(16n) / T(n), which discounts a function that does extra work once from
-some length on. The functions that read a list of the caller's (`bench/list_readers.py`: messages, items, calls, mutations,
-tools, lines) are measured likewise, by kinds of items instead of characters. A linear function has a ratio of about 4, n·log n
-a little more, a quadratic function 16. The run fails above 6.
+measured, then by factors of four until a call takes 6 ms, or for every fiftieth case until the text has `--limit` characters or
+a call takes a second. The functions that read a list of the caller's (`bench/list_readers.py`: messages, items, calls,
+mutations, tools, lines) are measured likewise, by kinds of items instead of characters.
+
+The largest ratio counts. A ratio above 5 is measured again with the minimum of several times, since the machine is noisy. If it
+stays above 5, the next ratio, T(16n) / T(4n), is measured as well, and the smaller one counts, but no less than a quarter of
+the first: a function that does extra work from some length on isn't quadratic, unless the work becomes more than six times as
+much. A linear function has a ratio of about 4, n·log n a little more, a quadratic function 16. The run fails above 6.
+
+All functions are measured with one case each before any is measured with a second, lists and texts side by side, so that
+`--minutes` shortens the run for all alike.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from types import MappingProxyType
 from typing import Any
@@ -30,16 +36,16 @@ from bench.list_readers import LIST_SHAPES, LISTS
 from bench.machine import describe
 from bench.readers import READERS, Reader
 
-__all__ = ["CHARACTERS", "SHAPES", "Timing", "main", "timing"]
+__all__ = ["CHARACTERS", "SHAPES", "Case", "Timing", "list_cases", "main", "run", "text_case", "text_cases", "timing"]
 
 _WORST = 6.0
 _SUSPICIOUS = 5.0
 _AGAIN = 8
 _MEASURABLE = 0.0004
-_LONG = 0.006
-_LONG_LIST, _LONGEST_LIST = 0.05, 1.0
+_LONG, _LONG_LIST, _LONGEST = 0.006, 0.05, 1.0
 _TO_THE_END = 50
 _SMALLEST = 64
+_RUN = "run of a"
 
 CHARACTERS: Mapping[str, str] = MappingProxyType(
     {f"ASCII {char}": char for char in "aZ09 _.,:;!?-/\\'\"`()[]{}<>#@&|=+*~^%$"}
@@ -96,9 +102,22 @@ def _lines(a: str, b: str, n: int) -> str:
 
 
 SHAPES = MappingProxyType(
-    {"run of a": _run, "a and b in turn": _turns, "a, then b": _halves, "one a, then b": _behind, "b, then one a": _before}
+    {_RUN: _run, "a and b in turn": _turns, "a, then b": _halves, "one a, then b": _behind, "b, then one a": _before}
     | {"lines of a and 30 b": _lines}
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One function and one kind of text or list: `made` makes it of a length, up to `limit`. `longest` is the time of a call,
+    in seconds, after which no longer one is measured."""
+
+    reader: str
+    what: str
+    read: Callable[[Any], object]
+    made: Callable[[int], Any]
+    limit: int
+    longest: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,26 +133,26 @@ class Timing:
     size: int
 
 
-def timing(name: str, reader: Reader, shape: str, a: str, b: str, limit: int, longest: float = _LONG) -> Timing:
-    """Times one function over one kind of text, up to a call of `longest` seconds. An exception ends the run."""
+def text_case(name: str, reader: Reader, shape: str, a: str, b: str, limit: int, longest: float = _LONG) -> Case:
+    """One function and one kind of text; `limit` are characters."""
     made, first, second = SHAPES[shape], CHARACTERS[a], CHARACTERS[b]
-    return _timing(name, _what(shape, a, b), reader, lambda n: made(first, second, n), limit, longest)
+    return Case(name, _what(shape, a, b), reader, lambda n: made(first, second, n), limit, longest)
 
 
-def list_timing(name: str, shape: str, a: str, b: str, limit: int, longest: float = _LONG_LIST) -> Timing:
-    """Times one function over one kind of list, as `timing` does over a text; `limit` are items."""
+def list_case(name: str, shape: str, a: str, b: str, limit: int, longest: float = _LONG_LIST) -> Case:
+    """One function and one kind of list; `limit` are items."""
     reader, made = LISTS[name], LIST_SHAPES[shape]
     first, second = reader.items[a], reader.items[b]
-    return _timing(name, _what(shape, a, b), reader.read, lambda n: made(first, second, n), limit, longest)
+    return Case(name, _what(shape, a, b), reader.read, lambda n: made(first, second, n), limit, longest)
 
 
 def _what(shape: str, a: str, b: str) -> str:
-    return shape.replace("a", a, 1) if shape == "run of a" else f"{shape}: a = {a}, b = {b}"
+    return shape.replace("a", a, 1) if shape == _RUN else f"{shape}: a = {a}, b = {b}"
 
 
-def _timing(
-    name: str, what: str, reader: Callable[[Any], object], made: Callable[[int], Any], limit: int, longest: float
-) -> Timing:
+def timing(case: Case) -> Timing:
+    """Times a case. An exception ends the run."""
+    reader, made, limit = case.read, case.made, case.limit
     n = _SMALLEST
     before = _spent(reader, made(n))
     while before < _MEASURABLE and 16 * n <= limit:
@@ -142,20 +161,24 @@ def _timing(
     worst, at = 0.0, n
     while True:
         after = _spent(reader, made(4 * n))
-        for _ in range(_AGAIN):
+        for _ in range(_AGAIN if after < _LONGEST else 1):
             if after <= _SUSPICIOUS * before:
                 break
             before = min(before, _spent(reader, made(n)))
             after = min(after, _spent(reader, made(4 * n)))
         ratio = after / before if before >= _MEASURABLE / 4 else 0.0
-        if ratio > _SUSPICIOUS and 16 * n <= 4 * limit:
-            beyond = min(_spent(reader, made(16 * n)) for _ in range(_AGAIN if ratio < 2 * _WORST else 1))
-            ratio = min(ratio, (beyond / before) ** 0.5)
+        if ratio > _SUSPICIOUS and 4 * n <= limit:
+            beyond = _spent(reader, made(16 * n))
+            for _ in range(_AGAIN if after < _LONGEST else 1):
+                if beyond <= _SUSPICIOUS * after:
+                    break
+                beyond = min(beyond, _spent(reader, made(16 * n)))
+            ratio = min(ratio, max(beyond / after, ratio / 4))
         if ratio > worst:
             worst, at = ratio, n
         n *= 4
-        if after > longest or 4 * n > limit or worst > 2 * _WORST:
-            return Timing(name, what, worst, at, after, n)
+        if after > case.longest or 4 * n > limit or worst > 2 * _WORST:
+            return Timing(case.reader, case.what, worst, at, after, n)
         before = after
 
 
@@ -174,53 +197,68 @@ def _keep_memory() -> None:
             libc.mallopt(option, value)
 
 
-def _kinds(count: int, random: Random) -> Iterator[tuple[str, str, str]]:
-    """Kinds of text: runs of one for the first half at most, each once, then the other shapes at random."""
-    names = list(CHARACTERS)
+def _kinds(names: Sequence[str], shapes: Sequence[str], count: int, random: Random) -> Iterator[tuple[str, str, str]]:
+    """So many kinds: runs of one for the first half at most, each once, then the other shapes at random."""
     runs = random.sample(names, min(len(names), -(-count // 2)))
     for name in runs:
-        yield "run of a", name, name
+        yield _RUN, name, name
+    others = [shape for shape in shapes if shape != _RUN]
     for _ in range(count - len(runs)):
-        yield random.choice([shape for shape in SHAPES if shape != "run of a"]), random.choice(names), random.choice(names)
+        yield random.choice(others), random.choice(names), random.choice(names)
 
 
-def run(count: int, limit: int, seed: int, only: str = "") -> list[Timing]:
-    """Runs about `count` timings, equally many for each function."""
-    readers = {name: reader for name, reader in READERS.items() if name.startswith(only)}
-    random, found, each = Random(seed), list[Timing](), -(-count // max(1, len(readers)))
+def _in_turn(
+    functions: Mapping[str, tuple[Callable[..., Case], Sequence[str]]],
+    shapes: Sequence[str],
+    count: int,
+    random: Random,
+    long: float,
+) -> list[Case]:
+    """About `count` cases, equally many of each function, the first of each before the second of any."""
+    each = -(-count // max(1, len(functions)))
+    kinds = {name: list(_kinds(names, shapes, each, random)) for name, (_, names) in functions.items()}
+    turns = [(name, kinds[name][turn]) for turn in range(each) for name in functions]
+    return [
+        functions[name][0](*kind, longest=_LONGEST if at % _TO_THE_END == _TO_THE_END - 1 else long)
+        for at, (name, kind) in enumerate(turns)
+    ]
+
+
+def text_cases(count: int, limit: int, seed: int, only: str = "") -> list[Case]:
+    """About `count` cases of the functions that read text."""
+    readers = {
+        name: (partial(text_case, name, reader, limit=limit), list(CHARACTERS))
+        for name, reader in READERS.items()
+        if name.startswith(only)
+    }
+    return _in_turn(readers, list(SHAPES), count, Random(seed), _LONG)
+
+
+def list_cases(count: int, limit: int, seed: int, only: str = "") -> list[Case]:
+    """About `count` cases of the functions that read a list."""
+    readers = {
+        name: (partial(list_case, name, limit=limit), list(reader.items))
+        for name, reader in LISTS.items()
+        if name.startswith(only)
+    }
+    return _in_turn(readers, list(LIST_SHAPES), count, Random(seed), _LONG_LIST)
+
+
+def run(cases: Sequence[Case], seconds: float) -> list[Timing]:
+    """Times the cases in their order. After `seconds` no other one is begun."""
+    found, until = list[Timing](), time.monotonic() + seconds
     _keep_memory()
     gc.disable()
     try:
-        for number, (name, reader) in enumerate(readers.items(), 1):
-            reader("warm")
-            for shape, a, b in _kinds(each, random):
-                longest = _LONG if len(found) % _TO_THE_END else _LONG * limit
-                found.append(timing(name, reader, shape, a, b, limit, longest))
-            gc.collect()
-            print(f"\r{number} of {len(readers)} functions, {len(found):,} timings ", end="", file=sys.stderr, flush=True)
-    finally:
-        gc.enable()
-    print(file=sys.stderr)
-    return found
-
-
-def run_lists(count: int, limit: int, seed: int, only: str = "") -> list[Timing]:
-    """Runs about `count` timings of lists, equally many for each function: runs of one kind first, then the other shapes."""
-    readers = {name: reader for name, reader in LISTS.items() if name.startswith(only)}
-    random, found, each = Random(seed), list[Timing](), -(-count // max(1, len(readers)))
-    _keep_memory()
-    gc.disable()
-    try:
-        for number, (name, reader) in enumerate(readers.items(), 1):
-            names = list(reader.items)
-            runs = random.sample(names, min(len(names), -(-each // 2)))
-            others = [shape for shape in LIST_SHAPES if shape != "run of a"]
-            mixed = [(random.choice(others), random.choice(names), random.choice(names)) for _ in range(each - len(runs))]
-            for shape, a, b in [*(("run of a", one, one) for one in runs), *mixed]:
-                longest = _LONG_LIST if (len(found) + 1) % _TO_THE_END else _LONGEST_LIST
-                found.append(list_timing(name, shape, a, b, limit, longest))
+        for case in cases:
+            if not found or case.reader != found[-1].reader:
+                case.read(case.made(_SMALLEST))
+            found.append(timing(case))
+            if len(found) % _TO_THE_END == 0:
                 gc.collect()
-            print(f"\r{number} of {len(readers)} list functions, {len(found):,} timings ", end="", file=sys.stderr, flush=True)
+                print(f"\r{len(found):,} of {len(cases):,} timings ", end="", file=sys.stderr, flush=True)
+            if time.monotonic() > until:
+                break
     finally:
         gc.enable()
     print(file=sys.stderr)
@@ -244,24 +282,34 @@ def _shown(found: Sequence[Timing]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench linear", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--count", type=int, default=30_000, help="timings in all")
+    parser.add_argument("--count", type=int, default=10_000, help="timings of texts in all")
     parser.add_argument("--limit", type=int, default=1_000_000, help="characters of the longest text")
-    parser.add_argument("--lists", type=int, default=600, help="timings of lists in all")
+    parser.add_argument("--lists", type=int, default=400, help="timings of lists in all")
     parser.add_argument("--items", type=int, default=16_384, help="items of the longest list")
+    parser.add_argument("--minutes", type=float, default=10.0, help="no timing begins after so many")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="functions whose names begin so")
     options = parser.parse_args(arguments)
     print(describe())
-    began = time.monotonic()
-    found = run(options.count, options.limit, options.seed, options.only)
-    found += run_lists(options.lists, options.items, options.seed, options.only)
+    began, kinds = time.monotonic(), list[list[Case]]()
+    if options.lists:
+        kinds.append(list_cases(options.lists, options.items, options.seed, options.only))
+    if options.count:
+        kinds.append(text_cases(options.count, options.limit, options.seed, options.only))
+    placed = [(at / len(each), case) for each in kinds for at, case in enumerate(each)]
+    cases = [case for _, case in sorted(placed, key=lambda pair: pair[0])]
+    found = run(cases, 60 * options.minutes)
     _shown(found)
     over = [one for one in found if one.ratio > _WORST]
     for one in sorted(over, key=lambda one: -one.ratio)[:20]:
         print(f"NOT LINEAR {one.reader}: {one.ratio:.1f} at {one.n:,}, {one.what}", file=sys.stderr)
-    largest = max((one.ratio for one in found), default=0.0)
-    print(f"{len(over)} of {len(found):,} timings above {_WORST:g}; largest {largest:.2f}; {time.monotonic() - began:.0f} s")
-    return 1 if over else 0
+    if missing := {case.reader for case in cases} - {one.reader for one in found}:
+        print(f"NOT MEASURED in {options.minutes:g} minutes: {', '.join(sorted(missing))}", file=sys.stderr)
+    largest, of = max((one.ratio for one in found), default=0.0), "" if len(found) == len(cases) else f" of {len(cases):,}"
+    print(
+        f"{len(over)} of {len(found):,}{of} timings above {_WORST:g}; largest {largest:.2f}; {time.monotonic() - began:.0f} s"
+    )
+    return 1 if over or missing else 0
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from germane.compaction.llm_summary.acceptance import MustKeep, Replaced, dropped, refused, tidied
 from germane.compaction.llm_summary.addressed import addresses
 from germane.compaction.llm_summary.contradiction import contradicts
-from germane.compaction.llm_summary.summary_prompt import chunks
+from germane.compaction.llm_summary.summary_prompt import chunks, sent
 from germane.compaction.llm_summary.told_summary import prose_lines, told_summary
 from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
 from germane.memories.contrast import negations
@@ -55,8 +55,10 @@ def _grounded(text: str) -> str:
 
 
 def _chunked(text: str) -> object:
+    """A message that is sent whole, and one that isn't: what has to be shortened costs more from its first character on."""
     parts = (Text(text), ToolCall(id="c", name=text, arguments=text), ToolResult(call_id="c", text=text))
-    return list(chunks([Message(role="user", parts=parts, name=text)], 50, 1 << 40, len))
+    message = Message(role="user", parts=parts, name=text)
+    return sent(message), list(chunks([message], 50, 100, len))
 
 
 SUMMARY_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(

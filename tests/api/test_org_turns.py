@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 
 from germane import Germane
-from germane.api import arguments, session_compactions
+from germane.api import agent_blocks, arguments, session_compactions
 from germane.api.org_turns import OrgTurns, by_turns
-from germane.pipeline import answer, measure_request
+from germane.blocks.edit import screened_mutations
+from germane.compaction.strategy import Truncate
+from germane.grpc.conversation import WireConversation
+from germane.grpc.stubs import context_pb2
+from germane.pipeline import answer, fallback, history_stage, measure_request
 
 pytestmark = pytest.mark.requirement("ENGINE-4", "ENGINE-2")
 
@@ -152,10 +156,11 @@ async def test_large_tools_are_written_once(germane: Germane, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(("count", "elsewhere"), [(1_001, True), (3, False)])
-async def test_a_long_conversation_is_read_and_counted_off_the_loop(
+async def test_a_long_conversation_is_read_counted_and_written_off_the_loop(
     germane: Germane, monkeypatch: pytest.MonkeyPatch, count: int, elsewhere: bool
 ) -> None:
-    """A short one is not: a thread takes longer than the work. The answer never is: when it is due, all threads may be busy."""
+    """A short one is not: a thread takes longer than the work. The thread is their own: all
+    others may be busy."""
     threads = list[bool]()
 
     def noted(real: Callable[..., Any], *given: Any, **named: Any) -> Any:
@@ -166,4 +171,67 @@ async def test_a_long_conversation_is_read_and_counted_off_the_loop(
         monkeypatch.setattr(module, name, partial(noted, getattr(module, name)))
     said = [{"role": "user", "content": "hi"}] * count
     await germane.agent("a", user="u").assemble(said, model="gpt-4o", deadline=None)
-    assert threads == [elsewhere, elsewhere, False]
+    assert threads == [elsewhere] * 3
+
+
+@pytest.mark.parametrize("count", [40, 3])
+async def test_many_mutations_are_read_off_the_loop(germane: Germane, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """Few are read at once."""
+    threads = list[bool]()
+    real = screened_mutations
+
+    def noted(*given: Any) -> Any:
+        threads.append(current_thread() is not main_thread())
+        return real(*given)
+
+    monkeypatch.setattr(agent_blocks, "screened_mutations", noted)
+    blocks = germane.agent("a", user="u").blocks
+    await blocks.create("notes", text="", permission="admin")
+    await blocks.edit("notes", *[{"op": "append_text", "text": "y"}] * count)
+    assert threads == [count == 40]
+
+
+@pytest.mark.parametrize("late", [True, False])
+async def test_a_long_conversation_is_cut_in_haste_and_given_back_off_the_loop(
+    germane: Germane, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    """Where its time is over, or its assembly fails: each message is looked at, whatever it holds."""
+    threads = dict[str, bool]()
+
+    def noted(name: str, real: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        threads[name] = current_thread() is not main_thread()
+        return real(*given, **named)
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise RuntimeError
+
+    for module, name in ((history_stage, "keep_newest"), (fallback, "at_most"), (answer, "inject")):
+        monkeypatch.setattr(module, name, partial(noted, name, getattr(module, name)))
+    monkeypatch.setattr(session_compactions.SessionCompactions, "compact", fails)
+    if late:
+        monkeypatch.setattr(measure_request, "measure", fails)
+    said = [{"type": "reasoning", "id": f"r{number}", "summary": []} for number in range(1_001)]
+    history: dict[str, Any] = {"history": Truncate(keep_recent=4), "max_tokens": 100}
+    await germane.agent("a", user="u").assemble(
+        [*said, {"role": "user", "content": "x"}], model="gpt-5", provider="openai-responses", deadline=None, **history
+    )
+    assert threads == {"keep_newest": True, "inject": True} | ({"at_most": True} if late else {})
+
+
+async def test_others_have_their_turn_while_a_conversation_is_read_from_the_wire() -> None:
+    """In the shape of any provider, shortened or not."""
+    for provider in ("openai", "anthropic"):
+        turns = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        ticking = asyncio.ensure_future(other())
+        sent = [context_pb2.Message(role="user", content="hi")] * 1_000
+        conversation = await WireConversation.of(sent, provider)
+        ticking.cancel()
+        assert turns > 20
+        assert len(conversation.raw) == (101 if provider == "openai" else 1_000)

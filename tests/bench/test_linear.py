@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from bench.linear import CHARACTERS, SHAPES, timing
+from bench.linear import CHARACTERS, SHAPES, list_cases, run, text_case, text_cases, timing
 from bench.list_readers import LIST_SHAPES, LISTS, LISTS_UNREAD
 from bench.readers import READERS
 from bench.unread import UNREAD
@@ -140,12 +140,27 @@ def test_the_ratio_is_the_largest_over_any_step(
     monkeypatch: pytest.MonkeyPatch, seconds: Callable[[int], float], ratio: float
 ) -> None:
     """About 4 for a linear function, 16 for a quadratic one, also where that shows for long texts only."""
+    assert _ratio_of(seconds, monkeypatch) == pytest.approx(ratio, rel=0.05)
+
+
+@pytest.mark.parametrize(("times", "linear_enough"), [(2, True), (5, True), (8, False)])
+def test_a_step_that_comes_once_is_not_taken_for_quadratic(
+    monkeypatch: pytest.MonkeyPatch, times: int, linear_enough: bool
+) -> None:
+    """Some times the work from a length on is linear, unless it is more than six times."""
+    ratio = _ratio_of(lambda n: n * 1e-7 * (times if n > 20_000 else 1), monkeypatch)
+    assert (ratio < 6) is linear_enough
+
+
+def _ratio_of(seconds: Callable[[int], float], monkeypatch: pytest.MonkeyPatch) -> float:
     monkeypatch.setattr(linear, "_spent", lambda reader, text: seconds(len(text)))
-    found = timing("made up", str.lower, "run of a", "ASCII a", "ASCII a", 1_000_000, longest=60.0)
-    assert found.ratio == pytest.approx(ratio, rel=0.05)
+    return timing(text_case("made up", str.lower, "run of a", "ASCII a", "ASCII a", 1_000_000, longest=60.0)).ratio
 
 
-def test_a_step_that_comes_once_is_not_taken_for_quadratic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice the work from some length on is within two steps of four each."""
-    monkeypatch.setattr(linear, "_spent", lambda reader, text: len(text) * (2e-7 if len(text) > 20_000 else 1e-7))
-    assert timing("made up", str.lower, "run of a", "ASCII a", "ASCII a", 1_000_000, longest=60.0).ratio < 6
+def test_each_function_is_measured_before_any_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is ended by its time has measured them all alike: the texts of all functions, and the lists of all."""
+    for cases, functions in ((text_cases(800, 1_000, 1), READERS), (list_cases(100, 256, 1), LISTS)):
+        assert {case.reader for case in cases[: len(functions)]} == set(functions)
+        assert len(cases) >= 2 * len(functions)
+    monkeypatch.setattr(linear, "_spent", lambda reader, text: len(text) * 1e-7)
+    assert len(run(list_cases(100, 256, 1), seconds=0)) == 1

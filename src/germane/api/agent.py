@@ -3,7 +3,6 @@ engine or commits a plan."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
@@ -27,10 +26,11 @@ from germane.memories.feedback import feedback
 from germane.memories.memory import Memory
 from germane.memories.receipt import Receipt
 from germane.memories.remember import new_memory, remember
+from germane.pipeline.background import aside
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
-from germane.types.limits import COUNT, DIRECTIVE, MANY, NAME, QUERY, RECORDED
+from germane.types.limits import COUNT, DIRECTIVE, NAME, QUERY, RECORDED
 from germane.types.limits import text as string
 from germane.types.message import Raw
 from germane.types.query import Filters
@@ -123,8 +123,7 @@ class Agent(AgentContexts):
             blocks=blocks,
             task=task,
         )
-        many = isinstance(messages, Sequence) and len(messages) > MANY
-        request = await asyncio.to_thread(read) if many else read()
+        request = await aside(len(messages) if isinstance(messages, Sequence) else 0, read)
         context = await self._parts.engine.assemble(request, self._scoped(scope), plan, began, compacting)
         self._parts.retrievals.injected(self.scope, context.items)
         self._parts.injections.note(scope)
@@ -170,7 +169,8 @@ class Agent(AgentContexts):
         knew it. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
         scope = self.scope.within(session)
         string("reason", reason, NAME)
-        request = self._request(
+        read = partial(
+            self._request,
             scope=scope,
             messages=messages,
             model=model,
@@ -179,7 +179,8 @@ class Agent(AgentContexts):
             like=like,
             system=system,
         )
-        return self._parts.engine.fall_back(request, self._parts.strategies.find(strategy), reason)
+        request = await aside(len(messages) if isinstance(messages, Sequence) else 0, read)
+        return await self._parts.engine.fall_back(request, self._parts.strategies.find(strategy), reason)
 
     async def digest(
         self,

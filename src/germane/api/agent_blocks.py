@@ -38,6 +38,7 @@ from germane.blocks.version import Version
 from germane.errors import InvalidInput, NotFound, StoreCorrupt
 from germane.memories.forget import forget, left_of
 from germane.memories.receipt import Receipt
+from germane.pipeline.background import aside
 from germane.types.limits import BLOCK_TEXT, COUNT, ID, PAGE, REMARK, shown
 from germane.types.limits import text as string
 from germane.types.plan import Plan
@@ -46,6 +47,8 @@ from germane.types.scope import Scope
 __all__ = ["MemoryBlocks"]
 
 T = TypeVar("T")
+_SCREENED = 32
+"""Mutations of one edit that are read on the event loop: 2 ms."""
 
 
 class MemoryBlocks:
@@ -143,7 +146,8 @@ class MemoryBlocks:
         if base is not None:
             number("base", base, minimum=0, maximum=COUNT.maximum)
         optional("if_hash", if_hash, ID)
-        screened, secrets = screened_mutations(mutations, self._parts.secrets)
+        screen = partial(screened_mutations, mutations, self._parts.secrets)
+        screened, secrets = await aside(len(mutations), screen, _SCREENED)
         editor = self._editor(by, reason, system)
         given: dict[str, Any] = {"base": base, "if_hash": if_hash, "secrets": secrets, "policy": self._parts.secrets}
         plan = edit_block(label, screened, editor, cache=self._room.documents, **given)

@@ -12,6 +12,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from heapq import merge
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -82,7 +84,7 @@ def spliced(text: LoroText, found: Sequence[Splice]) -> None:
 
 
 def merged_text(base: str, ours: str, theirs: str, scratch: Scratch, *, yielding: bool = False) -> str:
-    """Merges two texts that were both made from `base`, as concurrent edits of one document (a CRDT). Each character that
+    """Merges two texts that were both made from `base`, as concurrent edits of one document are merged. Each character that
     either side removed is gone, each run that either side inserted is there in one piece, and what both kept is there once,
     in its order. So leaving out what one side inserted gives the other side's text less what the first removed. Where both
     replaced the same words, both replacements stand one after the other; with `yielding` only that of `theirs`."""
@@ -91,20 +93,21 @@ def merged_text(base: str, ours: str, theirs: str, scratch: Scratch, *, yielding
     if theirs == base:
         return ours
     words = [[word + _END for word in _WORD.findall(text.replace(_END, "\ufffd"))] for text in (base, ours, theirs)]
-    document = scratch()
-    document.peer_id = 1
-    document.get_text(_NAME).insert(0, "".join(words[0]))
-    document.commit()
-    other = document.fork()
-    document.peer_id, other.peer_id = 2, 3
+    whole = "".join(words[0])
     mine, others = (_between(words[0], text, scratch) for text in words[1:])
     if yielding:
-        mine = _yielded("".join(words[0]), mine, others)
-    for side, found in ((document, mine), (other, others)):
-        spliced(side.get_text(_NAME), found)
-        side.commit()
-    document.import_(_updates(other, document))
-    return _spaced(document.get_text(_NAME).to_string().split(_END)[:-1])
+        mine = _yielded(whole, mine, others)
+    return _spaced(_both(whole, mine, others).split(_END)[:-1])
+
+
+def _both(base: str, mine: Sequence[Splice], others: Sequence[Splice]) -> str:
+    """Applies the splices of two sides to their base: each insertion stands at its place, `mine` before that of `others`."""
+    parts, position = list[str](), 0
+    """The text before `position` is in `parts`, as far as neither side removes it."""
+    for one in merge(mine, others, key=attrgetter("start")):
+        parts += (base[position : one.start], one.inserted)
+        position = max(position, one.start + one.removed)
+    return "".join((*parts, base[position:]))
 
 
 def _yielded(base: str, mine: Sequence[Splice], others: Sequence[Splice]) -> list[Splice]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from functools import partial
 from threading import Event
 from typing import Protocol, runtime_checkable
 
@@ -20,6 +21,8 @@ INLINE = 64 * 1024
 """Bytes of uncounted text in a request that are counted on the event loop (which takes about half a millisecond)."""
 _MAX_LOOKUP = 256 * 1024
 """Characters of a text up to which the event loop looks it up in the cache: its digest takes up to a millisecond."""
+_DIGESTED = 4_096
+"""Characters of a text from which on a look into the cache takes longer than one into a dict."""
 _MAX_COUNTED = 1_000_000
 """Characters of a text up to which it is counted at all: hashing a longer one takes milliseconds, counting it far too long."""
 
@@ -68,10 +71,11 @@ async def count_within(tokenizer: Tokenizer, texts: Iterable[str], limit: float 
     texts = list(texts)
     huge = sum(len(text) > _MAX_COUNTED for text in texts)
     counted = [text for text in texts if len(text) <= _MAX_COUNTED] if huge else texts
-    large = await asyncio.to_thread(_uncounted, tokenizer, counted) if len(counted) > MANY else _uncounted(tokenizer, counted)
+    looked = partial(_uncounted, tokenizer, counted)
+    known, large = await asyncio.to_thread(looked) if len(counted) > MANY else looked()
     if not large:
-        return CountedTokenizer(tokenizer, {}, huge)
-    counts: dict[str, int] = {}
+        return CountedTokenizer(tokenizer, known, huge)
+    counts = dict(known)
     stop = Event()
 
     def work() -> None:
@@ -92,22 +96,26 @@ async def count_within(tokenizer: Tokenizer, texts: Iterable[str], limit: float 
     return CountedTokenizer(tokenizer, done | {text: tokenizer.ceiling(text) for text in missing}, len(missing) + huge)
 
 
-def _uncounted(tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
-    """Returns the distinct texts to count in a thread: those beyond the first `INLINE` bytes that aren't in the cache, and
-    those too long to look up. The smallest come first, so that as many as possible are counted."""
+def _uncounted(tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+    """Returns the counts of long texts that are in the cache, where each look needs another digest, and the distinct texts to
+    count in a thread: those beyond the first `INLINE` bytes that aren't in the cache, and those too long to look up. The
+    smallest come first, so that as many as possible are counted."""
     if 3 * sum(map(len, texts)) <= INLINE:
-        return []
+        return {}, []
     known = tokenizer.known if isinstance(tokenizer, _Cached) else None
+    counts = dict[str, int]()
     room, large = INLINE, dict[str, None]()
     for text in texts:
         if len(text) > _MAX_LOOKUP:
             large[text] = None
             continue
-        if known is not None and known(text) is not None:
+        if known is not None and (count := known(text)) is not None:
+            if len(text) > _DIGESTED:
+                counts[text] = count
             continue
         size = len(text) if text.isascii() else 3 * len(text)
         if size <= room:
             room -= size
         else:
             large[text] = None
-    return sorted(large, key=len)
+    return counts, sorted(large, key=len)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,20 +12,35 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from germane.cli.imports.detect_format import parse_json
+from germane.cli.screen import console, plain
 from germane.errors import InvalidInput
 
-__all__ = ["RequestFile", "open_bytes", "owner_only", "read_bytes", "read_json", "read_text", "request_in", "write_text"]
+__all__ = [
+    "RequestFile",
+    "open_bytes",
+    "owner_only",
+    "read_bytes",
+    "read_json",
+    "read_text",
+    "request_in",
+    "write_text",
+]
+
+
+_PATIENCE = 1.0
+"""Seconds without any data from a pipe after which the command says what it waits for."""
 
 
 def open_bytes(path: str) -> BinaryIO:
-    """Open a file for reading, or standard input where `path` is `-`. Raises `InvalidInput`."""
+    """Open a file for reading, or standard input where `path` is `-`. A pipe is waited for, as long as it takes, and standard
+    error says so. Raises `InvalidInput`."""
     if path == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise InvalidInput("nothing on standard input (pipe something in, or give a file)")
         stream = getattr(sys.stdin, "buffer", None)
         return stream if stream is not None else BytesIO(sys.stdin.read().encode("utf-8", "surrogatepass"))
     try:
-        return Path(path).open("rb")
+        return _opened_pipe(path) if Path(path).is_fifo() else Path(path).open("rb")
     except FileNotFoundError:
         raise InvalidInput(f"no file {path} (check the path)") from None
     except IsADirectoryError:
@@ -33,6 +49,26 @@ def open_bytes(path: str) -> BinaryIO:
         raise InvalidInput(f"{path} can't be read: permission denied") from None
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{path[:80]!r} can't be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _opened_pipe(path: str) -> BinaryIO:
+    """Opening a pipe into which nobody writes yet would wait without a word."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        if not poll.poll(1000 * _PATIENCE):
+            _say(f"waiting for data from the pipe {plain(path, 200)} (Ctrl-C ends it)")
+            poll.poll()
+        os.set_blocking(descriptor, True)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _say(text: str) -> None:
+    console(stderr=True).print(text)
 
 
 def read_bytes(path: str) -> bytes:

@@ -34,7 +34,7 @@ class AssembleArguments:
     explain: bool = False
 
     @classmethod
-    def of(cls, request: Request) -> AssembleArguments:
+    async def of(cls, request: Request) -> AssembleArguments:
         """Raises `Refused`, naming the first field that is missing or can't be read, and `InvalidInput` for filters and
         limits."""
         if not request.model:
@@ -47,7 +47,7 @@ class AssembleArguments:
         if isinstance(request, ibex_pb2.AssembleContextRequest):
             return cls(
                 agent=request.agent_id,
-                conversation=WireConversation(request.messages, "openai"),
+                conversation=await WireConversation.of(request.messages, "openai"),
                 options=options | {"provider": "openai", "strategy": "verbose"},
             )
         wire = request.options
@@ -61,7 +61,7 @@ class AssembleArguments:
         provider = wire.provider or "openai"
         return cls(
             agent=request.agent_id,
-            conversation=WireConversation(request.messages, provider),
+            conversation=await WireConversation.of(request.messages, provider),
             options=options
             | {
                 "provider": provider,

@@ -62,7 +62,7 @@ class AssemblyServicer:
         request_id = request.request_id or uuid7(int(self._clock.now().timestamp() * 1000))
         call.record.request_id = request_id[:_MAX_LOGGED_ID]
         org = self._resolver.authorise(call, org=request.org_id, agent=request.agent_id)
-        arguments = AssembleArguments.of(request)
+        arguments = await AssembleArguments.of(request)
         due = self.due(call, arguments.deadline)
         try:
             context = await self._assembled(org, arguments, due)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from google.protobuf.struct_pb2 import Struct
 
 from germane.access.key import Right
+from germane.api.org_turns import by_turns
 from germane.blocks.block import DEFAULT_LIMIT, Block
 from germane.blocks.consent import MAX_CONSENT
 from germane.errors import InvalidInput
@@ -97,7 +98,7 @@ class BlockServicer:
     async def edit_block(self, request: pb.EditBlockRequest, call: RpcCall) -> pb.EditBlockResponse:
         blocks = self._resolver.scoped(request.scope, call).blocks
         within("mutations", len(request.mutations), LIST_ITEMS)
-        mutations = [plain_object(one, f"mutations[{index}]") for index, one in enumerate(request.mutations)]
+        mutations = await by_turns(request.mutations, lambda one, index: plain_object(one, f"mutations[{index}]"))
         edited = await blocks.edit(
             _named("block", request.block),
             *mutations,

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from google.protobuf.message import Message as ProtobufMessage
 
+from germane.api.org_turns import by_turns
 from germane.grpc.from_wire import WireMessage, message
 from germane.grpc.json_text import JsonText
 from germane.grpc.to_wire import text
@@ -29,25 +30,32 @@ _PARSED_OF_LONG = 100
 
 
 class WireConversation:
-    """`raw` are the messages for the API, in the shape of `provider`.
+    """`raw` are the messages for the API, in the shape of a provider; each stands for the range of `sent` at the same place in
+    `ranges`."""
 
-    Only conversations in the shape of `openai` are shortened, because only there each message is independent of the others.
-    Raises `InvalidInput` for too many messages, `Refused` for one that can't be parsed.
-    """
+    def __init__(
+        self, sent: Sequence[Any], raw: Sequence[dict[str, Any]], ranges: Sequence[tuple[int, int]], *, uses_json: bool
+    ) -> None:
+        self.raw = tuple(raw)
+        self._sent, self._ranges, self._uses_json = sent, ranges, uses_json
 
-    def __init__(self, sent: Sequence[Any], provider: str) -> None:
+    @classmethod
+    async def of(cls, sent: Sequence[Any], provider: str) -> WireConversation:
+        """Reads a conversation in the shape of `provider`; others have their turn meanwhile. Only conversations in the shape of
+        `openai` are shortened, because only there each message is independent of the others. Raises `InvalidInput` for too many
+        messages, `Refused` for one that can't be parsed."""
         within("messages", len(sent), MESSAGES)
-        self._sent, self._json_text = sent, JsonText()
+        texts = JsonText()
         first, last = _condensed_range(sent) if provider == "openai" and len(sent) > _MAX_PARSED else (0, 0)
-        raw = [message(sent[index], index, self._json_text) for index in range(first)]
-        self._ranges = [(index, index + 1) for index in range(first)]
+        raw = await by_turns(sent[:first], lambda wire, index: message(wire, index, texts))
+        ranges = [(index, index + 1) for index in range(first)]
         if last > first:
-            raw.append({"role": "user", "content": "\n\n".join(map(_as_text, sent[first:last]))})
-            self._ranges.append((first, last))
-        raw += [message(sent[index], index, self._json_text) for index in range(last, len(sent))]
-        self._ranges += [(index, index + 1) for index in range(last, len(sent))]
-        self.raw: tuple[dict[str, Any], ...] = tuple(raw)
-        self._uses_json = provider != "openai" or any(getattr(wire, "json", "") for wire in sent)
+            condensed = await by_turns(sent[first:last], lambda wire, _: _as_text(wire))
+            raw.append({"role": "user", "content": "\n\n".join(condensed)})
+            ranges.append((first, last))
+        raw += await by_turns(sent[last:], lambda wire, index: message(wire, last + index, texts))
+        ranges += [(index, index + 1) for index in range(last, len(sent))]
+        return cls(sent, raw, ranges, uses_json=provider != "openai" or any(getattr(wire, "json", "") for wire in sent))
 
     def to_wire(self, messages: Sequence[Mapping[str, Any] | Message], make: Callable[..., M]) -> Iterator[M]:
         """Yields the wire messages of an assembled context, the request's own where they are unchanged.

@@ -163,7 +163,7 @@ class MemoryServicer:
         asked = request.request
         org = self._resolver.authorise(call, org=asked.org_id, agent=asked.agent_id, where="request.")
         within("request", asked.ByteSize(), EXPLAINED)
-        thing, arguments = _id(request.id), AssembleArguments.of(asked)
+        thing, arguments = _id(request.id), await AssembleArguments.of(asked)
         agent = self._resolver.agent(org, arguments.agent, user=arguments.user, zone=arguments.zone)
         seconds = arguments.deadline or _WHY_SECONDS
         context = await agent.assemble(arguments.conversation.raw, deadline=seconds, **arguments.options)

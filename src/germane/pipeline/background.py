@@ -15,7 +15,9 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-__all__ = ["Background", "Breath"]
+from germane.types.limits import MANY
+
+__all__ = ["Background", "Breath", "aside"]
 
 T = TypeVar("T")
 
@@ -93,3 +95,19 @@ class Background:
     def close(self) -> None:
         """Waits for the thread to end. Idempotent."""
         self._thread.shutdown()
+
+
+async def aside(items: int, work: Callable[[], T], many: int = MANY) -> T:
+    """Returns what `work`, which computes and never waits, makes of so many items. More than `many` are worked on in a thread
+    of their own, which needn't wait for any other work: nobody else waits on the event loop, and where no thread can be
+    started, everybody does."""
+    if items <= many:
+        return work()
+    thread = ThreadPoolExecutor(1, thread_name_prefix="germane-aside")
+    try:
+        working = asyncio.get_running_loop().run_in_executor(thread, work)
+    except RuntimeError:
+        return work()
+    finally:
+        thread.shutdown(wait=False)
+    return await working

@@ -17,12 +17,15 @@ from functools import partial
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling
 from germane.clock import Clock, zone
+from germane.dialects.openai_chat import OpenAIChat
+from germane.dialects.plain import plain
 from germane.graph.aliases import forget_names
 from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
 from germane.pipeline.admission_slot import Slot
 from germane.pipeline.answer import answer_of
 from germane.pipeline.ask_gate import ask_gate
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome, counts_as_memory, unanswered
+from germane.pipeline.background import aside
 from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
@@ -107,6 +110,7 @@ class Engine:
         deadline = Deadline.of(self.clock.steady() if began is None else began, request.deadline)
         assembly = Assembly(self._own(request, strategy), strategy, self.clock)
         slot: Slot | None = None
+        failure = ""
         try:
             slot = await self.admission.acquire(deadline, self.clock, request.scope.org)
             if history is not None:
@@ -117,23 +121,36 @@ class Engine:
             raise
         except Overloaded:
             await self._directive_known(request, store, strategy, deadline)
-            self._fallback.answer(assembly, "shed")
+            failure = "shed"
         except Late:
-            self._fallback.answer(assembly, "assembly_timeout")
+            failure = "assembly_timeout"
         except BaseException as error:
-            self._fallback.answer(assembly, f"assembly_error:{type(error).__name__}")
+            failure = f"assembly_error:{type(error).__name__}"
         finally:
             if slot is not None:
                 slot.end(self.clock.steady())
-        context = answer_of(assembly)
+        context = await self._answered(assembly, failure)
         self.injections.remember(assembly, self.sources.keys(), self.clock.now)
         return context
 
-    def fall_back(self, request: Request, strategy: Strategy, reason: str) -> Context:
+    async def fall_back(self, request: Request, strategy: Strategy, reason: str) -> Context:
         """The fallback's answer, at once and without I/O: the messages with the directive as it was last known."""
-        assembly = Assembly(self._own(request, strategy), strategy, self.clock)
-        self._fallback.answer(assembly, reason)
-        return answer_of(assembly)
+        return await self._answered(Assembly(self._own(request, strategy), strategy, self.clock), reason)
+
+    async def _answered(self, assembly: Assembly, failure: str) -> Context:
+        """What was assembled; with a reason of its `failure`, the fallback's answer, in which plain messages come back as they
+        are, without being read."""
+        raws = assembly.request.raw
+
+        def answer() -> Context:
+            if failure:
+                self._fallback.answer(assembly, failure)
+            return answer_of(assembly)
+
+        cheap = bool(failure) or assembly.level >= 2
+        return await aside(
+            sum(not plain(raw) for raw in raws) if cheap and assembly.request.provider == OpenAIChat.name else len(raws), answer
+        )
 
     def forget(self, scope: Scope) -> None:
         """Drops what the caches hold of this scope, after something in it was forgotten; the names of entities in any."""

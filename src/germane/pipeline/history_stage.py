@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from germane.catalog.catalog import Catalog
@@ -23,6 +24,7 @@ from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.registry import parse_all
 from germane.dialects.system_prompt import system_prompt
 from germane.pipeline.assembly_state import PROPAGATED
+from germane.pipeline.background import aside
 from germane.ports.tokenizer import Tokenizer
 from germane.store import ScopedStore
 from germane.types.history_report import HistoryReport
@@ -105,7 +107,7 @@ async def compact_history(
     patience = None if seconds is None else seconds * _STORE_SHARE
     try:
         if compactor is None:
-            return _hasty(request, terms, fixed, beside, "nothing here compacts conversations")
+            return await _hasty(request, terms, fixed, beside, "nothing here compacts conversations")
         async with asyncio.timeout(seconds):
             made = await compactor.compact(store, request.model, request.raw[first:], request.messages[first:], terms, patience)
         report = report_of(made, beside)
@@ -121,11 +123,15 @@ async def compact_history(
             if isinstance(error, TimeoutError)
             else f"it couldn't be compacted: {type(error).__name__}"
         )
-        return _hasty(request, terms, fixed, beside, why)
+        return await _hasty(request, terms, fixed, beside, why)
 
 
-def _hasty(request: Request, terms: CompactionTerms, fixed: int, beside: int, why: str) -> tuple[Request, HistoryReport]:
+async def _hasty(request: Request, terms: CompactionTerms, fixed: int, beside: int, why: str) -> tuple[Request, HistoryReport]:
     """The newest exchanges that fit; the running one always stays."""
+    return await aside(len(request.messages), partial(_newest, request, terms, fixed, beside, why))
+
+
+def _newest(request: Request, terms: CompactionTerms, fixed: int, beside: int, why: str) -> tuple[Request, HistoryReport]:
     costs = [terms.measure.message(message, raw).cost for message, raw in zip(request.messages, request.raw, strict=True)]
     before = sum(costs) + fixed
     high = terms.max_tokens + beside

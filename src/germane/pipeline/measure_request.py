@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from germane.catalog.bounded import count_within
@@ -11,8 +10,8 @@ from germane.catalog.measure_budget import measure, texts_of
 from germane.catalog.unknown_model import log_once
 from germane.dialects.shaping import shaping
 from germane.pipeline.assembly_state import Measured
+from germane.pipeline.background import aside
 from germane.ports.tokenizer import Tokenizer
-from germane.types.limits import MANY
 from germane.types.request import Request
 
 __all__ = ["measure_request"]
@@ -23,9 +22,8 @@ async def measure_request(request: Request, cap: int, catalog: Catalog, tokenize
     profile = catalog.find(request.model, like=request.like, window=request.window)
     if not profile.known:
         log_once(request.model, profile.window)
-    many = len(request.messages) > MANY
-    texts = texts_of(request.messages, request.tools)
-    tokens = await count_within(tokenizer(profile.tokenizer), await asyncio.to_thread(list, texts) if many else texts)
+    texts = await aside(len(request.messages), lambda: list(texts_of(request.messages, request.tools)))
+    tokens = await count_within(tokenizer(profile.tokenizer), texts)
 
     def measured() -> Measured:
         extra = shaping(request.messages, profile, tokens.count)
@@ -33,4 +31,4 @@ async def measure_request(request: Request, cap: int, catalog: Catalog, tokenize
         budget = measure(request.messages, request.tools, profile, tokens, cap, **sent, reserve=request.reserve)
         return Measured(profile, tokens, budget)
 
-    return await asyncio.to_thread(measured) if many else measured()
+    return await aside(len(request.messages), measured)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
@@ -28,6 +30,23 @@ from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings
 
 __all__ = ["Listening", "serve", "work"]
+
+_LATER = (
+    "germane.api.agent_blocks",
+    "germane.api.agent_documents",
+    "germane.api.agent_events",
+    "germane.api.agent_graph",
+    "germane.api.agent_history",
+    "germane.api.agent_memories",
+    "germane.api.agent_tasks",
+    "germane.api.builder.building",
+    "germane.api.builder.builder",
+    "germane.api.stored_compaction",
+    "germane.compaction.followed",
+    "germane.compaction.render",
+    "loro",
+)
+"""What a program imports when it is used first. In a service all other calls would wait meanwhile, for up to 70 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +81,9 @@ async def work(
     """Opens the database and serves until a signal comes; calls `on_listening` once both ports listen. With `place` the process
     is one of several workers, which share their ports and, through the place's folder, their metrics and their work."""
     raise_file_limit()
+    for name in _LATER:
+        with suppress(ImportError):
+            import_module(name)
     with StopSignals().installed() as stop_signals:
         async with Germane.open(service.db, settings=settings) as germane:
             await _check_keys(service, germane)

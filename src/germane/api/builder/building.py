@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from germane.api.arguments import build_request
 from germane.api.builder.activity import Activity, lately, write_activity
@@ -31,6 +31,7 @@ from germane.dialects.request_body import RequestBody, body_of
 from germane.dialects.written_tools import WrittenTools, convert_tools
 from germane.errors import InvalidInput
 from germane.pipeline.assembly_state import PROPAGATED
+from germane.pipeline.background import aside
 from germane.pipeline.format.nonce import nonce
 from germane.pipeline.history_stage import HistoryTerms, compact_history
 from germane.pipeline.inject.inject import untouched
@@ -39,7 +40,7 @@ from germane.rules.wording import write_rules
 from germane.types.context import Context
 from germane.types.extent import plain_size
 from germane.types.history_report import HistoryReport
-from germane.types.limits import COUNT, IDS, MANY
+from germane.types.limits import COUNT, IDS
 from germane.types.message import Wire
 from germane.types.request import Request
 from germane.types.request_limits import RequestLimits
@@ -49,7 +50,6 @@ from germane.types.tool import Tool
 
 __all__ = ["Building"]
 
-T = TypeVar("T")
 
 _AROUND_DIRECTIVE = 48
 """Tokens of the tags around a directive and of the standing notice, at most."""
@@ -88,7 +88,7 @@ class Building:
             window=plan.window,
             like=plan.like,
         )
-        request = await _aside(len(plan.messages), read)
+        request = await aside(len(plan.messages), read)
         convert = partial(convert_tools, plan.tools, request.provider)
         tools = await asyncio.to_thread(_written_once, convert) if _large(plan.tools) else convert()
         request = replace(request, tools=tuple(tools.tools))
@@ -136,15 +136,15 @@ class _Build:
         profile = self._parts.catalog.find(request.model, like=request.like, window=request.window)
         limits = plan.limits.of((profile.name, request.model), profile.window, profile.max_output)
         many = len(request.messages)
-        texts = await _aside(many, lambda: list(texts_of(request.messages, request.tools)))
+        texts = await aside(many, lambda: list(texts_of(request.messages, request.tools)))
         counter = await count_within(engine.tokenizer(profile.tokenizer), texts)
         read = await StandingReader(
             parts=self._parts, plan=plan, request=request, strategy=self._asked, began=self._began, faults=self._faults
         ).read()
-        costs = await _aside(many, lambda: [message_tokens(one, profile, counter.count) for one in request.messages])
+        costs = await aside(many, lambda: [message_tokens(one, profile, counter.count) for one in request.messages])
         rules = write_rules(plan.rules)
         stated = sum(counter.count(text) for text in (plan.instructions, rules) if text)
-        lead, exchanges = await _aside(many, partial(divide, request.messages))
+        lead, exchanges = await aside(many, partial(divide, request.messages))
         active = sum(costs[exchanges[-1].start :]) if exchanges else 0
         room = self._room(limits, profile, counter, lead, stated)
         memory = min(limits.memory_tokens, max(0, room - active))
@@ -163,7 +163,7 @@ class _Build:
         behind = [*(each.text for each in packing.working), written, rules]
         system = "\n\n".join(filter(None, front)), "\n\n".join(filter(None, behind))
         convert = context.convert_turns or context.convert
-        body = await _aside(many, lambda: _body(request, convert(request.provider), system, limits))
+        body = await aside(many, lambda: _body(request, convert(request.provider), system, limits))
         stable = counter.count(context.stable) if context.stable else 0
         schemas = tools_tokens(request.tools, profile, counter.count)
         history = report.tokens - schemas
@@ -283,11 +283,6 @@ class _Build:
         if running > limits.history_tokens:
             found.append("the running exchange alone takes more than the tokens for the history: nothing of it is left out")
         return tuple(found)
-
-
-async def _aside(messages: int, work: Callable[[], T]) -> T:
-    """Does work on so many messages, in a thread where others would wait for it."""
-    return await asyncio.to_thread(work) if messages > MANY else work()
 
 
 def _large(tools: Sequence[Mapping[str, Any] | Tool]) -> bool:

@@ -58,7 +58,7 @@ def in_archive(stream: BinaryIO, *, max_entries: int = _MAX_ENTRIES, max_bytes: 
 
 
 def in_folder(folder: Path, *, max_entries: int = _MAX_ENTRIES, max_bytes: int = _MAX_BYTES) -> list[Document]:
-    """Returns the documents of a folder, by name. Links are not followed. Raises `InvalidInput`."""
+    """Returns the documents of a folder, by name. Links are not followed, and pipes not waited for. Raises `InvalidInput`."""
     names = names_in(folder, max_entries=max_entries)
 
     def content(name: str, left: int) -> bytes:
@@ -72,13 +72,12 @@ def in_folder(folder: Path, *, max_entries: int = _MAX_ENTRIES, max_bytes: int =
 
 
 def names_in(folder: Path, *, max_entries: int = _MAX_ENTRIES) -> list[str]:
-    """Returns the paths of a folder's files, with `/`, without links and installed packages. Raises `InvalidInput`."""
+    """Returns the paths of a folder's files, with `/`, without links, pipes and installed packages. Raises `InvalidInput`."""
     names = list[str]()
     for where, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _INSTALLED)
-        names += [
-            (Path(where) / file).relative_to(folder).as_posix() for file in files if not (Path(where) / file).is_symlink()
-        ]
+        paths = (Path(where) / file for file in files)
+        names += [path.relative_to(folder).as_posix() for path in paths if path.is_file() and not path.is_symlink()]
         if len(names) > max_entries:
             raise InvalidInput(f"the folder holds more than {max_entries:,} files: name the files to import")
     return names

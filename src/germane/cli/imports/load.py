@@ -29,9 +29,10 @@ Loaded = ExportFile | tuple[str, Iterable[Row]]
 
 def load(file: str, session: str | None = None, format: str = "auto", *, directive: bool = False) -> Loaded:
     """Returns an export or transcripts that are still to be read, or a file's format and its rows. A message that names no
-    session belongs to `session`, by default the file's name. `directive` as in `read`. Raises `InvalidInput`, which names the
-    file."""
-    default_session = session or ("import" if file == "-" else Path(file).stem[:200] or "import")
+    session belongs to `session`, by default the file's name, which a shell's `<(…)` hasn't. `directive` as in `read`. Raises
+    `InvalidInput`, which names the file."""
+    stem = "" if file == "-" else Path(file).stem[:200]
+    default_session = session or ("import" if not stem or (stem.isdigit() and Path(file).is_fifo()) else stem)
     try:
         if file != "-" and not directive and (found := _transcripts(Path(file), format, session or "")):
             return found
@@ -58,7 +59,7 @@ def load(file: str, session: str | None = None, format: str = "auto", *, directi
 
 def _transcripts(path: Path, format: str, session: str) -> tuple[str, Iterable[Row]] | None:
     """The transcripts in a file or folder; None where there are none."""
-    if format not in ("auto", *TRANSCRIPTS) or not path.exists():
+    if format not in ("auto", *TRANSCRIPTS) or not path.exists() or path.is_fifo():
         return None
     if path.is_dir():
         names = [name for name in sorted(names_in(path)) if is_readable(name)]
