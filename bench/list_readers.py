@@ -23,6 +23,7 @@ from germane.compaction.reading.read_line import read_line
 from germane.dialects.closing import continued, open_calls
 from germane.dialects.orphans import orphans
 from germane.dialects.pairing import join_calls, pair_calls
+from germane.dialects.pieces import joined_messages
 from germane.dialects.registry import dialect, outgoing, parse_all
 from germane.dialects.responses_pairing import orphaned_items, pair_items, windows
 from germane.dialects.tool_state import unsettled
@@ -54,6 +55,10 @@ def _chat_call(id: str) -> dict[str, Any]:
     return {"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
 
+def _piece(id: str, text: str) -> dict[str, Any]:
+    return {"type": "message", "role": "assistant", "id": id, "content": [{"type": "text", "text": text}]}
+
+
 _CHAT: Mapping[str, Item] = MappingProxyType(
     {
         "user": lambda n: {"role": "user", "content": f"hi {n}"},
@@ -81,6 +86,14 @@ _RESPONSES: Mapping[str, Item] = MappingProxyType(
         "output of the one before": lambda n: {"type": "function_call_output", "call_id": f"c{n - 1}", "output": "out"},
         "reference": lambda n: {"type": "item_reference", "id": f"x{n}"},
         "search": lambda n: {"type": "web_search_call", "id": f"ws_{n}", "status": "completed"},
+    }
+)
+_PIECES: Mapping[str, Item] = MappingProxyType(
+    {
+        "piece of one": lambda n: _piece("m", f"t{n}"),
+        "piece of its own": lambda n: _piece(f"m{n}", "t"),
+        "result": lambda n: {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"c{n}", "content": "out"}]},
+        "user": lambda n: {"role": "user", "content": f"hi {n}"},
     }
 )
 _ANTHROPIC: Mapping[str, Item] = MappingProxyType(
@@ -234,6 +247,7 @@ LISTS: Mapping[str, ListReader] = MappingProxyType(
                 windows(turns),
             ),
         ),
+        "dialects.pieces.joined_messages": ListReader(items=_PIECES, read=lambda raws: list(joined_messages(raws))),
         "dialects.tool_state.unsettled": ListReader(items=_CHAT, read=lambda raws: unsettled(parse_all(raws), raws)),
         "dialects.closing.open_calls": ListReader(items=_CHAT, read=_parsed(open_calls)),
         "dialects.closing.continued": ListReader(
@@ -282,6 +296,7 @@ LISTS_UNREAD: Mapping[str, str] = MappingProxyType(
                     "openai_responses.OpenAIResponses.compose",
                 ),
                 *("openai_responses.OpenAIResponses.render", "dialect.Dialect.render", "orphans.orphans", "shaping.shaping"),
+                "held_text.as_result",
                 *("anthropic_check.breakpoints", "anthropic_check.may_stand", "anthropic_system.behind_the_user"),
                 *("anthropic_system.write_system", "anthropic_turns.ends_in_thinking", "anthropic_turns.lone_server_blocks"),
                 *("gemini_check.unsigned", "pairing.end_of_results", "pairing.join_calls", "pairing.match_results"),

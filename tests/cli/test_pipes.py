@@ -36,8 +36,9 @@ def test_a_pipe_is_read_while_it_is_written(pipe: str) -> None:
     found = load(pipe)
     thread.join()
     assert isinstance(found, tuple)
-    assert (found[0], len(found[1])) == ("jsonl", 9_000)
-    assert {row.session for row in found[1]} == {"talk"}  # type: ignore[union-attr]
+    rows = list(found[1])
+    assert (found[0], len(rows)) == ("jsonl", 9_000)
+    assert {row.session for row in rows} == {"talk"}  # type: ignore[union-attr]
 
 
 def test_a_command_that_waits_for_a_pipe_says_so(
@@ -84,4 +85,4 @@ def test_a_pipe_in_a_folder_is_left_out(pipe: str) -> None:
     (folder / "AGENTS.md").write_text("# Tests\n\nRun make test.\n")
     found = load(str(folder))
     assert isinstance(found, tuple)
-    assert len(found[1]) == 1
+    assert len(list(found[1])) == 1
