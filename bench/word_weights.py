@@ -30,7 +30,8 @@ _HEAD = """# What words of a clause say: tokens, with {scale} times the log-odds
 
 @dataclass(frozen=True, slots=True)
 class LabelledMessage:
-    """A message's clauses with their labels, 0 or 1, by model. `person` wrote it."""
+    """A message's clauses with their labels, 0 or 1, by model; a model that isn't among them learns nothing of the message.
+    `person` wrote it."""
 
     person: str
     text: str
@@ -41,11 +42,12 @@ class LabelledMessage:
 def count_words(messages: Sequence[LabelledMessage]) -> WordWeights:
     """Returns the weights of all tokens that enough people use."""
     people = defaultdict[str, set[str]](set)
-    counts = defaultdict[str, NDArray[np.float64]](lambda: np.zeros(1 + len(MODELS)))
-    every = np.zeros(1 + len(MODELS))
+    counts = defaultdict[str, NDArray[np.float64]](lambda: np.zeros((2, len(MODELS))))
+    every = np.zeros((2, len(MODELS)))
     for message in messages:
+        labels = [message.labels.get(model) for model in MODELS]
         for place, span in enumerate(message.spans):
-            row = np.array([1.0, *(message.labels[model][place] for model in MODELS)])
+            row = np.array([[float(one is not None), 0.0 if one is None else one[place]] for one in labels]).T
             every += row
             for token in word_tokens(message.text[slice(*span)]):
                 counts[token] += row
@@ -55,10 +57,10 @@ def count_words(messages: Sequence[LabelledMessage]) -> WordWeights:
 
 
 def _weights(row: NDArray[np.float64], every: NDArray[np.float64]) -> tuple[float, ...]:
-    size = row[0]
+    """`row` and `every` are the clauses and those that are labelled 1, of the token and of all, by model."""
     return tuple(
-        size / (size + _SHRINKAGE) * (log((yes + 0.5) / (all_yes + 1)) - log((size - yes + 0.5) / (every[0] - all_yes + 1)))
-        for yes, all_yes in zip(row[1:].tolist(), every[1:].tolist(), strict=True)
+        size / (size + _SHRINKAGE) * (log((yes + 0.5) / (all_yes + 1)) - log((size - yes + 0.5) / (all_size - all_yes + 1)))
+        for size, yes, all_size, all_yes in zip(*row.tolist(), *every.tolist(), strict=True)
     )
 
 

@@ -6,7 +6,8 @@ Three kinds of models are fitted, one after the other, each on what the others b
 
 - `profile/worth.toml` with `telling_words.tsv`: how probable a clause is a standing instruction, says something lasting, or
   says what matters unasked. Fitted on the labelled clauses of `person.jsonl` and `people.json`: invented messages in sixteen
-  languages, most of them those of invented people in the order of time, who mostly say nothing of the kind.
+  languages, most of them those of invented people in the order of time, who mostly say nothing of the kind. That their
+  requests are no standing instructions is learnt from these.
 - `search/clause_relevance.toml`, table `clause`: how probable a clause holds what a request needs. Fitted on the requests of
   the people of `people.json`.
 - the same, table `need`: P(need). Requests that need something stored, those that need nothing, and germane's turns without
@@ -92,17 +93,19 @@ def _of_sample() -> Iterator[LabelledMessage]:
     for person in json.loads(_PEOPLE.read_text("utf-8")):
         for message in (message for session in person["sessions"] for message in session["messages"]):
             yield from _labelled(person["id"], message.get("parts", ()))
+        for request in person["questions"]:
+            yield from _labelled(person["id"], [(request["text"], "none")], models=("rule",))
 
 
-def _labelled(person: str, parts: Iterable[tuple[str, str]]) -> Iterator[LabelledMessage]:
-    """The message that these parts make, each of them a text and its label; none where it says nothing."""
+def _labelled(person: str, parts: Iterable[tuple[str, str]], models: Sequence[str] = MODELS) -> Iterator[LabelledMessage]:
+    """The message that these parts make, each of them a text and its label, for some models; none where it says nothing."""
     text, places, at = "", list[tuple[int, int, str]](), 0
     for part, label in parts:
         text += part
         places.append((at, at + len(part), label))
         at += len(part)
     if spans := clauses(text):
-        labels = {model: [_share(span, places, _LABELS[model]) >= _LABELLED for span in spans] for model in MODELS}
+        labels = {model: [_share(span, places, _LABELS[model]) >= _LABELLED for span in spans] for model in models}
         arrays = {model: np.array(row, np.float64) for model, row in labels.items()}
         yield LabelledMessage(person, text, spans, arrays)
 
@@ -132,9 +135,10 @@ def _fit_worth(messages: Sequence[LabelledMessage]) -> _Worth:
     found = [tables[place] for place in range(len(messages))]
     fitted: dict[str, dict[str, Floats]] = {}
     for name in MODELS:
-        labels = np.concatenate([one.labels[name] for one in messages])
-        alone = ridge(np.vstack(found), labels, _L2["worth"])
-        seen = [with_neighbours(table, np.clip(table @ alone[:-1] + alone[-1], -_LIMIT, _LIMIT)) for table in found]
+        labels = np.concatenate([one.labels[name] for one in messages if name in one.labels])
+        rows = [table for table, one in zip(found, messages, strict=True) if name in one.labels]
+        alone = ridge(np.vstack(rows), labels, _L2["worth"])
+        seen = [with_neighbours(table, np.clip(table @ alone[:-1] + alone[-1], -_LIMIT, _LIMIT)) for table in rows]
         fitted[name] = {"alone": alone, "beside": ridge(np.vstack(seen), labels, _L2["worth"])}
     return _Worth(fitted, count_words(messages))
 

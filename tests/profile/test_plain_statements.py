@@ -52,6 +52,26 @@ PASSING = (
     "does a cat eat mussels?",
 )
 
+ASKED = (
+    *("can you keep your answers under five lines? I read on my phone between batches", "Could you stop using bullet points?"),
+    *(
+        "could you always give me prices without VAT please?",
+        "would you mind skipping the apologies?",
+        "can we stick to metric?",
+    ),
+    *("Can you please answer in Dutch from now on?", "can you write shorter? that was a wall of text"),
+    *("could you call me Mo instead of Maurice?", "please can you not use emojis", "kannst du bitte kürzer antworten?"),
+    *("is it possible that you answer without tables?", "könntest du mich duzen?", "peux-tu éviter les listes ?"),
+    *("¿puedes contestar más corto?", "puoi darmi del tu?"),
+)
+"""Standing instructions that are asked as questions."""
+ONCE = (
+    *("can you look up the train to Ghent?", "can you write a letter to my landlord?", "could you fix this sentence?"),
+    *("can you explain quantum tunnelling?", "could you make it shorter?", "can you give me three options?"),
+    *("would you translate this into French?", "kannst du mir einen Zug heraussuchen?", "can you check my spelling?"),
+    "could you add a line about the deposit?",
+)
+
 
 def lines(texts: Sequence[str]) -> list[str]:
     """Those of which at least one clause becomes a line."""
@@ -78,3 +98,10 @@ def test_plain_statements_become_lines() -> None:
 @pytest.mark.requirement("PERSON-3")
 def test_what_is_said_in_passing_rarely_does() -> None:
     assert len(lines(PASSING)) <= 6
+
+
+@pytest.mark.requirement("PERSON-6")
+def test_standing_instructions_that_are_asked_as_questions_become_lines() -> None:
+    """And what is asked for once rarely does."""
+    assert len(lines(ASKED)) >= 10
+    assert len(lines(ONCE)) <= 1

@@ -194,6 +194,6 @@ def _before_the_query(context: Context) -> list[dict[str, object]]:
     """The messages before the last user message, without germane's own message right before it."""
     messages = context.to_openai()
     end = max((index for index, message in enumerate(messages) if message.get("role") == "user"), default=len(messages))
-    if end > 1 and messages[end - 1].get("role") == "system" and str(messages[end - 1].get("content")) in context.added:
+    if end > 0 and messages[end - 1].get("role") == "user" and str(messages[end - 1].get("content")) in context.added:
         end -= 1
     return messages[:end]
