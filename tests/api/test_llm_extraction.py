@@ -411,3 +411,35 @@ async def test_the_worker_runs_by_itself_and_closes_what_it_opened(opening: Open
         assert not task.done()
     assert task.done()
     assert not llm.closed
+
+
+@pytest.mark.requirement("MEM-3")
+@pytest.mark.parametrize("how", ["message", "session", "channel", "source_kind", "everything"])
+async def test_nothing_is_left_of_what_a_model_wrote_once_its_message_is_forgotten(
+    tmp_path: Path, opening: Opening, how: str
+) -> None:
+    """Neither in any file, nor in what is sent to a model afterwards: memories, a line in place of others, and an ending."""
+    said = ["I love Zqbarbecue on Sundays.", "I also love Zqbarbecue on Mondays.", "I don't care for Zqbarbecue any more."]
+    found = [
+        listed(LOVES | {"text": "The user loves Zqbarbecue on Sundays", "always": True}),
+        listed(LOVES | {"text": "The user loves Zqbarbecue on Sundays and Mondays", "always": True, "replaces": ["k1"]}),
+    ]
+    llm = ScriptedLLM(*found)
+    async with opening(llm) as germane:
+        agent, ids = germane.agent(user="ana"), list[str]()
+        for text in said:
+            messages = [{"role": "user", "content": text}]
+            ids += (await agent.record(messages, session="s", channel="mail", source_kind="user")).added
+            await agent.extract()
+        assert any("Zqbarbecue" in text for text in await _texts(germane))
+        asked = len(llm.prompts)
+        given: dict[str, Any] = {"message": {"ids": ids}, "session": {"session": "s"}, "channel": {"channel": "mail"}}
+        given |= {"source_kind": {"source_kind": "user"}, "everything": {"everything": True}}
+        receipt = await agent.forget(**given[how])
+        assert receipt.scrubbed
+        await agent.record([{"role": "user", "content": "I love tea in the garden."}], session="t")
+        await agent.extract()
+        assert len(llm.prompts) > asked
+        assert "zqbarbecue" not in "".join(llm.prompts[asked:]).lower()
+        assert not [text for text in await _texts(germane) if "Zqbarbecue" in text]
+    assert b"zqbarbecue" not in b"".join(path.read_bytes() for path in tmp_path.iterdir()).lower()
