@@ -38,7 +38,7 @@ class Gemini:
     name = "gemini"
 
     def speaks(self, raw: Mapping[str, Any]) -> bool:
-        return "parts" in raw or raw.get("role") == "model"
+        return ("parts" in raw and raw.get("content") is None) or raw.get("role") == "model"
 
     def parse(self, raw: Mapping[str, Any]) -> Message:
         role = ROLES[read_role(raw if "role" in raw or "parts" not in raw else {"role": "user"}, ROLES)]
@@ -167,7 +167,9 @@ def _write_message(turn: OutgoingMessage) -> ProviderMessage:
     role = "model" if turn.message.role == "assistant" else "user"
     answers = bool(turn.message.tool_results)
     if turn.native is not None and not turn.late:
-        return ProviderMessage(role=role, parts=list(turn.native["parts"]), native=turn.native, answers=answers)
+        return ProviderMessage(
+            role=role, parts=list(turn.native["parts"]), native=turn.native, answers=answers, joins=turn.joins
+        )
     parts = _write_parts(turn.message) if turn.native is None else list(turn.native["parts"])
     if turn.late:
         first = next((index for index, part in enumerate(parts) if either(part, "functionResponse") is None), len(parts))

@@ -1,8 +1,9 @@
-"""OpenAI content: reads the content of a message or a function's output, as both of OpenAI's APIs write it."""
+"""OpenAI content: reads the content of a message or a function's output, as both of OpenAI's APIs write it, and joins two
+answers of the chat API."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from germane.dialects.envelope import mapping, type_name
@@ -11,9 +12,11 @@ from germane.dialects.image_size import data_url, image_size
 from germane.errors import InvalidInput
 from germane.types.message import Image, Part, Text
 
-__all__ = ["has_part", "read_content"]
+__all__ = ["has_part", "joined_answers", "read_content"]
 
 _TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
+_NAMING = ("role", "name", "function_call", "audio")
+"""Keys of which a joined answer has the first one's."""
 _IMAGES = ("image_url", "input_image", "computer_screenshot")
 
 
@@ -34,6 +37,27 @@ def read_content(content: object) -> tuple[Part, ...]:
     if not isinstance(content, list | tuple):
         raise InvalidInput(f"content is {type_name(content)}: give a string, a list of parts or None")
     return tuple(_read_part(part, index) for index, part in enumerate(content))
+
+
+def joined_answers(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns two answers of the assistant's as one: with the content and the calls of both, and all keys that gateways add.
+    Neither is changed."""
+    out = {**other, **one}
+    for key in (*one.keys() & other.keys(), "content"):
+        first, second = one.get(key), other.get(key)
+        if first in (None, "", [], ()):
+            out[key] = second
+        elif second in (None, "", [], ()) or key in _NAMING:
+            continue
+        elif isinstance(first, str) and isinstance(second, str):
+            out[key] = f"{first}\n\n{second}"
+        elif isinstance(first, list | tuple | str) and isinstance(second, list | tuple | str):
+            out[key] = [*_as_parts(first), *_as_parts(second)]
+    return out
+
+
+def _as_parts(content: str | Sequence[Any]) -> Sequence[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _read_part(value: object, index: int) -> Part:
