@@ -179,7 +179,7 @@ def test_calls_that_are_nothing_are_left_out_and_all_else_stays() -> None:
 )
 def test_a_gateways_attachment_is_another_providers_too(part: Any, provider: str, written: Any) -> None:
     """It isn't lost on the way to an API that has a part for it."""
-    wire = dialect(provider).render([parse(user(part))])
+    wire = dialect(provider).render(parse_all([user(part)], provider))
     held = wire.messages[0]
     assert held.get("content", held.get("parts")) == [written]
 

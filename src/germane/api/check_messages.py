@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import is_
 from typing import Any, get_args
 
 from germane.clock import aware
+from germane.dialects.langchain_reading import as_message, is_langchain
+from germane.dialects.pydantic_reading import as_messages, instructions_in, is_pydantic
 from germane.errors import InvalidInput
 from germane.types.dumped import without_objects
 from germane.types.extent import Extent, plain_size
@@ -27,19 +30,27 @@ _STRINGS = ("text", "id", "name", "arguments", "call_id", "kind")
 
 
 def conversation(messages: object, limit: Limit) -> list[Any]:
-    """Checks all `messages` and returns them as `look` does. Raises `InvalidInput`, which names the message where a single one
-    is too large."""
-    return look(listed(messages, limit), Extent("messages", CHARACTERS))
+    """Checks all `messages` and returns them as `look` does; what Pydantic AI's requests hold as instructions comes first.
+    Raises `InvalidInput`, which names the message where a single one is too large."""
+    given = listed(messages, limit)
+    own = instructions_in(messages) if given is not messages and isinstance(messages, Sequence) else ""
+    given = [{"role": "system", "content": own}, *given] if own else given
+    return look(given, Extent("messages", CHARACTERS))
 
 
 def listed(messages: object, limit: Limit) -> Sequence[Any]:
-    """Returns `messages` itself, a list within the limit. Its messages aren't checked. Raises `InvalidInput`."""
+    """Returns `messages` itself, a list within the limit; LangChain's and Pydantic AI's messages in it as dicts, of which one
+    request may give several. Its messages aren't checked. Raises `InvalidInput`."""
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
         raise InvalidInput(
             f"messages must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}"
         )
     within("messages", len(messages), limit)
-    return messages
+    if all(type(raw) is dict or type(raw) is Message for raw in messages):
+        return messages
+    given = [each for index, raw in enumerate(messages) for each in _read(raw, index)]
+    within("messages", len(given), limit)
+    return messages if len(given) == len(messages) and all(map(is_, given, messages)) else given
 
 
 def look(messages: Sequence[Any], extent: Extent, *, first: int = 0) -> list[Any]:
@@ -59,6 +70,20 @@ def look(messages: Sequence[Any], extent: Extent, *, first: int = 0) -> list[Any
             extent.part(f"message {index}", raw)
         seen.append(raw)
     return seen
+
+
+def _read(raw: Any, index: int) -> list[Any]:
+    """The message itself, or a framework's as those of a provider. Raises `InvalidInput` for one that can't be read."""
+    try:
+        if is_langchain(raw):
+            return [as_message(raw)]
+        if is_pydantic(raw):
+            return [*as_messages(raw)]
+    except Exception as error:
+        raise InvalidInput(
+            f"messages[{index}] is a {type(raw).__name__} that can't be read ({type(error).__name__})"
+        ) from error
+    return [raw]
 
 
 def recordable(messages: Sequence[Message], zone: str, *, first: int = 0) -> None:

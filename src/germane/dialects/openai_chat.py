@@ -30,7 +30,8 @@ ROLES: Mapping[str, Role] = MappingProxyType(
 )
 _OWN_ROLES = ("developer", "tool", "function")
 _OWN_KEYS = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio")
-_OWN_PARTS = ("image_url", "input_audio", "file", "refusal")
+_OWN_PARTS = ("image_url", "input_audio", "file", "refusal", "audio_url", "document_url", "video_url")
+"""Types of parts that only the chat API has, or gateways to it."""
 _NO_CALLS: tuple[object, ...] = (None, [], ())
 _FOREIGN_TEXTS = ("input_text", "output_text")
 
