@@ -248,7 +248,7 @@ class Agent(AgentContexts):
         writes nothing."""
         scope = self.scope.within(session)
         origin = origin_of(scope, source_kind, channel, self._parts, self._archetype)
-        messages = listed(messages, RECORDED)
+        listed(messages, RECORDED)
         recording = Recording(
             self._scoped(scope).journal,
             origin,

@@ -5,9 +5,8 @@ Messages are a list; they hold no more messages, characters and values than one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from operator import is_
 from typing import Any, get_args
 
 from germane.clock import aware
@@ -19,7 +18,7 @@ from germane.types.extent import Extent, plain_size
 from germane.types.limits import CHARACTERS, ID, MESSAGE_TEXT, Limit, text, within
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 
-__all__ = ["conversation", "listed", "look", "recordable"]
+__all__ = ["conversation", "listed", "look", "recordable", "taken"]
 
 _PARTS: tuple[type[Part], ...] = (Text, Image, ToolCall, ToolResult, Opaque)
 _ROLES = get_args(Role)
@@ -32,25 +31,40 @@ _STRINGS = ("text", "id", "name", "arguments", "call_id", "kind")
 def conversation(messages: object, limit: Limit) -> list[Any]:
     """Checks all `messages` and returns them as `look` does; what Pydantic AI's requests hold as instructions comes first.
     Raises `InvalidInput`, which names the message where a single one is too large."""
-    given = listed(messages, limit)
-    own = instructions_in(messages) if given is not messages and isinstance(messages, Sequence) else ""
-    given = [{"role": "system", "content": own}, *given] if own else given
+    raws = listed(messages, limit)
+    own = instructions_in(raws)
+    given = [*([{"role": "system", "content": own}] if own else []), *taken(raws)]
+    within("messages", len(given), limit)
     return look(given, Extent("messages", CHARACTERS))
 
 
 def listed(messages: object, limit: Limit) -> Sequence[Any]:
-    """Returns `messages` itself, a list within the limit; LangChain's and Pydantic AI's messages in it as dicts, of which one
-    request may give several. Its messages aren't checked. Raises `InvalidInput`."""
+    """Returns `messages` itself, a list within the limit. Its messages aren't checked. Raises `InvalidInput`."""
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
         raise InvalidInput(
             f"messages must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}"
         )
     within("messages", len(messages), limit)
-    if all(type(raw) is dict or type(raw) is Message for raw in messages):
-        return messages
-    given = [each for index, raw in enumerate(messages) for each in _read(raw, index)]
-    within("messages", len(given), limit)
-    return messages if len(given) == len(messages) and all(map(is_, given, messages)) else given
+    return messages
+
+
+def taken(messages: Iterable[Any], *, first: int = 0) -> Iterator[Any]:
+    """Yields the messages, each taken once; LangChain's and Pydantic AI's as dicts, of which a request of the latter may give
+    several. `first` is the index of the first message, for the error. Raises `InvalidInput` for one that can't be read."""
+    for index, raw in enumerate(messages, first):
+        if type(raw) is dict or type(raw) is Message:
+            yield raw
+            continue
+        try:
+            if is_langchain(raw):
+                raw = as_message(raw)
+            elif is_pydantic(raw):
+                yield from [*as_messages(raw)]
+                continue
+        except Exception as error:
+            name = type(raw).__name__
+            raise InvalidInput(f"messages[{index}] is a {name} that can't be read ({type(error).__name__})") from error
+        yield raw
 
 
 def look(messages: Sequence[Any], extent: Extent, *, first: int = 0) -> list[Any]:
@@ -70,20 +84,6 @@ def look(messages: Sequence[Any], extent: Extent, *, first: int = 0) -> list[Any
             extent.part(f"message {index}", raw)
         seen.append(raw)
     return seen
-
-
-def _read(raw: Any, index: int) -> list[Any]:
-    """The message itself, or a framework's as those of a provider. Raises `InvalidInput` for one that can't be read."""
-    try:
-        if is_langchain(raw):
-            return [as_message(raw)]
-        if is_pydantic(raw):
-            return [*as_messages(raw)]
-    except Exception as error:
-        raise InvalidInput(
-            f"messages[{index}] is a {type(raw).__name__} that can't be read ({type(error).__name__})"
-        ) from error
-    return [raw]
 
 
 def recordable(messages: Sequence[Message], zone: str, *, first: int = 0) -> None:

@@ -85,7 +85,7 @@ def response_said(message: Any) -> ResponseSaid:
 
 def instructions_in(messages: Sequence[Any]) -> str:
     """The instructions of the newest request that has some: Pydantic AI sends them as the system prompt."""
-    requests = (message for message in reversed(messages) if is_pydantic(message) and message.kind == "request")
+    requests = (each for each in reversed(messages) if type(each) is not dict and is_pydantic(each) and each.kind == "request")
     return next((str(request.instructions) for request in requests if request.instructions), "")
 
 
