@@ -47,8 +47,8 @@ class Gemini:
             return Message(role=role, parts=(Text(parts),) if parts else (), **read_envelope(raw))
         if parts is not None and not isinstance(parts, list | tuple):
             raise InvalidInput(f"parts is {type_name(parts)}: give a list of parts")
-        read = tuple(_read_part(part, index) for index, part in enumerate(parts or ()))
-        if role == "user" and read and all(isinstance(part, ToolResult) for part in read):
+        read = tuple(each for index, part in enumerate(parts or ()) for each in (_read_part(part, index), *_inside(part)))
+        if role == "user" and parts and all(map(_is_response, parts)):
             role = "tool"
         return Message(role=role, parts=read, **read_envelope(raw))
 
@@ -118,6 +118,19 @@ def _read_part(value: object, index: int) -> Part:
     if (file := either(raw, "fileData")) is not None and _media(file).startswith("image/"):
         return Image(url=_string(file, "fileUri") or _string(file, "file_uri") or None, raw=raw)
     return opaque(f"gemini:{next((str(key)[:40] for key in raw if key != 'text'), 'empty')}", raw)
+
+
+def _is_response(value: object) -> bool:
+    raw = mapping(value)
+    return raw is not None and either(raw, "functionCall") is None and either(raw, "functionResponse") is not None
+
+
+def _inside(value: object) -> tuple[Part, ...]:
+    """The images and files in a function's response."""
+    raw = mapping(value) if _is_response(value) else None
+    held = (either(raw, "functionResponse") or {}).get("parts") if raw is not None else None
+    parts = (_read_part(part, index) for index, part in enumerate(held if isinstance(held, list | tuple) else ()))
+    return tuple(part for part in parts if isinstance(part, Image | Opaque))
 
 
 def _signed(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
