@@ -77,8 +77,8 @@ def test_anthropic(server: StrictProvider) -> None:
     own = {"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}
     assert KNOWN in str(first)
     assert first["system"][0] == second["system"][0] == own
-    assert second["messages"][1] == first["messages"][1]  # germane's text, behind the turn it was found for
-    assert second["messages"][2]["content"][0] == {"type": "thinking", "thinking": "hm", "signature": "s"}
+    assert second["messages"][0] == first["messages"][0]  # germane's text, in the turn it was found for
+    assert second["messages"][1]["content"][0] == {"type": "thinking", "thinking": "hm", "signature": "s"}
     assert second["messages"][-1] == {"role": "system", "content": "It is Tuesday now."}
     assert kept == ["Has my vase been sent?", "order({})", "It left on Monday.", SAID]
 

@@ -15,7 +15,7 @@ from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, only, read_envelope, read_role, type_name, without
 from germane.dialects.fault import Fault
-from germane.dialects.gemini_check import NAME, UNSIGNED, either, faults, signature, unsigned
+from germane.dialects.gemini_check import NAME, ROLES_TAKEN, UNSIGNED, either, faults, signature, unsigned
 from germane.dialects.held_text import opaque
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.merging import ProviderMessage, merge_by_role
@@ -54,7 +54,7 @@ class Gemini:
 
     def native(self, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
         parts = raw.get("parts")
-        if raw.get("role") not in ("user", "model", "system") or not isinstance(parts, list | tuple):
+        if raw.get("role") not in (*ROLES_TAKEN, "system") or not isinstance(parts, list | tuple):
             return None
         read = [mapping(part) for part in parts]
         full = [part for part in read if part is not None and part and dict(part) != {"text": ""}]

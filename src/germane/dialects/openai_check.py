@@ -19,7 +19,9 @@ _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "functio
 _PARTS: Mapping[str, frozenset[str]] = {
     "user": frozenset({"text", "image_url", "input_audio", "file"}),
     "assistant": frozenset({"text", "refusal"}),
+    "tool": frozenset({"text", "image_url", "input_audio", "file"}),
 }
+"""The parts of each role; gateways take those of the user's in results too."""
 _TEXT_ONLY = frozenset({"text"})
 MESSAGE_KEYS = ("role", "content", "id", "name", "created_at")
 """Keys of any message; the assistant's may have others in place of content, such as calls, or a gateway's reasoning."""
@@ -87,7 +89,8 @@ def _content(message: Mapping[str, Any], role: str) -> Iterator[tuple[str, str]]
             elif part["type"] == "text" and not isinstance(part.get("text"), str):
                 yield "part-shape", "a text part without text"
             elif part["type"] == "image_url":
-                url = (mapping(part.get("image_url")) or {}).get("url")
+                held = part.get("image_url")
+                url = held if isinstance(held, str) else (mapping(held) or {}).get("url")
                 if not isinstance(url, str) or not url.startswith(("data:image/", "https://", "http://")):
                     yield "part-shape", "an image without a URL the API can read"
     elif not isinstance(content, str):
