@@ -96,10 +96,11 @@ class OpenAIChat:
         return self.compose([OutgoingMessage(message=message) for message in messages])
 
     def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
-        out: list[Any] = []
+        out, runs = list[Any](), dict[int, list[Mapping[str, Any]]]()
         for turn in pair_calls(turns, fits=_fits, lenient=True):
             if turn.joins and "function_call" not in (turn.native or ()):
-                out[-1] = joined_answers(out[-1], turn.native if turn.native is not None else _write_parts(turn.message))
+                own = turn.native if turn.native is not None else _write_parts(turn.message)
+                runs.setdefault(len(out) - 1, [out[-1]]).append(own)
                 continue
             if turn.native is not None:
                 out += [_text(turn.late)] if turn.late else []
@@ -110,6 +111,8 @@ class OpenAIChat:
             out += [_text(turn.late)] if turn.late else []
             if not results or len(results) < len(turn.message.parts):
                 out.append(_write_parts(turn.message))
+        for index, answers in runs.items():
+            out[index] = joined_answers(answers)
         return Wire(messages=out)
 
     def faults(self, wire: Wire) -> tuple[Fault, ...]:

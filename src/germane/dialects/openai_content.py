@@ -1,4 +1,4 @@
-"""OpenAI content: reads the content of a message or a function's output, as both of OpenAI's APIs write it, and joins two
+"""OpenAI content: reads the content of a message or a function's output, as both of OpenAI's APIs write it, and joins
 answers of the chat API."""
 
 from __future__ import annotations
@@ -39,21 +39,26 @@ def read_content(content: object) -> tuple[Part, ...]:
     return tuple(_read_part(part, index) for index, part in enumerate(content))
 
 
-def joined_answers(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns two answers of the assistant's as one: with the content and the calls of both, and all keys that gateways add.
-    Neither is changed."""
-    out = {**other, **one}
-    for key in (*one.keys() & other.keys(), "content"):
-        first, second = one.get(key), other.get(key)
-        if first in (None, "", [], ()):
-            out[key] = second
-        elif second in (None, "", [], ()) or key in _NAMING:
-            continue
-        elif isinstance(first, str) and isinstance(second, str):
-            out[key] = f"{first}\n\n{second}"
-        elif isinstance(first, list | tuple | str) and isinstance(second, list | tuple | str):
-            out[key] = [*_as_parts(first), *_as_parts(second)]
-    return out
+def joined_answers(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns several answers of the assistant's as one: with the content and the calls of all, and all keys that gateways add.
+    None of them is changed."""
+    held: dict[str, list[Any]] = {}
+    for answer in answers:
+        for key, value in answer.items():
+            held.setdefault(key, []).append(value)
+    return {key: values[0] if key in _NAMING else _joined(values) for key, values in held.items()}
+
+
+def _joined(values: Sequence[Any]) -> Any:
+    """The texts one below the other, or all items; the first value where these are neither texts nor lists."""
+    full = [value for value in values if value not in (None, "", [], ())]
+    if len(full) < 2:
+        return full[0] if full else values[0]
+    if all(isinstance(value, str) for value in full):
+        return "\n\n".join(full)
+    if all(isinstance(value, list | tuple | str) for value in full):
+        return [part for value in full for part in _as_parts(value)]
+    return full[0]
 
 
 def _as_parts(content: str | Sequence[Any]) -> Sequence[Any]:
