@@ -38,7 +38,7 @@ def assembled(messages: list[Any], model: str = "gpt-4o", **options: Any) -> tup
     with Germane.open(":memory:") as germane:
         context = germane.agent("x", user="u").assemble(messages, model=model, deadline=None, **options)
     system = None if context.provider == "openai" else context.system or None
-    assert dialect(context.provider).problems(Wire(messages=[*context.messages], system=system)) == ()
+    assert dialect(context.provider).problems(Wire(messages=list[Any](context.messages), system=system)) == ()
     return [*context.messages], context.system
 
 
@@ -67,7 +67,7 @@ def test_claudes_blocks_in_langchains_messages_are_anthropics() -> None:
     """Thinking with its signature, calls as blocks (streamed ones had their input as text), and errors."""
     thinking = {"type": "thinking", "thinking": "hm", "signature": "s"}
     use = {"type": "tool_use", "id": "c1", "name": "look", "input": {"a": 1}}
-    blocks = [thinking | {"index": 0}, use | {"input": '{"a": 1}', "index": 1}]
+    blocks: list[Any] = [thinking | {"index": 0}, use | {"input": '{"a": 1}', "index": 1}]
     messages = [
         HumanMessage("What is it?"),
         AIMessage(blocks, tool_calls=[{"name": "look", "args": {"a": 1}, "id": "c1"}]),
@@ -83,7 +83,11 @@ def test_claudes_blocks_in_langchains_messages_are_anthropics() -> None:
 
 def test_a_responses_blocks_in_langchains_messages_are_a_chat_message() -> None:
     """Its reasoning is an item of its own, which no message can hold."""
-    blocks = [{"type": "reasoning", "id": "rs_1"}, {"type": "text", "text": "x"}, {"type": "function_call", "name": "look"}]
+    blocks: list[Any] = [
+        {"type": "reasoning", "id": "rs_1"},
+        {"type": "text", "text": "x"},
+        {"type": "function_call", "name": "look"},
+    ]
     messages = [
         HumanMessage("q"),
         AIMessage(blocks, tool_calls=[{"name": "look", "args": {"a": 1}, "id": "c1"}]),
@@ -159,7 +163,10 @@ def test_what_a_framework_holds_goes_to_every_provider(model: str) -> None:
 
 def test_they_are_recorded_once() -> None:
     """More parts than a slice holds too; what was recorded is known again."""
-    requests = [ModelRequest(parts=[UserPromptPart(f"My number {n} is {n * 7}.") for n in range(150)]), HumanMessage("Bye.")]
+    requests: list[Any] = [
+        ModelRequest(parts=[UserPromptPart(f"My number {n} is {n * 7}.") for n in range(150)]),
+        HumanMessage("Bye."),
+    ]
     with Germane.open(":memory:") as germane:
         agent = germane.agent("x", user="u")
         assert len(agent.record(requests, session="s").added) == 151

@@ -66,7 +66,7 @@ def test_a_session_may_change_its_provider_with_each_turn() -> None:
         for model, provider, messages in TURNS:
             said += messages
             context = agent.assemble(said, model=model, provider=provider, session="s", deadline=None)
-            wire = Wire(messages=[*context.messages], system=None if provider == "openai" else context.system or None)
+            wire = Wire(messages=list[Any](context.messages), system=None if provider == "openai" else context.system or None)
             assert dialect(provider).problems(wire) == ()
             assert context.metadata.fallback_reason == ""
             written = str(context.messages)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-
 from bench.unchanged import differences
+
 from support.provider_requests import PROVIDERS, made_request
 
 pytestmark = pytest.mark.requirement("INJECT-11")

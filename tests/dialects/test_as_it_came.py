@@ -119,8 +119,10 @@ def test_a_call_in_a_row_that_has_lost_its_result_is_a_text_and_the_others_stay_
 
 def test_calls_of_functions_of_the_older_kind_are_left_apart() -> None:
     """A message holds one of them at most."""
-    old = [{"role": "assistant", "content": None, "function_call": {"name": f"f{n}", "arguments": "{}"}} for n in (1, 2)]
-    messages = [USER, *old, *({"role": "function", "name": f"f{n}", "content": "r"} for n in (1, 2))]
+    old: list[dict[str, Any]] = [
+        {"role": "assistant", "content": None, "function_call": {"name": f"f{n}", "arguments": "{}"}} for n in (1, 2)
+    ]
+    messages: list[dict[str, Any]] = [USER, *old, *({"role": "function", "name": f"f{n}", "content": "r"} for n in (1, 2))]
     turns = [outgoing(parse(raw), raw, "openai") for raw in messages]
     assert dialect("openai").compose(turns).messages == messages
 

@@ -97,7 +97,7 @@ def _chat(made: _Made) -> ProviderRequest:
     def text() -> dict[str, Any]:
         return {"type": "text", "text": made.words(), **made.mark()}
 
-    def attachment() -> dict[str, Any]:
+    def attachment() -> Any:
         kind = made.random.choice(("video_url", "audio_url", "document_url", "smell"))
         return made.of(
             lambda: {"type": "image_url", "image_url": {"url": f"{_URL}a.png", **made.some({"detail": "high"})}, **made.mark()},
@@ -249,7 +249,7 @@ def _anthropic(made: _Made) -> ProviderRequest:
     def text() -> dict[str, Any]:
         return {"type": "text", "text": made.words().replace("\u2028", "-"), **made.mark()}
 
-    def attachment() -> dict[str, Any]:
+    def attachment() -> Any:
         file = made.of(
             lambda: {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0x"},
             lambda: {"type": "url", "url": f"{_URL}a.pdf"},
@@ -277,7 +277,7 @@ def _anthropic(made: _Made) -> ProviderRequest:
         if made.often(0.1):
             yield {"role": "user", "content": made.words().replace("\u2028", "-")}
 
-    def thinking() -> list[dict[str, Any]]:
+    def thinking() -> Any:
         return made.of(
             list,
             list,
@@ -285,7 +285,7 @@ def _anthropic(made: _Made) -> ProviderRequest:
             lambda: [{"type": "thinking", "thinking": "", "signature": "s"}, {"type": "redacted_thinking", "data": "d"}],
         )
 
-    def served() -> list[dict[str, Any]]:
+    def served() -> Any:
         id = made.id("srvtoolu_")
         found = [{"type": "web_search_result", "url": _URL, "title": "t", "encrypted_content": "ab", "page_age": None}]
         code = {"type": "code_execution_result", "stdout": "1", "stderr": "", "return_code": 0, "content": []}
@@ -338,7 +338,7 @@ def _gemini(made: _Made) -> ProviderRequest:
     def signed() -> dict[str, Any]:
         return made.some({made.random.choice(("thoughtSignature", "thought_signature")): "c2ln"})
 
-    def attachment() -> dict[str, Any]:
+    def attachment() -> Any:
         return made.of(
             lambda: {"inlineData": {"mimeType": "image/png", "data": PNG}},
             lambda: {"inline_data": {"mime_type": "audio/mpeg", "data": "AAAA"}},
