@@ -42,6 +42,7 @@ forgetting     time to forget in a large store, and the delay for other callers
 erased         whether anything is left of a text, or of what was made of it, after each way to forget it
 kills          traces left in files by a process killed while it forgets
 roundtrip      export, import, export: byte-identical; time and memory of 100,000 messages
+unchanged      requests of all providers with nothing to add: identical to the byte
 refused        memory that the service holds after calls that it refused, of megabytes each
 leftover       tasks, threads, files and memory left after 10,000 time-outs
 soak           the long runs and the attacks in turn, or those named; fails where one misses what is promised
@@ -122,6 +123,7 @@ from bench import (
     tasks,
     tuning,
     turns,
+    unchanged,
     worth,
 )
 
@@ -134,6 +136,7 @@ _LONG: Mapping[str, Callable[[], int]] = {
     "linear": lambda: linear.main(["--count", "30000", "--lists", "1000", "--minutes", "20"]),
     "proven": lambda: proven.main(["--count", "100000"]),
     "roundtrip": lambda: roundtrip.main(["--count", "2000"]),
+    "unchanged": lambda: unchanged.main(["--count", "20000"]),
     "leftover": lambda: leftover.main([]),
     "kills": lambda: kills.main([]),
     "erased": lambda: erased.main([]),
@@ -212,6 +215,8 @@ def main() -> int:
             return kills.main(rest)
         case "erased":
             return erased.main(rest)
+        case "unchanged":
+            return unchanged.main(rest)
         case "roundtrip":
             return roundtrip.main(rest)
         case "leftover":

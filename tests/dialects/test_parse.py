@@ -227,7 +227,7 @@ def test_an_sdks_own_objects_are_read() -> None:
         ({"role": "assistant", "content": None, "tool_calls": []}, "openai"),
         ({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x.test/a"}}]}, "openai"),
         ({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}, "anthropic"),
-        ({"role": "user", "content": [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]}, "anthropic"),
+        ({"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}]}, "anthropic"),
         ({"role": "user", "parts": [{"text": "x"}]}, "gemini"),
     ],
 )

@@ -37,7 +37,7 @@ def tool(id: str = "a") -> dict[str, Any]:
         ([{"role": "assistant", "content": None}], "no content"),
         ([USER | {"id": "1"}], "unknown key 'id'"),
         ([USER | {"name": "Ann Lee"}], "name isn't of the form"),
-        ([{"role": "user", "content": [{"type": "image"}]}], "a part of type 'image' can't stand"),
+        ([{"role": "user", "content": [{"type": "image", "source": {}}]}], "a part of type 'image' can't stand"),
         ([{"role": "system", "content": [{"type": "image_url", "image_url": {"url": "https://x.test"}}]}], "can't stand"),
         ([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "file:///a"}}]}], "an image without a URL"),
         ([{"role": "user", "content": [{"type": "text"}]}], "a text part without text"),

@@ -100,7 +100,7 @@ BREAKING: dict[tuple[str, str], Callable[[], tuple[list[Raw], Any]]] = {
     ("openai", "no-content"): lambda: ([{"role": "user", "content": []}], None),
     ("openai", "no-messages"): lambda: ([], None),
     ("openai", "part-shape"): lambda: ([user({"type": "text"})], None),
-    ("openai", "part-type"): lambda: ([user({"type": "image"})], None),
+    ("openai", "part-type"): lambda: ([user({"type": "image", "source": {}})], None),
     ("openai", "result-without-call"): lambda: ([USER, told("a")], None),
     ("openai", "role"): lambda: ([{"role": "model", "content": "x"}], None),
     ("openai", "system-place"): lambda: ([USER], "You are kind."),

@@ -5,18 +5,20 @@ Messages are a list; they hold no more messages, characters and values than one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, get_args
 
 from germane.clock import aware
+from germane.dialects.langchain_reading import as_message, is_langchain
+from germane.dialects.pydantic_reading import as_messages, instructions_in, is_pydantic
 from germane.errors import InvalidInput
 from germane.types.dumped import without_objects
 from germane.types.extent import Extent, plain_size
 from germane.types.limits import CHARACTERS, ID, MESSAGE_TEXT, Limit, text, within
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 
-__all__ = ["conversation", "listed", "look", "recordable"]
+__all__ = ["conversation", "listed", "look", "recordable", "taken"]
 
 _PARTS: tuple[type[Part], ...] = (Text, Image, ToolCall, ToolResult, Opaque)
 _ROLES = get_args(Role)
@@ -27,9 +29,13 @@ _STRINGS = ("text", "id", "name", "arguments", "call_id", "kind")
 
 
 def conversation(messages: object, limit: Limit) -> list[Any]:
-    """Checks all `messages` and returns them as `look` does. Raises `InvalidInput`, which names the message where a single one
-    is too large."""
-    return look(listed(messages, limit), Extent("messages", CHARACTERS))
+    """Checks all `messages` and returns them as `look` does; what Pydantic AI's requests hold as instructions comes first.
+    Raises `InvalidInput`, which names the message where a single one is too large."""
+    raws = listed(messages, limit)
+    own = instructions_in(raws)
+    given = [*([{"role": "system", "content": own}] if own else []), *taken(raws)]
+    within("messages", len(given), limit)
+    return look(given, Extent("messages", CHARACTERS))
 
 
 def listed(messages: object, limit: Limit) -> Sequence[Any]:
@@ -40,6 +46,25 @@ def listed(messages: object, limit: Limit) -> Sequence[Any]:
         )
     within("messages", len(messages), limit)
     return messages
+
+
+def taken(messages: Iterable[Any], *, first: int = 0) -> Iterator[Any]:
+    """Yields the messages, each taken once; LangChain's and Pydantic AI's as dicts, of which a request of the latter may give
+    several. `first` is the index of the first message, for the error. Raises `InvalidInput` for one that can't be read."""
+    for index, raw in enumerate(messages, first):
+        if type(raw) is dict or type(raw) is Message:
+            yield raw
+            continue
+        try:
+            if is_langchain(raw):
+                raw = as_message(raw)
+            elif is_pydantic(raw):
+                yield from [*as_messages(raw)]
+                continue
+        except Exception as error:
+            name = type(raw).__name__
+            raise InvalidInput(f"messages[{index}] is a {name} that can't be read ({type(error).__name__})") from error
+        yield raw
 
 
 def look(messages: Sequence[Any], extent: Extent, *, first: int = 0) -> list[Any]:

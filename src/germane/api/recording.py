@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any, TypeVar, get_args
 
 from germane.api.arguments import optional
-from germane.api.check_messages import look, recordable
+from germane.api.check_messages import look, recordable, taken
 from germane.api.wiring import Parts
 from germane.archetypes.archetype import Archetype
 from germane.archetypes.message_findings import message_noting
@@ -99,10 +99,11 @@ class Recording:
         """Stores the messages, each once. Raises `InvalidInput` and `Conflict`, before anything is written."""
         slices = self._read(raws)
         if len(raws) <= _SLICE:
-            kept, given = next(slices, ((), ()))
-            if sum(len(message.content) for message in kept) <= _SLICE_CHARACTERS:
+            parts = [*slices]  # more than one where a framework's message holds many
+            kept, given = parts[0] if parts else ((), ())
+            if len(parts) < 2 and sum(len(message.content) for message in kept) <= _SLICE_CHARACTERS:
                 return await self._journal.commit(record(kept, origin=self._origin, now=self._now, raws=given))
-            slices = iter([(kept, given)])
+            slices = iter(parts)
         scope = self._origin.scope
         async with self._background.alone((scope.org, scope.agent, scope.user, self._origin.session)):
             return await self._in_slices(slices)
@@ -205,7 +206,7 @@ def _looked(raws: Sequence[Raw]) -> Iterator[Raw]:
     """Yields the messages, checked by size and shape, each taken once."""
     extent = Extent("messages", CHARACTERS)
     for first in range(0, len(raws), _SLICE):
-        yield from look(raws[first : first + _SLICE], extent, first=first)
+        yield from look([*taken(raws[first : first + _SLICE], first=first)], extent, first=first)
 
 
 def _said(message: Message, raw: Raw) -> tuple[Message, Mapping[str, Any] | None]:

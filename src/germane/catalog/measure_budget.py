@@ -1,8 +1,9 @@
 """Measure budget: the tokens of a request as the caller sent it, and the budget left (BUD-3, BUD-4, BUD-5).
 
 Everything counts: role and separators of each message, names, texts, tool calls and results with their ids, images by the
-model's rule, opaque parts by their size, tool schemas as JSON. Where a provider's own serialisation is unknown, the count is an
-upper estimate. Base64 payloads are priced by the bytes they encode, not by their letters.
+model's rule, opaque parts by their size, files and a provider's own tools by the model's figures, tool schemas as JSON. Where a
+provider's own serialisation is unknown, the count is an upper estimate. Base64 payloads are priced by the bytes they encode,
+not by their letters.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from germane.catalog.figures import own_tool_tokens
 from germane.catalog.images import price
 from germane.catalog.payload import split_payloads, written
 from germane.catalog.profile import Profile
@@ -85,10 +87,13 @@ def message_tokens(message: Message, profile: Profile, count: Callable[[str], in
 
 
 def tools_tokens(tools: Sequence[Mapping[str, Any]], profile: Profile, count: Callable[[str], int]) -> int:
-    """Returns the tokens of all tool schemas as JSON, their overhead included; 0 without tools."""
+    """Returns the tokens of all tool schemas as JSON, their overhead and what a provider writes for its own tools included; 0
+    without tools."""
     if not tools:
         return 0
-    return profile.per_tools + sum(profile.per_tool + count(written(tool)) for tool in tools)
+    return profile.per_tools + sum(
+        profile.per_tool + count(written(tool)) + own_tool_tokens(tool, profile.own_tools) for tool in tools
+    )
 
 
 def texts_of(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -118,5 +123,5 @@ def _part_tokens(part: Part, profile: Profile, count: Callable[[str], int]) -> i
         case ToolResult():
             return PER_CALL + count(part.call_id) + count(part.name) + count(part.text)
         case Opaque():
-            text, payload = split_payloads(part.raw)
+            text, payload = split_payloads(part.raw, profile.media)
             return PER_CALL + count(text) + payload

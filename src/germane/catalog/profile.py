@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from germane.catalog.figures import MEDIA, figures
 from germane.catalog.images import price
 from germane.errors import InvalidInput
 from germane.types.message import Image
@@ -37,6 +38,10 @@ class Profile:
     per_tools: int = 16
     """Overhead of a request that has tools."""
     images: str = "unknown"
+    media: str = "page:1200 pdf:2400 audio:2000 video:17000"
+    """What files cost, by `figures.py`."""
+    own_tools: str = "web_search:600 computer:1200 *:400"
+    """What the provider adds to the prompt for its own tools, by the beginning of their type."""
     safety: float = 0.10
     mid_system: bool = False
     """Whether an API that has its system prompt apart takes system messages in the middle of the conversation too."""
@@ -62,6 +67,13 @@ class Profile:
             price(self.images, Image())
         except InvalidInput as error:
             self._refuse("images", f"is no image rule: {error}", error)
+        for name in ("media", "own_tools"):
+            try:
+                named = figures(getattr(self, name))
+            except InvalidInput as error:
+                self._refuse(name, f"holds no figures: {error}", error)
+            if name == "media" and not named.keys() >= {*MEDIA}:
+                self._refuse(name, f"must name {', '.join(MEDIA)}")
 
     def _refuse(self, field: str, why: str, cause: Exception | None = None) -> None:
         raise InvalidInput(f"model {self.name!r}: {field} {why}") from cause

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from germane.dialects.anthropic_check import BREAKPOINTS, ID, NAME, blank, breakpoints, faults, misplaced
+from germane.dialects.anthropic_check import BREAKPOINTS, ID, NAME, blank, breakpoints, faults, is_own, misplaced
 from germane.dialects.anthropic_system import behind_the_user, placed, write_system
 from germane.dialects.anthropic_turns import mended
 from germane.dialects.attachment import attachment
@@ -29,9 +29,6 @@ from germane.types.message import Image, Message, Opaque, Part, Role, Text, Tool
 __all__ = ["Anthropic"]
 
 ROLES: Mapping[str, Role] = MappingProxyType({"user": "user", "assistant": "assistant", "system": "system"})
-_OPENAIS_PARTS = frozenset(
-    {"image_url", "input_audio", "file", "refusal", "input_text", "output_text", "input_image", "input_file"}
-)
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
@@ -44,13 +41,7 @@ class Anthropic:
         content = raw.get("content")
         if not isinstance(content, list | tuple) or raw.get("type") not in (None, "message"):
             return False
-        return any(
-            isinstance(part, Mapping)
-            and isinstance(kind := part.get("type"), str)
-            and kind not in _OPENAIS_PARTS
-            and (kind != "text" or "cache_control" in part or "citations" in part)
-            for part in content
-        )
+        return any(isinstance(part, Mapping) and is_own(part) for part in content)
 
     def parse(self, raw: Mapping[str, Any]) -> Message:
         role = ROLES[read_role(raw, ROLES)]
@@ -186,7 +177,9 @@ def _write_message(turn: OutgoingMessage, cache_mark: bool) -> ProviderMessage:
     role = turn.message.role if turn.message.role in ("assistant", "system") else "user"
     answers = bool(turn.message.tool_results)
     if turn.native is not None and not turn.late:
-        return ProviderMessage(role=role, parts=_blocks(turn.native.get("content")), native=turn.native, answers=answers)
+        return ProviderMessage(
+            role=role, parts=_blocks(turn.native.get("content")), native=turn.native, answers=answers, joins=turn.joins
+        )
     blocks = _write_parts(turn.message, role) if turn.native is None else _blocks(turn.native.get("content"))
     if turn.late:
         first = next((index for index, block in enumerate(blocks) if block.get("type") != "tool_result"), len(blocks))

@@ -11,7 +11,7 @@ from germane.dialects.envelope import mapping
 from germane.dialects.fault import Fault
 from germane.types.message import Wire
 
-__all__ = ["BREAKPOINTS", "ID", "NAME", "blank", "breakpoints", "faults", "may_stand", "misplaced"]
+__all__ = ["BREAKPOINTS", "ID", "NAME", "blank", "breakpoints", "faults", "is_own", "may_stand", "misplaced"]
 
 BREAKPOINTS = 4
 """Maximum number of `cache_control` marks in one request."""
@@ -25,6 +25,17 @@ _FOREIGN = frozenset({"image_url", "input_audio", "file", "refusal", "input_text
 def blank(text: object) -> bool:
     """Returns whether `text` is no string, empty or only white space."""
     return not isinstance(text, str) or not text or text.isspace()
+
+
+def is_own(block: Mapping[str, Any]) -> bool:
+    """Returns whether only this API has such a block. Gateways to the chat API take parts with the same names, but they hold
+    thinking without a signature, and images and documents without a source."""
+    kind = block.get("type")
+    if kind == "thinking":
+        return isinstance(block.get("thinking"), str) and "signature" in block
+    if kind in ("image", "document"):
+        return mapping(block.get("source")) is not None
+    return kind in _USER_ONLY or kind in _ASSISTANT_ONLY or is_server_result(kind)
 
 
 def breakpoints(messages: Iterable[Mapping[str, Any] | None], tools: Sequence[Mapping[str, Any]]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -51,11 +52,22 @@ def attachment(part: Opaque) -> Attachment | None:
             return Attachment(media_type=media, data=data, url=_text(raw, "file_url"), name=_text(raw, "filename"))
         case "document":
             return _document(part)
+        case "audio_url" | "document_url" | "video_url" as kind:
+            return _at_url(raw, kind)
         case "search_result" | "resource":
             return Attachment(media_type="text/plain", text=part.text)
         case None:
             return _blob(part)
     return None
+
+
+def _at_url(raw: Mapping[str, Any], kind: str) -> Attachment:
+    """A part of a gateway's: a URL, or an object with one."""
+    url = _text(raw, kind) or _text(_object(raw, kind), "url")
+    usual = {"audio_url": "audio/mpeg", "video_url": "video/mp4"}.get(kind, "application/pdf")
+    if (inline := data_url(url)) is not None:
+        return Attachment(media_type=inline[0], data=inline[1])
+    return Attachment(media_type=mimetypes.guess_type(url.partition("?")[0])[0] or usual, url=url)
 
 
 def _document(part: Opaque) -> Attachment:

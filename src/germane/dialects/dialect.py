@@ -22,7 +22,8 @@ class OutgoingMessage:
     stays where it is in later requests: its end gets a cache mark too. `changing` marks germane's system text that differs from
     request to request: it goes behind the caller's own cache marks. `in_place` marks a system message that the model takes
     where it stands, in the middle. `behind_results` says that results of tools were taken away that stood before it: calls that
-    are made from it on are other ones than those before.
+    are made from it on are other ones than those before. `joins` says that it belongs to the message before: both are the
+    assistant's, and between a call and its result.
     """
 
     message: Message
@@ -33,6 +34,7 @@ class OutgoingMessage:
     in_place: bool = False
     late_pinned: bool = False
     behind_results: bool = False
+    joins: bool = False
 
 
 class Dialect(Protocol):

@@ -15,7 +15,7 @@ from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, only, read_envelope, read_role, type_name, without
 from germane.dialects.fault import Fault
-from germane.dialects.gemini_check import NAME, UNSIGNED, either, faults, signature, unsigned
+from germane.dialects.gemini_check import NAME, ROLES_TAKEN, UNSIGNED, either, faults, signature, unsigned
 from germane.dialects.held_text import opaque
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.merging import ProviderMessage, merge_by_role
@@ -38,7 +38,7 @@ class Gemini:
     name = "gemini"
 
     def speaks(self, raw: Mapping[str, Any]) -> bool:
-        return "parts" in raw or raw.get("role") == "model"
+        return ("parts" in raw and raw.get("content") is None) or raw.get("role") == "model"
 
     def parse(self, raw: Mapping[str, Any]) -> Message:
         role = ROLES[read_role(raw if "role" in raw or "parts" not in raw else {"role": "user"}, ROLES)]
@@ -47,14 +47,14 @@ class Gemini:
             return Message(role=role, parts=(Text(parts),) if parts else (), **read_envelope(raw))
         if parts is not None and not isinstance(parts, list | tuple):
             raise InvalidInput(f"parts is {type_name(parts)}: give a list of parts")
-        read = tuple(_read_part(part, index) for index, part in enumerate(parts or ()))
-        if role == "user" and read and all(isinstance(part, ToolResult) for part in read):
+        read = tuple(each for index, part in enumerate(parts or ()) for each in (_read_part(part, index), *_inside(part)))
+        if role == "user" and parts and all(map(_is_response, parts)):
             role = "tool"
         return Message(role=role, parts=read, **read_envelope(raw))
 
     def native(self, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
         parts = raw.get("parts")
-        if raw.get("role") not in ("user", "model", "system") or not isinstance(parts, list | tuple):
+        if raw.get("role") not in (*ROLES_TAKEN, "system") or not isinstance(parts, list | tuple):
             return None
         read = [mapping(part) for part in parts]
         full = [part for part in read if part is not None and part and dict(part) != {"text": ""}]
@@ -120,6 +120,19 @@ def _read_part(value: object, index: int) -> Part:
     return opaque(f"gemini:{next((str(key)[:40] for key in raw if key != 'text'), 'empty')}", raw)
 
 
+def _is_response(value: object) -> bool:
+    raw = mapping(value)
+    return raw is not None and either(raw, "functionCall") is None and either(raw, "functionResponse") is not None
+
+
+def _inside(value: object) -> tuple[Part, ...]:
+    """The images and files in a function's response."""
+    raw = mapping(value) if _is_response(value) else None
+    held = (either(raw, "functionResponse") or {}).get("parts") if raw is not None else None
+    parts = (_read_part(part, index) for index, part in enumerate(held if isinstance(held, list | tuple) else ()))
+    return tuple(part for part in parts if isinstance(part, Image | Opaque))
+
+
 def _signed(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return raw if signature(raw) else None
 
@@ -167,7 +180,9 @@ def _write_message(turn: OutgoingMessage) -> ProviderMessage:
     role = "model" if turn.message.role == "assistant" else "user"
     answers = bool(turn.message.tool_results)
     if turn.native is not None and not turn.late:
-        return ProviderMessage(role=role, parts=list(turn.native["parts"]), native=turn.native, answers=answers)
+        return ProviderMessage(
+            role=role, parts=list(turn.native["parts"]), native=turn.native, answers=answers, joins=turn.joins
+        )
     parts = _write_parts(turn.message) if turn.native is None else list(turn.native["parts"])
     if turn.late:
         first = next((index for index, part in enumerate(parts) if either(part, "functionResponse") is None), len(parts))

@@ -11,7 +11,7 @@ from germane.dialects.envelope import mapping
 from germane.dialects.fault import Fault
 from germane.types.message import Wire
 
-__all__ = ["NAME", "UNSIGNED", "either", "faults", "signature", "unsigned"]
+__all__ = ["NAME", "ROLES_TAKEN", "UNSIGNED", "either", "faults", "signature", "unsigned"]
 
 UNSIGNED = "skip_thought_signature_validator"
 """Stands in the place of the signature of a call that the model didn't sign."""
@@ -25,6 +25,10 @@ _SNAKE = {
     "toolResponse": "tool_response",
 }
 _KINDS = (*_SNAKE, "executableCode", "codeExecutionResult", "executable_code", "code_execution_result", "text")
+ROLES_TAKEN = ("user", "model", "function", None)
+"""The API takes a turn without a role as the user's, and results as a function's."""
+_BESIDE = ("videoMetadata", "video_metadata", "mediaResolution", "media_resolution", "partMetadata", "part_metadata")
+"""Objects that a part may hold beside its one thing. Another object is a thing that a later version takes."""
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
 
 
@@ -43,14 +47,14 @@ def faults(wire: Wire) -> Iterator[Fault]:
     """Yields the reasons for which the API would refuse the request."""
     if not wire.messages:
         yield Fault("no-messages", None, "no contents")
-    elif wire.messages[0].get("role") != "user":
+    elif wire.messages[0].get("role") not in ("user", None):
         yield Fault("first-turn", 0, "the first turn isn't the user's")
     for rule, text in _system(wire.system):
         yield Fault(rule, None, text)
     waiting: list[Mapping[str, Any]] = []
     for index, message in enumerate(wire.messages):
         wrong: list[tuple[str, str]] = []
-        if (role := message.get("role")) not in ("user", "model"):
+        if (role := message.get("role")) not in ROLES_TAKEN:
             wrong.append(("role", f"unknown role {role!r}"))
         wrong += (("key", f"unknown key {key!r}") for key in message if key not in ("role", "parts"))
         parts = message.get("parts")
@@ -86,7 +90,7 @@ def unsigned(messages: Sequence[Mapping[str, Any]]) -> list[int]:
     for index in range(len(messages) - 1, -1, -1):
         given = messages[index].get("parts")
         parts = [mapping(part) or {} for part in given] if isinstance(given, list | tuple) else []
-        if messages[index].get("role") == "user" and any(either(part, "functionResponse") is None for part in parts):
+        if messages[index].get("role") != "model" and any(either(part, "functionResponse") is None for part in parts):
             break
         call = next((part for part in parts if either(part, "functionCall") is not None), None)
         if call is not None:
@@ -100,7 +104,7 @@ def _name(function: Mapping[str, Any]) -> str:
 
 def _part(part: Mapping[str, Any], role: object) -> Iterator[tuple[str, str]]:
     kinds = [key for key in _KINDS if part.get(key) is not None or part.get(_SNAKE.get(key, key)) is not None]
-    if len(kinds) != 1:
+    if len(kinds) > 1 or (not kinds and not any(key not in _BESIDE and isinstance(part[key], Mapping) for key in part)):
         yield "part-shape", f"a part must hold one thing, not {kinds or 'nothing'}"
     if part.get("text") == "" and len(part) == 1:
         yield "empty-text", "an empty text"
@@ -108,7 +112,7 @@ def _part(part: Mapping[str, Any], role: object) -> Iterator[tuple[str, str]]:
         function = either(part, key)
         if function is None:
             continue
-        if role != only:
+        if (role == "model") != (only == "model"):
             yield "part-type", f"a {key} can't stand in a turn of role {role}"
         if not NAME.fullmatch(_name(function)):
             yield "call-name", f"the name of a {key} isn't of the form the API takes"

@@ -2,7 +2,7 @@
 
 Conversations with these providers also start with the user: a message of the user's is put in front where one is missing. Two
 consecutive dicts of the caller's stay separate: they belong to the caller, and these providers join them themselves. An
-exception are results of one exchange of tool calls, which must be in one message.
+exception are the calls and the results of one exchange of tool calls, which must be in one message each.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ __all__ = ["ProviderMessage", "merge_by_role"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderMessage:
     """A message in the provider's shape. `native` is set where it is the caller's own dict; `answers` says whether it holds
-    tool results."""
+    tool results, `joins` whether it belongs to the message before."""
 
     role: str
     parts: list[Any]
     native: Mapping[str, Any] | None = field(default=None, hash=False)
     answers: bool = False
+    joins: bool = False
 
 
 def merge_by_role(turns: Sequence[ProviderMessage], key: str, start: list[dict[str, Any]]) -> list[Any]:
@@ -36,7 +37,7 @@ def merge_by_role(turns: Sequence[ProviderMessage], key: str, start: list[dict[s
         if (
             before
             and before.role == turn.role
-            and not (before.native and turn.native and not (before.answers and turn.answers))
+            and not (before.native and turn.native and not turn.joins and not (before.answers and turn.answers))
         ):
             runs[-1].append(turn)
         else:

@@ -16,8 +16,8 @@ from germane.dialects.envelope import mapping, read_envelope, read_role, type_na
 from germane.dialects.fault import Fault
 from germane.dialects.held_text import as_result, opaque
 from germane.dialects.image_size import data_url
-from germane.dialects.openai_check import FUNCTION, NAME, faults
-from germane.dialects.openai_content import has_part, read_content
+from germane.dialects.openai_check import FUNCTION, MESSAGE_KEYS, NAME, faults
+from germane.dialects.openai_content import has_part, joined_answers, read_content
 from germane.dialects.pairing import pair_calls
 from germane.dialects.wording import image_note, json_text, sendable, tool_name
 from germane.errors import InvalidInput
@@ -30,7 +30,9 @@ ROLES: Mapping[str, Role] = MappingProxyType(
 )
 _OWN_ROLES = ("developer", "tool", "function")
 _OWN_KEYS = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio")
-_OWN_PARTS = ("image_url", "input_audio", "file", "refusal")
+_OWN_PARTS = ("image_url", "input_audio", "file", "refusal", "audio_url", "document_url", "video_url")
+"""Types of parts that only the chat API has, or gateways to it."""
+_NO_CALLS: tuple[object, ...] = (None, [], ())
 _FOREIGN_TEXTS = ("input_text", "output_text")
 
 
@@ -67,13 +69,13 @@ class OpenAIChat:
             parts = [mapping(part) for part in content]
             if not parts or any(part is None or part.get("type") in _FOREIGN_TEXTS for part in parts):
                 return None
-        elif content is None and not (role == "assistant" and any(raw.get(key) for key in _OWN_KEYS)):
+        elif content is None and not (role == "assistant" and any(raw[key] for key in raw if key not in MESSAGE_KEYS)):
             return None
         if not raw.get({"tool": "tool_call_id", "function": "name"}.get(str(role), "role")):
             return None
-        if "tool_calls" in raw and not _are_calls(raw["tool_calls"]):
+        if raw.get("tool_calls") not in _NO_CALLS and not _are_calls(raw["tool_calls"]):
             return None
-        raw = without(raw, ("id", "created_at"))
+        raw = without(raw, ("id", "created_at") if raw.get("tool_calls") else ("id", "created_at", "tool_calls"))
         name = raw.get("name")
         if name is not None and not (isinstance(name, str) and NAME.fullmatch(name)):
             raw = without(raw, ("name",))
@@ -94,8 +96,12 @@ class OpenAIChat:
         return self.compose([OutgoingMessage(message=message) for message in messages])
 
     def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
-        out: list[Any] = []
+        out, runs = list[Any](), dict[int, list[Mapping[str, Any]]]()
         for turn in pair_calls(turns, fits=_fits, lenient=True):
+            if turn.joins and "function_call" not in (turn.native or ()):
+                own = turn.native if turn.native is not None else _write_parts(turn.message)
+                runs.setdefault(len(out) - 1, [out[-1]]).append(own)
+                continue
             if turn.native is not None:
                 out += [_text(turn.late)] if turn.late else []
                 out.append(turn.native)
@@ -105,6 +111,8 @@ class OpenAIChat:
             out += [_text(turn.late)] if turn.late else []
             if not results or len(results) < len(turn.message.parts):
                 out.append(_write_parts(turn.message))
+        for index, answers in runs.items():
+            out[index] = joined_answers(answers)
         return Wire(messages=out)
 
     def faults(self, wire: Wire) -> tuple[Fault, ...]:
@@ -120,7 +128,7 @@ def _fits(call_id: str) -> bool:
 
 def _are_calls(given: object) -> bool:
     """Returns whether the API accepts `given` as the tool calls of a message."""
-    return isinstance(given, list | tuple) and bool(given) and not any(map(_is_invalid, given))
+    return isinstance(given, list | tuple) and not any(map(_is_invalid, given))
 
 
 def _is_invalid(call: object) -> bool:

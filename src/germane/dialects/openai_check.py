@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from germane.dialects.anthropic_check import is_own
 from germane.dialects.envelope import mapping
 from germane.dialects.fault import Fault
 from germane.types.message import Wire
 
-__all__ = ["FUNCTION", "NAME", "faults"]
+__all__ = ["FUNCTION", "MESSAGE_KEYS", "NAME", "faults"]
 
 NAME = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
 FUNCTION = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -18,8 +19,14 @@ _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "functio
 _PARTS: Mapping[str, frozenset[str]] = {
     "user": frozenset({"text", "image_url", "input_audio", "file"}),
     "assistant": frozenset({"text", "refusal"}),
+    "tool": frozenset({"text", "image_url", "input_audio", "file"}),
 }
+"""The parts of each role; gateways take those of the user's in results too."""
 _TEXT_ONLY = frozenset({"text"})
+MESSAGE_KEYS = ("role", "content", "id", "name", "created_at")
+"""Keys of any message; the assistant's may have others in place of content, such as calls, or a gateway's reasoning."""
+_OF_OTHERS = frozenset({"input_text", "output_text", "input_image", "input_file"})
+"""Types of parts that other APIs have, beside Anthropic's."""
 
 
 def faults(wire: Wire) -> Iterator[Fault]:
@@ -70,23 +77,32 @@ def _envelope(message: Mapping[str, Any], role: str) -> Iterator[tuple[str, str]
 def _content(message: Mapping[str, Any], role: str) -> Iterator[tuple[str, str]]:
     content = message.get("content")
     if content is None:
-        if not (role == "assistant" and any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))):
+        if role != "assistant" or not any(message[key] for key in message if key not in MESSAGE_KEYS):
             yield "no-content", "no content"
     elif isinstance(content, list | tuple):
         if not content:
             yield "no-content", "content is an empty list"
         allowed = _PARTS.get(role, _TEXT_ONLY)
         for part in map(mapping, content):
-            if part is None or part.get("type") not in allowed:
+            if part is None or not _may_stand(part, allowed):
                 yield "part-type", f"a part of type {part and part.get('type')!r} can't stand in a message of role {role}"
             elif part["type"] == "text" and not isinstance(part.get("text"), str):
                 yield "part-shape", "a text part without text"
             elif part["type"] == "image_url":
-                url = (mapping(part.get("image_url")) or {}).get("url")
+                held = part.get("image_url")
+                url = held if isinstance(held, str) else (mapping(held) or {}).get("url")
                 if not isinstance(url, str) or not url.startswith(("data:image/", "https://", "http://")):
                     yield "part-shape", "an image without a URL the API can read"
     elif not isinstance(content, str):
         yield "content-type", f"content is {type(content).__name__}"
+
+
+def _may_stand(part: Mapping[str, Any], allowed: frozenset[str]) -> bool:
+    """Returns whether the part may stand in a message with these of OpenAI's parts. A part of an unknown type may: gateways
+    take more than OpenAI does."""
+    kind = part.get("type")
+    known = any(kind in kinds for kinds in _PARTS.values()) or kind in _OF_OTHERS
+    return isinstance(kind, str) and (kind in allowed or not (known or is_own(part)))
 
 
 def _calls(calls: Any) -> tuple[set[str], list[tuple[str, str]]]:

@@ -1,8 +1,9 @@
-"""OpenAI content: reads the content of a message or a function's output, as both of OpenAI's APIs write it."""
+"""OpenAI content: reads the content of a message or a function's output, as both of OpenAI's APIs write it, and joins
+answers of the chat API."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from germane.dialects.envelope import mapping, type_name
@@ -11,9 +12,11 @@ from germane.dialects.image_size import data_url, image_size
 from germane.errors import InvalidInput
 from germane.types.message import Image, Part, Text
 
-__all__ = ["has_part", "read_content"]
+__all__ = ["has_part", "joined_answers", "read_content"]
 
 _TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
+_NAMING = ("role", "name", "function_call", "audio")
+"""Keys of which a joined answer has the first one's."""
 _IMAGES = ("image_url", "input_image", "computer_screenshot")
 
 
@@ -34,6 +37,32 @@ def read_content(content: object) -> tuple[Part, ...]:
     if not isinstance(content, list | tuple):
         raise InvalidInput(f"content is {type_name(content)}: give a string, a list of parts or None")
     return tuple(_read_part(part, index) for index, part in enumerate(content))
+
+
+def joined_answers(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns several answers of the assistant's as one: with the content and the calls of all, and all keys that gateways add.
+    None of them is changed."""
+    held: dict[str, list[Any]] = {}
+    for answer in answers:
+        for key, value in answer.items():
+            held.setdefault(key, []).append(value)
+    return {key: values[0] if key in _NAMING else _joined(values) for key, values in held.items()}
+
+
+def _joined(values: Sequence[Any]) -> Any:
+    """The texts one below the other, or all items; the first value where these are neither texts nor lists."""
+    full = [value for value in values if value not in (None, "", [], ())]
+    if len(full) < 2:
+        return full[0] if full else values[0]
+    if all(isinstance(value, str) for value in full):
+        return "\n\n".join(full)
+    if all(isinstance(value, list | tuple | str) for value in full):
+        return [part for value in full for part in _as_parts(value)]
+    return full[0]
+
+
+def _as_parts(content: str | Sequence[Any]) -> Sequence[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _read_part(value: object, index: int) -> Part:

@@ -16,7 +16,7 @@ from germane.dialects.fault import Fault
 from germane.dialects.image_size import data_url
 from germane.dialects.openai_check import FUNCTION
 from germane.dialects.openai_content import has_part, read_content
-from germane.dialects.responses_check import MESSAGE_KEYS, PARTS, faults
+from germane.dialects.responses_check import MESSAGE_KEYS, faults, part_fits
 from germane.dialects.responses_items import (
     KIND,
     OUTPUTS,
@@ -35,8 +35,6 @@ from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, 
 
 __all__ = ["OpenAIResponses"]
 
-_FOREIGN = frozenset({"text", "image_url", "input_audio", "file", "image", "document", "thinking", "tool_use", "tool_result"})
-"""Types of parts that other dialects have."""
 _ITEM_IDS = ("msg_", "fc_", "fco_", "ctc_", "ctco_")
 
 
@@ -51,7 +49,7 @@ class OpenAIResponses:
             return known_item(kind) and "parts" not in raw
         if raw.get("role") == "developer":
             return True
-        return has_part(raw.get("content"), OWN_PARTS)
+        return has_part(raw.get("content"), (*OWN_PARTS, "refusal"))
 
     def parse(self, raw: Mapping[str, Any]) -> Message:
         if is_message(raw) or not (isinstance(raw.get("type"), str) or set(raw) == {"id"}):
@@ -77,7 +75,7 @@ class OpenAIResponses:
         content, role = raw.get("content"), raw.get("role")
         if isinstance(content, list | tuple):
             kinds = [(mapping(part) or {}).get("type") for part in content]
-            if not kinds or any(not _fits(part_kind, str(role)) for part_kind in kinds):
+            if not kinds or any(not part_fits(part_kind, str(role)) for part_kind in kinds):
                 return None
         elif not isinstance(content, str):
             return None
@@ -120,14 +118,6 @@ def _is_instruction(turn: OutgoingMessage) -> bool:
     if turn.message.role != "system" or turn.native is None:
         return turn.message.role == "system"
     return turn.native.get("role") == "system" and isinstance(turn.native.get("content"), str)
-
-
-def _fits(kind: object, role: str) -> bool:
-    """Returns whether a part of this type, perhaps a later one, may stand in a message of this role."""
-    if not isinstance(kind, str):
-        return False
-    known = any(kind in kinds for kinds in PARTS.values())
-    return kind not in _FOREIGN and (not known or kind in PARTS.get(role, ()))
 
 
 def _without_own_id(raw: Mapping[str, Any]) -> Mapping[str, Any]:

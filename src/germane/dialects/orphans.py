@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.openai_responses import OpenAIResponses
-from germane.dialects.pairing import end_of_results, match_results
+from germane.dialects.pairing import end_of_calls, end_of_results, match_results
 from germane.dialects.responses_pairing import orphaned_items
 from germane.types.message import ToolCall
 
@@ -32,12 +32,13 @@ def _among(turns: Sequence[OutgoingMessage]) -> set[int]:
     found: set[int] = set()
     index = 0
     while index < len(turns):
-        end = _end_of_calls(turns, index)
-        if end == index:
-            if _has_tools(turns[index]):
+        turn = turns[index]
+        if turn.message.role != "assistant" or not turn.message.tool_calls:
+            if _has_tools(turn):
                 found.add(index)
             index += 1
             continue
+        end = end_of_calls(turns, index)
         window = turns[end : end_of_results(turns, end)]
         owners = [place for place in range(index, end) for _ in turns[place].message.tool_calls]
         calls: list[ToolCall] = [call for turn in turns[index:end] for call in turn.message.tool_calls]
@@ -51,21 +52,6 @@ def _among(turns: Sequence[OutgoingMessage]) -> set[int]:
                 found.add(end + place)
         index = end + len(window)
     return found
-
-
-def _end_of_calls(turns: Sequence[OutgoingMessage], start: int) -> int:
-    """Returns the index after the assistant's calls that begin at `start`: after the caller's own dict, or after the last
-    message with calls of those in a row that germane writes. `start` itself where there is no call."""
-    turn = turns[start]
-    if turn.message.role != "assistant" or not turn.message.tool_calls:
-        return start
-    if turn.native is not None:
-        return start + 1
-    end = index = start + 1
-    while index < len(turns) and turns[index].native is None and turns[index].message.role == "assistant":
-        index += 1
-        end = index if turns[index - 1].message.tool_calls else end
-    return end
 
 
 def _has_tools(turn: OutgoingMessage) -> bool:

@@ -17,7 +17,7 @@ from germane.dialects.opaque import prefix_bound
 from germane.dialects.wording import call_as_text, result_as_text
 from germane.types.message import Message, Opaque, Part, Text, ToolCall, ToolResult
 
-__all__ = ["close_orphans", "end_of_results", "join_calls", "match_results", "pair_calls"]
+__all__ = ["close_orphans", "end_of_calls", "end_of_results", "join_calls", "match_results", "pair_calls"]
 
 _ANY = ("any", "")
 
@@ -29,7 +29,7 @@ def pair_calls(
 
     `fits` returns whether the provider accepts an id; None for a provider without ids. A call whose id doesn't fit, or was used
     before, gets a new one (`call_1`, `call_2` …), and so do its results. `lenient` leaves exchanges unchanged that consist of
-    the caller's own dicts only.
+    the caller's own dicts only. Where the assistant's messages behind a call stand before its result, they have `joins`.
     """
     if not any(turn.message.role == "tool" or _has_tools(turn.message) for turn in turns):
         return list(turns)
@@ -45,21 +45,23 @@ def pair_calls(
             out.append(close_orphans(turn))
             index += 1
             continue
-        end = end_of_results(turns, index + 1)
-        window = turns[index + 1 : end]
-        answered = match_results(turn.message.tool_calls, window)
+        middle = end_of_calls(turns, index)
+        end = end_of_results(turns, middle)
+        group, window = turns[index:middle], turns[middle:end]
+        calls = [call for each in group for call in each.message.tool_calls]
+        answered = match_results(calls, window)
         kept, own = set(answered.values()), set[str]()
-        alone = lenient and all(each.native is not None for each in (turn, *window))
+        alone = lenient and all(each.native is not None for each in (*group, *window))
         ids: dict[int, str] = {}
-        for n, call in enumerate(turn.message.tool_calls):
-            twice = call.id in (own if alone else used)
+        for n, call in enumerate(calls):
+            twice = call.id != "" and call.id in (own if alone else used)
             unfit = fits is not None and not alone and not fits(call.id)
             bad = fits is not None and n in kept and (twice or unfit)
             ids[n] = next(fresh) if bad else call.id
             used.add(ids[n])
             own.add(ids[n])
-        out.append(_write_calls(turn, ids, kept))
-        out.extend(_write_results(window, turn.message.tool_calls, ids, answered, named=fits is None))
+        out.extend(_write_group(group, ids, kept))
+        out.extend(_write_results(window, calls, ids, answered, named=fits is None))
         index = end
     return out
 
@@ -90,6 +92,14 @@ def _one_turn(run: list[OutgoingMessage]) -> list[OutgoingMessage]:
 
 def _has_tools(message: Message) -> bool:
     return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
+
+
+def end_of_calls(turns: Sequence[OutgoingMessage], index: int) -> int:
+    """Returns the index after the assistant's turn whose first call is at `index`: after the last of its messages in a row.
+    Frameworks and transcripts hold the parallel calls of one answer as several messages."""
+    while index < len(turns) and turns[index].message.role == "assistant":
+        index += 1
+    return index
 
 
 def end_of_results(turns: Sequence[OutgoingMessage], index: int) -> int:
@@ -130,9 +140,22 @@ def _first(waiting: deque[int] | None, taken: Set[int]) -> int | None:
     return None
 
 
-def _write_calls(turn: OutgoingMessage, ids: dict[int, str], kept: set[int]) -> OutgoingMessage:
+def _write_group(group: Sequence[OutgoingMessage], ids: dict[int, str], kept: set[int]) -> Iterator[OutgoingMessage]:
+    """Yields the messages of an assistant's turn. Those behind the first call that has its result join the one before: the
+    result has to follow the call."""
+    first, joins = 0, False
+    for turn in group:
+        calls = len(turn.message.tool_calls)
+        written = _write_calls(turn, ids, kept, first)
+        yield replace(written, joins=True) if joins else written
+        joins = joins or not kept.isdisjoint(range(first, first + calls))
+        first += calls
+
+
+def _write_calls(turn: OutgoingMessage, ids: dict[int, str], kept: set[int], first: int) -> OutgoingMessage:
+    """Returns the message with each call that has no result as text. `first` is the number of its first call."""
     parts: list[Part] = []
-    n = 0
+    n = first
     same = True
     for part in turn.message.parts:
         match part:

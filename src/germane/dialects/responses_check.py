@@ -12,7 +12,7 @@ from germane.dialects.responses_items import OUTPUTS, ROLES, call_id, is_message
 from germane.dialects.responses_pairing import MAX_ID, continues
 from germane.types.message import Wire
 
-__all__ = ["MESSAGE_KEYS", "PARTS", "faults"]
+__all__ = ["MESSAGE_KEYS", "faults", "part_fits"]
 
 MESSAGE_KEYS = frozenset({"type", "role", "content", "id", "status", "phase"})
 _INPUT = frozenset({"input_text", "input_image", "input_file", "input_audio"})
@@ -23,6 +23,8 @@ PARTS: Mapping[str, frozenset[str]] = {
     "assistant": frozenset({"output_text", "refusal"}),
 }
 """The types of the parts that a message of each role may have."""
+_FOREIGN = frozenset({"text", "image_url", "file", "image", "document", "thinking", "tool_use", "tool_result"})
+"""Types of parts that other dialects have."""
 _REQUIRED: Mapping[str, tuple[str, ...]] = {
     "function_call": ("call_id", "name", "arguments"),
     "custom_tool_call": ("call_id", "name", "input"),
@@ -30,6 +32,14 @@ _REQUIRED: Mapping[str, tuple[str, ...]] = {
     "custom_tool_call_output": ("call_id",),
 }
 _CALLS = {output: call for call, output in OUTPUTS.items()}
+
+
+def part_fits(kind: object, role: str) -> bool:
+    """Returns whether a part of this type, perhaps a later one, may stand in a message of this role."""
+    if not isinstance(kind, str):
+        return False
+    known = any(kind in kinds for kinds in PARTS.values())
+    return kind not in _FOREIGN and (not known or kind in PARTS.get(role, ()))
 
 
 _UNFOLLOWED = "reasoning without the item that follows from it"
@@ -121,7 +131,7 @@ def _message(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "no-content", "content is an empty list"
         for part in map(mapping, content):
             kind = (part or {}).get("type")
-            if part is None or kind not in PARTS[str(role)]:
+            if part is None or not part_fits(kind, str(role)):
                 yield "part-type", f"a part of type {kind!r} can't stand in a message of role {role}"
             elif kind in ("input_text", "output_text") and not isinstance(part.get("text"), str):
                 yield "part-shape", "a text part without text"

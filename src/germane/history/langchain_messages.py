@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from germane.compaction.compaction import Compaction
-from germane.dialects.wording import call_as_text, json_text
+from germane.dialects.langchain_reading import REPEATED, calls_in, role_in, texts_in
+from germane.dialects.wording import call_as_text
 from germane.errors import MissingExtra
 from germane.history.adapter import is_unchanged
 from germane.history.stand_ins import CallIds, assistant, held, kept_calls, picture, plain_text, result, said, tool_call
-from germane.types.message import ToolCall
 
 try:
     from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -22,11 +22,6 @@ except ImportError as error:
 
 __all__ = ["compacted_messages", "model_name", "stand_ins", "tool_schemas"]
 
-_ROLES = {"human": "user", "system": "system", "ai": "assistant", "tool": "tool", "function": "tool", "developer": "system"}
-_TEXTS = ("text", "text-plain", "input_text", "output_text", "refusal")
-_CALLS = ("tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "function_call", "input_json_delta")
-"""Blocks that say again what `tool_calls` say."""
-
 
 def stand_ins(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
     """Returns a stand-in for each message."""
@@ -35,10 +30,10 @@ def stand_ins(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
 
 
 def _stand_in(message: BaseMessage, ids: CallIds) -> dict[str, Any]:
-    role = _ROLES.get(_role(message), "user")
-    text, unread = _read(message)
+    role = role_in(message)
+    text, unread = texts_in(message)
     if isinstance(message, AIMessage):
-        calls = [tool_call(ids.fit(call.id), call.name, call.arguments) for call in _calls(message)]
+        calls = [tool_call(ids.fit(call.id), call.name, call.arguments) for call in calls_in(message)]
         return assistant(text, calls, unread)
     if role == "tool":
         return result(ids.fit(getattr(message, "tool_call_id", "")), text, [_part(block) for block in unread])
@@ -47,41 +42,6 @@ def _stand_in(message: BaseMessage, ids: CallIds) -> dict[str, Any]:
     if role == "system" or not unread:
         return said(role, text)
     return said(role, [{"type": "text", "text": text}] * bool(text) + [_part(block) for block in unread])
-
-
-def _role(message: BaseMessage) -> str:
-    """The role, which a `ChatMessage` holds itself."""
-    if message.type == "chat":
-        role = str(getattr(message, "role", ""))
-        return role if role in _ROLES else {"assistant": "ai", "user": "human"}.get(role, "human")
-    return message.type.removesuffix("MessageChunk").lower()
-
-
-def _read(message: BaseMessage) -> tuple[str, list[Mapping[str, Any]]]:
-    """The texts of a message, and its other blocks, without those that repeat its calls."""
-    if isinstance(message.content, str):
-        return message.content, []
-    texts: list[str] = []
-    unread: list[Mapping[str, Any]] = []
-    for block in message.content:
-        if isinstance(block, str):
-            texts.append(block)
-        elif block.get("type") in _TEXTS:
-            texts.append(str(block.get("text") or block.get("refusal") or ""))
-        elif block.get("type") not in _CALLS:
-            unread.append(block)
-    return "\n".join(texts), unread
-
-
-def _calls(message: AIMessage) -> Iterator[ToolCall]:
-    """The calls of a message, with those whose arguments couldn't be read: they are sent to the model too."""
-    for number, call in enumerate([*message.tool_calls, *message.invalid_tool_calls]):
-        arguments = call["args"]
-        yield ToolCall(
-            id=call["id"] or f"unnamed_{number}",
-            name=call["name"] or "",
-            arguments=json_text({} if arguments is None else arguments),
-        )
 
 
 def _part(block: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,7 +104,7 @@ def _changed(message: BaseMessage, given: Mapping[str, Any], written: Mapping[st
 
 def _closed(message: AIMessage, kept: Mapping[int, str | None]) -> AIMessage:
     """The model's message with the calls that `kept` counts, the others as text."""
-    calls = list(_calls(message))
+    calls = list(calls_in(message))
     readable = len(message.tool_calls)
     ids = [kept[number] or call.id if number in kept else None for number, call in enumerate(calls)]
     notes = [call_as_text(call) for call, id in zip(calls, ids, strict=True) if id is None]
@@ -173,7 +133,7 @@ def _kept(calls: Sequence[Any], ids: Sequence[str | None]) -> list[dict[str, Any
 
 def _with_ids(block: str | dict[Any, Any], waiting: Mapping[str, list[str | None]]) -> str | dict[Any, Any] | None:
     """A block with the new id of its call, the next one of those that have its id; None where the call isn't kept."""
-    if isinstance(block, str) or block.get("type") not in _CALLS:
+    if isinstance(block, str) or block.get("type") not in REPEATED:
         return block
     key = "call_id" if "call_id" in block else "id"
     left = waiting.get(block.get(key, ""))

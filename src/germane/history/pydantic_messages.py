@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from germane.compaction.compaction import Compaction
+from germane.dialects.pydantic_reading import part_said, response_said
 from germane.dialects.wording import call_as_text
 from germane.errors import MissingExtra
 from germane.history.adapter import is_unchanged
@@ -56,24 +57,14 @@ def _pieces(messages: Sequence[pydantic.ModelMessage]) -> list[_Piece]:
 
 
 def _request_part(part: Any, ids: CallIds) -> dict[str, Any] | None:
-    """The stand-in of a part of a request; None for a part that says nothing. Feedback on an answer is the application's, not
-    a user's request, so it is said in the system's role."""
-    match part.part_kind:
-        case "system-prompt":
-            return said("system", part.content)
-        case "user-prompt":
-            return said("user", part.content if isinstance(part.content, str) else list(_user_parts(part.content)))
-        case "speech":
-            return said("user", part.transcript or "")
-        case "compaction":
-            return said("user", part.content or "")
-        case "tool-return":
-            return result(ids.fit(part.tool_call_id), part.model_response_str(), list(_user_parts(part.files)))
-        case "retry-prompt" if part.tool_name is not None:
-            return result(ids.fit(part.tool_call_id), part.model_response())
-        case "retry-prompt" | "retry-feedback":
-            return said("system", part.model_response())
-    return None
+    """The stand-in of a part of a request; None for a part that says nothing."""
+    found = part_said(part)
+    if found is None:
+        return None
+    items = list(_user_parts(found.items))
+    if found.call_id is not None:
+        return result(ids.fit(found.call_id), found.text, items)
+    return said(found.role, items or found.text)
 
 
 def _user_parts(content: Sequence[Any]) -> Iterator[dict[str, Any]]:
@@ -93,28 +84,23 @@ def _user_parts(content: Sequence[Any]) -> Iterator[dict[str, Any]]:
 
 
 def _response(message: pydantic.ModelResponse, ids: CallIds) -> dict[str, Any]:
-    texts: list[str] = []
-    calls: list[dict[str, Any]] = []
-    unread: list[Any] = []
-    for part in message.parts:
-        match part:
-            case pydantic.TextPart():
-                texts.append(part.content)
-            case pydantic.SpeechPart():
-                texts.append(part.transcript or "")
-            case pydantic.ToolCallPart():
-                calls.append(tool_call(ids.fit(part.tool_call_id), part.tool_name, part.args_as_json_str()))
-            case pydantic.NativeToolReturnPart():
-                unread.append([part.tool_name, part.model_response_str()])
-            case pydantic.NativeToolCallPart():
-                unread.append([part.tool_name, part.args_as_json_str()])
-            case pydantic.ThinkingPart():
-                unread.append([part.content, part.signature])
-            case pydantic.FilePart():
-                unread.append({"media_type": part.content.media_type, "data": part.content.data})
-            case _:
-                unread.append([getattr(part, "content", None), getattr(part, "provider_details", None)])
-    return assistant("\n".join(texts), calls, unread)
+    found = response_said(message)
+    calls = [tool_call(ids.fit(call.id), call.name, call.arguments) for call in found.calls]
+    return assistant("\n".join(found.texts), calls, [_unread(part) for part in found.unread])
+
+
+def _unread(part: Any) -> Any:
+    """What a part weighs that is neither text nor a call."""
+    match part:
+        case pydantic.NativeToolReturnPart():
+            return [part.tool_name, part.model_response_str()]
+        case pydantic.NativeToolCallPart():
+            return [part.tool_name, part.args_as_json_str()]
+        case pydantic.ThinkingPart():
+            return [part.content, part.signature]
+        case pydantic.FilePart():
+            return {"media_type": part.content.media_type, "data": part.content.data}
+    return [getattr(part, "content", None), getattr(part, "provider_details", None)]
 
 
 def compacted_messages(
