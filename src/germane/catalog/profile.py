@@ -63,5 +63,10 @@ class Profile:
         except InvalidInput as error:
             self._refuse("images", f"is no image rule: {error}", error)
 
+    def binds_thinking(self, dialect: str) -> bool:
+        """Whether thinking is refused where something before it has changed, in messages of this dialect. A model that the
+        catalog doesn't list is taken to do so."""
+        return dialect == "anthropic" and (self.preserved_thinking or not self.known)
+
     def _refuse(self, field: str, why: str, cause: Exception | None = None) -> None:
         raise InvalidInput(f"model {self.name!r}: {field} {why}") from cause

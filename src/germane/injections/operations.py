@@ -21,9 +21,9 @@ MAX_AGE_DAYS = 30
 
 @dataclass(frozen=True, slots=True)
 class PutInjection(Change):
-    """Keeps the record for this session of the scope's own user. Nothing is written where one of its items was forgotten or
-    changed meanwhile. Of two records with the same key the first stays, unless it was withdrawn or the new one `replaces` it.
-    Doesn't raise the content's revision."""
+    """Keeps the record for this session of the scope's own user. Nothing is written where one of its items was forgotten
+    meanwhile, or changed where the record has no `prefix`. Of two records with the same key the first stays, unless it was
+    withdrawn or the new one `replaces` it. Doesn't raise the content's revision."""
 
     text_of: ClassVar[TextOf] = "its_owner"
     session: str

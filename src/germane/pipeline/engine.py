@@ -23,6 +23,7 @@ from germane.pipeline.admission_slot import Slot
 from germane.pipeline.answer import answer_of
 from germane.pipeline.ask_gate import ask_gate
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome, counts_as_memory, unanswered
+from germane.pipeline.bound_injections import planned_room
 from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
@@ -41,7 +42,7 @@ from germane.pipeline.gather.gather import Gathered, gather
 from germane.pipeline.gather.merge import RequestContents, distinct
 from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.history_stage import HistoryCompactor, HistoryTerms, compact_history
-from germane.pipeline.inject.returned import without_returned
+from germane.pipeline.inject.returned import Returned, without_returned
 from germane.pipeline.injection_log import InjectionLog
 from germane.pipeline.measure_request import measure_request
 from germane.pipeline.pack.pack import trim
@@ -105,13 +106,14 @@ class Engine:
         """Raises nothing but cancellation and interpreter exit. `began` is when the call came, on the steady clock (seconds);
         the deadline counts from there. With `history` the conversation is compacted first."""
         deadline = Deadline.of(self.clock.steady() if began is None else began, request.deadline)
-        assembly = Assembly(self._own(request, strategy), strategy, self.clock)
+        assembly, returned = self._begun(request, strategy)
         slot: Slot | None = None
         try:
             slot = await self.admission.acquire(deadline, self.clock, request.scope.org)
             if history is not None:
                 with assembly.stage("compact", deadline):
                     await self._compact(assembly, history, store, deadline)
+                self._replay(assembly, returned)
             await self._assemble(assembly, store, deadline, slot)
         except PROPAGATED:
             raise
@@ -131,9 +133,12 @@ class Engine:
 
     def fall_back(self, request: Request, strategy: Strategy, reason: str) -> Context:
         """The fallback's answer, at once and without I/O: the messages with the directive as it was last known."""
-        assembly = Assembly(self._own(request, strategy), strategy, self.clock)
+        assembly, _ = self._begun(request, strategy)
         self._fallback.answer(assembly, reason)
-        return answer_of(assembly)
+        context = answer_of(assembly)
+        if assembly.binds:
+            self.injections.remember(assembly, self.sources.keys(), self.clock.now)
+        return context
 
     def forget(self, scope: Scope) -> None:
         """Drops what the caches hold of this scope, after something in it was forgotten; the names of entities in any."""
@@ -185,7 +190,10 @@ class Engine:
             measured = assembly.measured = await measure_request(request, assembly.cap, self.catalog, self.tokenizer)
         _, tokens, budget = measured
         if budget.exceeds_window:
-            assembly.messages_only("messages_exceed_window")
+            if assembly.binds:
+                self._fallback.answer(assembly, "messages_exceed_window")
+            else:
+                assembly.messages_only("messages_exceed_window")
             return
         guard = self._guard(request.scope, deadline)
         appends = strategy.placement == "append" and request.scope.session is not None
@@ -234,12 +242,17 @@ class Engine:
             new = profile.items
             bounds = partial(self._layout, request, strategy, Ceiling(), first_number=standing.first_number)
             room = budget.available - standing.cost
+            if assembly.binds:
+                directive = "" if gathered.directive is None else gathered.directive.text
+                fixed = layout.total(directive, ()) if directive else 0
+                room = planned_room(budget.available, standing, fixed, assembly.cap)
             packing = await pack_in_time(assembly, gathered, ranked, new, layout, bounds, room, deadline, self.clock)
         with assembly.stage("gate", deadline):
             patience = deadline.patience(self.clock.steady())
             passed, standing = await ask_gate(assembly, packing, standing, store, guard, patience, self.sources.keys())
             if passed is not packing:
-                packing = passed if assembly.hurried else trim(passed, budget.available - standing.cost, layout)
+                room = room if assembly.binds else budget.available - standing.cost
+                packing = passed if assembly.hurried else trim(passed, room, layout)
             packing = replace(packing, refused=(*packing.refused, *standing_already, *elsewhere, *profile.left_out))
         with assembly.stage("write", _NEVER):
             written = layout.write(packing.directive, packing.chosen)
@@ -298,16 +311,32 @@ class Engine:
             force=deadline.answer is None,
         )
 
-    def _own(self, request: Request, strategy: Strategy) -> Request:
-        """The request without germane's own text, where the caller sent that back (INJECT-6)."""
+    def _begun(self, request: Request, strategy: Strategy) -> tuple[Assembly, Returned]:
+        """An assembly of the request without germane's own text, where the caller sent that back (INJECT-6)."""
+        returned = Returned(request)
         try:
-            if strategy.placement != "append":
-                return request
-            return without_returned(request, nonce(self.nonce_key, request.scope))
+            if strategy.placement == "append":
+                returned = without_returned(request, nonce(self.nonce_key, request.scope))
         except PROPAGATED:
             raise
         except BaseException:
-            return request
+            returned = Returned(request)
+        assembly = Assembly(returned.request, strategy, self.clock)
+        assembly.binds = strategy.placement == "append" and request.scope.session is not None and request.binds_thinking
+        self._replay(assembly, returned)
+        return assembly, returned
+
+    def _replay(self, assembly: Assembly, returned: Returned) -> None:
+        """What stands whatever fails (INJECT-10), where the model binds its thinking."""
+        if not assembly.binds:
+            return
+        try:
+            assembly.known = self.injections.last_known(assembly.request, returned, self.nonce_key, self.clock.now())
+            assembly.shown, assembly.key = returned.stable, self.nonce_key
+        except PROPAGATED:
+            raise
+        except BaseException:
+            return
 
     def _layout(
         self, request: Request, strategy: Strategy, tokens: Tokenizer, query: Query | None = None, first_number: int = 1

@@ -1,4 +1,7 @@
-"""Injection log: reads what was injected for the turns of a session, and holds what the store hasn't got yet (INJECT-6)."""
+"""Injection log: reads what was injected for the turns of a session, and holds what the store hasn't got yet (INJECT-6).
+
+For a model that binds its thinking it also holds what it last sent of each session, for calls that can't read it (INJECT-10).
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,19 @@ from germane.injections.injection import (
 )
 from germane.injections.operations import MAX_RECORDS, PutInjection
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late
+from germane.pipeline.bound_injections import stand_bound
 from germane.pipeline.call_guard import Guard
 from germane.pipeline.circuit_breaker import BreakerOpen
 from germane.pipeline.deadline import Deadline
-from germane.pipeline.earlier_injections import NOTHING_STANDS, Standing, stand
-from germane.pipeline.inject.turns import human_turns
+from germane.pipeline.earlier_injections import MIXED, Standing, stand
+from germane.pipeline.inject.returned import Returned
+from germane.pipeline.inject.turns import HumanTurn, human_turns
+from germane.pipeline.last_known import KnownTurn, LastKnown, standing_of
 from germane.pipeline.matched_injections import MatchedInjections, match_records
 from germane.store import ScopedStore
+from germane.types.earlier import EarlierInjection
 from germane.types.lru_cache import LruCache
+from germane.types.message import Message
 from germane.types.metadata import SourceReport
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -40,6 +48,15 @@ class InjectionLog:
 
     def __init__(self, max_sessions: int = 256) -> None:
         self._waiting: LruCache[_Key, dict[tuple[str, int], PutInjection]] = LruCache(max_sessions)
+        self._known = LastKnown(max_sessions)
+
+    def last_known(self, request: Request, returned: Returned, key: bytes, now: datetime) -> Standing:
+        """What stands in the prompt of a model that binds its thinking, as far as this process knows it without a read, or as
+        the caller's own messages show it."""
+        turns = human_turns(request.messages, key, chained=True)
+        shown = returned.texts if returned.request is request else {}
+        known = self._known.find(request.scope)
+        return standing_of(known, shown, turns, request.filters, open=_open(request.messages, turns), now=now)
 
     async def stand(
         self, assembly: Assembly, store: ScopedStore, guard: Guard, deadline: Deadline, key: bytes
@@ -48,19 +65,20 @@ class InjectionLog:
         hashes. Raises only what leaves an assembly."""
         request, measured = assembly.request, assembly.measured
         patience = None if deadline.gathered is None else max(0.0, deadline.gathered - guard.clock.steady())
-        turns = human_turns(request.messages, key)
+        turns = human_turns(request.messages, key, chained=assembly.binds)
         if measured is None or not turns:
             _, report = await self._read(request, store, guard, patience, lambda _: WantedInjections())
-            return NOTHING_STANDS, report
+            return assembly.known, report
         tokenizer, waiting = measured.tokenizer, self.waiting(request.scope)
         matching = partial(
             match_records,
             turns,
-            open=all(message.role == "system" for message in request.messages[turns[-1].index + 1 :]),
+            open=_open(request.messages, turns),
             available=measured.budget.available,
             cap=assembly.cap,
             per_text=measured.profile.per_message,
             now=guard.clock.now(),
+            bound=assembly.binds,
         )
         matched: MatchedInjections | None = None
 
@@ -71,11 +89,16 @@ class InjectionLog:
 
         kept, report = await self._read(request, store, guard, patience, wanting)
         if kept is None or matched is None:
-            return NOTHING_STANDS, report
+            return assembly.known, report
 
         def tokens(record: Injection) -> int:
             return record.tokens if record.tokenizer == tokenizer.name else tokenizer.count(record.text)
 
+        if assembly.binds:
+            per_text = measured.profile.per_message
+            standing = stand_bound(matched, kept, request.filters, per_text=per_text, tokens=tokens)
+            assembly.known, assembly.read = standing.kept(), True
+            return standing, report
         if matched.counted_otherwise(tokenizer.name):
             whole = (*kept.records, *(head for head in matched.heads if isinstance(head, Injection)))
             matched = matching(matched.heads, counts={record.key: tokens(record) for record in whole})
@@ -93,7 +116,8 @@ class InjectionLog:
         self, request: Request, store: ScopedStore, guard: Guard, patience: float | None, wanting: Wanting
     ) -> tuple[KeptInjections | None, SourceReport]:
         """What the store keeps of the session, and the report on reading it. None where it can't be had in `patience` seconds:
-        then nothing of earlier calls stands in the prompt, and nothing is recorded. Raises only what leaves an assembly."""
+        then nothing of earlier calls stands in the prompt, or what is last known, and nothing is recorded. Raises only what
+        leaves an assembly."""
         began = guard.clock.steady()
         start = partial(store.injections, wanting, at=request.at, filters=request.filters)
         report = partial(SourceReport, name="injections")
@@ -116,10 +140,37 @@ class InjectionLog:
             change = assembly.injection(registered, now())
             if change is not None:
                 self.put(assembly.request.scope, change)
+            if assembly.binds:
+                self._learn(assembly, change, now())
         except PROPAGATED:
             raise
         except BaseException:
             return
+
+    def _learn(self, assembly: Assembly, change: PutInjection | None, now: datetime) -> None:
+        """Keeps what stands in the prompt that this assembly has made. A turn of which nobody knows what stood there stays
+        unknown."""
+        scope, standing = assembly.request.scope, assembly.standing
+        before = self._known.find(scope)
+        if before is None and not assembly.read:
+            return
+        texts = {text.turn: text for text in standing.texts}
+        turns = dict[str, KnownTurn]()
+        for turn in standing.turns:
+            if turn.index not in standing.recorded:
+                continue
+            known = (before or {}).get(turn.chain)
+            at = now if known is None else known.at
+            turns[turn.chain] = KnownTurn(text=texts.get(turn.index), prefix=standing.recorded[turn.index], at=at)
+        if change is not None and standing.newest is not None:
+            made, newest = change.injection, standing.newest
+            text = (
+                EarlierInjection(turn=newest.index, text=made.text, tokens=made.tokens, items=made.items) if made.text else None
+            )
+            if made.prefix == MIXED:
+                text = texts.get(newest.index)
+            turns[newest.chain] = KnownTurn(text=text, prefix=made.prefix, at=now)
+        self._known.put(scope, turns)
 
     def put(self, scope: Scope, change: PutInjection) -> None:
         """Adds a record that is to be written. The first one of a turn stays."""
@@ -146,11 +197,24 @@ class InjectionLog:
 
     def forget(self, scope: Scope) -> None:
         """Withdraws what waits of every session of this scope's user, or of all users of its agent where it has none: the turns
-        stay known, their texts are gone."""
+        stay known, their texts are gone. Of a model that binds its thinking what is last known is dropped, and what waits
+        stays: it stands and is written only where the store confirms each item."""
+        self._known.forget(scope)
         for key in self._waiting:
             if key[:2] == (scope.org, scope.agent) and scope.user in (None, key[2]):
                 session = self._waiting.get(key, {})
-                session.update({each: _withdrawn(change) for each, change in session.items() if change.injection.text})
+                session.update(
+                    {
+                        each: _withdrawn(change)
+                        for each, change in session.items()
+                        if change.injection.text and not change.injection.prefix
+                    }
+                )
+
+
+def _open(messages: Sequence[Message], turns: Sequence[HumanTurn]) -> bool:
+    """Whether nothing has answered the newest turn."""
+    return bool(turns) and all(message.role == "system" for message in messages[turns[-1].index + 1 :])
 
 
 def _key(scope: Scope) -> _Key:
