@@ -58,10 +58,8 @@ def _changed(assembly: Assembly) -> list[int]:
     try:
         if not assembly.binds:
             return []
-        standing, recorded = assembly.standing, assembly.standing.recorded
-        if assembly.directive is None and not assembly.written.stable:
-            recorded = {index: prefix for index, prefix in recorded.items() if prefix is not None}
-        return changed_turns(assembly.request.messages, standing.turns, assembly.prefixes(), recorded)
+        standing = assembly.standing
+        return changed_turns(assembly.request.messages, standing.turns, assembly.prefixes(), standing.recorded)
     except PROPAGATED:
         raise
     except BaseException:

@@ -39,7 +39,7 @@ def stand_bound(
 ) -> Standing:
     """Finds the text of each turn, as `earlier_injections.stand` does for other models."""
     newest, whole = matched.newest, {record.key: record for record in kept.records}
-    warnings, texts, recorded = list[str](), dict[int, Injection](), dict[int, str | None]()
+    warnings, texts, recorded = list[str](), dict[int, Injection](), dict[int, str]()
     own = None
     for index, head in matched.found.items():
         record = head if isinstance(head, Injection) else whole.get(head.key)

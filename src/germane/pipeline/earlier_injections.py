@@ -62,7 +62,7 @@ class Standing:
     fixed: bool = False
     """Whether nothing new may be added, whatever is found."""
     turns: tuple[HumanTurn, ...] = ()
-    recorded: Mapping[int, str | None] = field(default_factory=dict)
+    recorded: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def tokens(self) -> int:

@@ -30,7 +30,7 @@ class KnownTurn:
     """What stood at a turn: its text, None for none; `prefix` as in its record; `at` is when this process first sent it."""
 
     text: EarlierInjection | None
-    prefix: str | None
+    prefix: str
     at: datetime
 
 
@@ -80,17 +80,15 @@ def standing_of(
     now: datetime,
 ) -> Standing:
     """What stands by what is known of the turns, and nothing new. `shown` are germane's texts that the caller's own messages
-    hold, by the index of their turn: a caller who keeps any keeps all, so where nothing else is known of a turn, they say what
-    stood there."""
-    texts, recorded, warnings = list[EarlierInjection](), dict[int, str | None](), list[str]()
+    hold, by the index of their turn: they stay where nothing else is known of it. They tell what the last call sent, and not
+    behind what each answer was made, so such a turn has no `recorded` hash."""
+    texts, recorded, warnings = list[EarlierInjection](), dict[int, str](), list[str]()
     for turn in turns:
         found = None if known is None else known.get(turn.chain)
         again = open and turn is turns[-1]
         if found is None:
-            if known is not None and shown and not again:
-                recorded[turn.index] = None
-                if text := shown.get(turn.index, ""):
-                    texts.append(EarlierInjection(turn=turn.index, text=text, tokens=len(text) // 4))
+            if known is not None and not again and (text := shown.get(turn.index, "")):
+                texts.append(EarlierInjection(turn=turn.index, text=text, tokens=len(text) // 4))
             continue
         recorded[turn.index] = found.prefix
         if found.text is None or (again and now - found.at > _RETRY):

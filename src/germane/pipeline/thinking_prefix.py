@@ -38,16 +38,11 @@ def thinking_turns(messages: Sequence[Message], turns: Sequence[HumanTurn]) -> I
 
 
 def changed_turns(
-    messages: Sequence[Message], turns: Sequence[HumanTurn], sent: Mapping[int, str], recorded: Mapping[int, str | None]
+    messages: Sequence[Message], turns: Sequence[HumanTurn], sent: Mapping[int, str], recorded: Mapping[int, str]
 ) -> list[int]:
     """Returns the turns whose answers hold thinking that was made behind other text of germane's than is `sent` now. `recorded`
-    are the hashes of their records: a turn without one is among them, as nobody knows what stood there, and one with None
-    isn't, as the caller's own messages show it."""
-    return [
-        index
-        for index in thinking_turns(messages, turns)
-        if index not in recorded or recorded[index] not in (None, sent.get(index))
-    ]
+    are the hashes of their records: a turn without one is among them, as nobody knows what stood there."""
+    return [index for index in thinking_turns(messages, turns) if recorded.get(index, "") != sent[index]]
 
 
 def _framed(text: str) -> bytes:

@@ -164,6 +164,44 @@ class InjectionContract:
         await store.within(ANNA).journal.commit(editing(block.id, PutBlock(replace(block, deleted_at=NOON))))
         assert (await _kept(store, also=asked)).allowed == {entry.id: entry_hash(entry.id)}
 
+    @pytest.mark.requirement("INJECT-10", "MEM-3")
+    async def test_a_record_with_a_prefix_outlives_changes_and_goes_with_what_is_forgotten(self, store: Store) -> None:
+        """Also one that is written after the change. `present` tells what may go on standing, where it is asked for."""
+        changed, ended, secret = (a_memory(text, user="anna") for text in ("changed", "ended", "secret"))
+        block, deleted = (
+            a_block("common", user="anna", agent="a", version=1),
+            a_block("gone", user="anna", agent="a", version=1),
+        )
+        await _write(store, *map(PutMemory, (changed, ended, secret)), PutBlock(block), PutBlock(deleted))
+        bound = an_injection(changed, prefix="hash")
+        await _write(store, PutInjection("s", bound))
+        await _write(store, PutMemory(replace(changed, content_hash=5)), PutMemory(replace(secret, sensitivity="sensitive")))
+        await _write(store, EndMemory(id=ended.id, at=NOON + timedelta(hours=1)))
+        for one in (replace(block, version=2), replace(deleted, version=2, deleted_at=NOON)):
+            await store.within(ANNA).journal.commit(editing(one.id, PutBlock(one)))
+        late = an_injection(changed, ended, turn="late", prefix="hash")
+        await _write(store, PutInjection("s", late))
+        assert (await _kept(store)).records == (bound, late)
+        ids = {changed.id, ended.id, secret.id, f"{block.id}@1", f"{deleted.id}@1", "unknown", "unknown@1"}
+
+        async def present(filters: Filters, *, asked: bool = True, scope: Scope = ANNA) -> set[str]:
+            wanted = WantedInjections(ids=frozenset(ids), presence=asked)
+            kept = await store.within(scope).injections(lambda _: wanted, at=NOON + timedelta(days=1), filters=filters)
+            return set(kept.present)
+
+        assert await present(_ALL) == {changed.id, ended.id, secret.id, f"{block.id}@1"}
+        assert await present(Filters()) == {changed.id, ended.id, f"{block.id}@1"}
+        assert await present(Filters(sensitivities=("public",))) == set()
+        assert await present(_ALL, asked=False) == set()
+        assert await present(_ALL, scope=replace(ANNA, user="ben")) == set()
+        await _write(store, Forget(memory_ids=(changed.id,), at=NOON))
+        gone: dict[str, Any] = {"text": "", "items": (), "tokens": 0}
+        expected = (replace(bound, withdrawn="m1", **gone), replace(late, withdrawn="m1", **gone))
+        assert (await _kept(store)).records == expected
+        assert await present(_ALL) == {ended.id, secret.id, f"{block.id}@1"}
+        await _write(store, PutInjection("s", replace(late, turn="after")))
+        assert (await _kept(store)).records == expected
+
     @pytest.mark.requirement("BLK-2", "INJECT-6", "MEM-3")
     async def test_a_record_holds_the_version_of_a_block_and_goes_with_the_block(self, store: Store) -> None:
         """It is written where that is the current version, and withdrawn when the block is forgotten, everywhere."""
