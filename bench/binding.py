@@ -42,6 +42,10 @@ class _Tally(NamedTuple):
     needlessly: int
     broken: tuple[str, ...]
 
+    def plus(self, other: _Tally) -> _Tally:
+        broken = (*self.broken, *other.broken)
+        return _Tally(self.calls + other.calls, self.said + other.said, self.needlessly + other.needlessly, broken)
+
 
 async def _played(seed: str) -> _Tally:
     """Plays a chunk of sessions; `broken` are the seeds of the sessions with a call that would have been refused."""
@@ -87,7 +91,7 @@ def main(argv: list[str] | None = None) -> int:
             seeds = [f"{options.seed}-{number}" for number in range(chunk, chunk + 2 * options.workers)]
             chunk += len(seeds)
             for part in pool.map(_chunk, seeds):
-                total = _Tally(*(one + other for one, other in zip(total, part, strict=True)))
+                total = total.plus(part)
                 for seed in part.broken:
                     print(f"    broken: {seed}", flush=True)
             print(f"{total.calls:,} calls, {len(total.broken)} sessions broken", flush=True)

@@ -9,6 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from germane import Germane
+from germane.pipeline.last_known import KnownTurn, LastKnown
+from germane.testing.builders import MOMENT
+from germane.types.earlier import EarlierInjection
+from germane.types.scope import Scope
 from support.bound_sessions import FAULTS, HARMLESS, HARMS, BoundSession, Faults, Step
 from support.calendar import Opening
 
@@ -185,3 +189,38 @@ async def test_other_models_go_on_as_before(session: BoundSession) -> None:
     session.model = "claude-sonnet-5"
     await session.play([("change", ""), ("say", "greyhound Biscuit")])
     assert session.last.metadata.thinking_prefix_changed is False
+
+
+async def test_an_open_turn_that_got_nothing_on_a_failure_gets_it_when_it_is_sent_again(session: BoundSession) -> None:
+    """Nothing has answered it, so nothing is bound to it yet."""
+    await session.agent.remember("Caroline paddles a yellow canoe")
+    session.history.append({"role": "user", "content": "Who paddles the yellow canoe?"})
+    before = [*session.history]
+    await said(session, ("fault", "records"), ("call", ""))
+    assert "yellow canoe" not in session.last.added
+    session.history = before
+    assert "yellow canoe" in (await said(session, ("call", "")))[0]
+    assert (await said(session, ("say", "ok")))[1] is False
+
+
+def test_what_is_last_known_is_bounded() -> None:
+    """By sessions and by characters, the least recently used first."""
+    known = LastKnown(max_sessions=2, max_characters=1_000)
+    scopes = [Scope(agent="a", user="u", session=str(number)) for number in range(4)]
+
+    def turns(size: int) -> dict[str, KnownTurn]:
+        text = EarlierInjection(turn=0, text="x" * size, tokens=1)
+        return {"chain": KnownTurn(text=text, prefix="p", at=MOMENT)}
+
+    for scope in scopes[:3]:
+        known.put(scope, turns(10))
+    assert [bool(known.find(scope)) for scope in scopes] == [False, True, True, False]
+    known.put(scopes[1], turns(900))
+    assert [bool(known.find(scope)) for scope in scopes] == [False, True, False, False]
+    known.put(scopes[3], turns(2_000))
+    assert [known.find(scope) for scope in scopes] == [{}] * 4
+    known.put(scopes[0], turns(10))
+    known.forget(Scope(agent="a", user="other"))
+    assert known.find(scopes[0])
+    known.forget(Scope(agent="a"))
+    assert known.find(scopes[0]) is None

@@ -167,11 +167,11 @@ class BoundSession:
     async def play(self, steps: Sequence[Step]) -> None:
         for step in steps:
             failing = set(self.faults.now)
-            if step[0] not in ("say", "work", "retry", "fault"):
+            if step[0] not in ("say", "work", "retry", "call", "fault"):
                 self.faults.now.clear()
             await self._step(*step)
             self._fresh |= step[0] in ("elsewhere", "elsewhere at once", "restart")
-            if step[0] not in ("say", "work", "retry", "fault"):
+            if step[0] not in ("say", "work", "retry", "call", "fault"):
                 self.faults.now |= failing
 
     async def _step(self, step: str, word: str) -> None:
@@ -258,7 +258,7 @@ class BoundSession:
         self._fresh = False
         try:
             if "called off" in self.faults.now:
-                context = await self.agent.fallback(self.history, **given)
+                context = await self.agent.fallback(self.history, filters=self.filters, **given)
             else:
                 context = await self.agent.assemble(self.history, deadline=None, filters=self.filters, **given)
         finally:

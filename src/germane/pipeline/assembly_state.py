@@ -82,6 +82,10 @@ class Assembly:
         """What stands in such a prompt where the assembly ends early: as it was last known, then as it was read."""
         self.read = False
         """Whether the records of such a session were read."""
+        self.untouched = False
+        """Whether no text could be written into the messages at all."""
+        self.last_directive: str | None = None
+        """The directive that such a session was last sent with; None where it isn't known."""
         self.shown = ""
         """germane's text that the caller's system prompt came with: it stands where the directive can't be had."""
         self.tokens = 0
@@ -195,7 +199,7 @@ class Assembly:
 
     def give_up(self, reason: str) -> None:
         """As `messages_only`, where no text can be written into the messages at all."""
-        self.known, self.shown = replace(self.known, texts=()), ""
+        self.known, self.shown, self.untouched = replace(self.known, texts=()), "", True
         self.messages_only(reason)
 
     def prefixes(self) -> dict[int, str]:

@@ -52,7 +52,7 @@ def stand_bound(
         if head.prefix:
             recorded[index] = head.prefix
     recorded |= dict.fromkeys(mixed_turns(matched.turns, matched.heads), MIXED)
-    if matched.open and own is not None and not _stands(own, texts):
+    if matched.open and own is not None and not (own.text and _stands(own, texts)):
         texts.pop(newest.index, None)
         own = None
     closed = not matched.open or own is not None

@@ -18,6 +18,7 @@ from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling
 from germane.clock import Clock, zone
 from germane.graph.aliases import forget_names
+from germane.memories.directive import Directive
 from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
 from germane.pipeline.admission_slot import Slot
 from germane.pipeline.answer import answer_of
@@ -218,7 +219,10 @@ class Engine:
                 answers = replace(answers, reports=(*answers.reports, report))
             else:
                 answers, standing = await gathering, NOTHING_STANDS
-            gathered = assembly.gathered = self.directive_cache.fill_missing(request.scope, answers, since)
+            answers = self.directive_cache.fill_missing(request.scope, answers, since)
+            if answers.directive is None and assembly.last_directive is not None:
+                answers = replace(answers, directive=Directive(assembly.last_directive))
+            gathered = assembly.gathered = answers
             assembly.cut = shallow and depth.reached(gathered.candidates, gathered.unread)
             candidates = distinct(gathered.candidates, request, said)
             if slot is not None:
@@ -333,6 +337,7 @@ class Engine:
         try:
             assembly.known = self.injections.last_known(assembly.request, returned, self.nonce_key, self.clock.now())
             assembly.shown, assembly.key = returned.stable, self.nonce_key
+            assembly.last_directive = self.injections.last_directive(assembly.request.scope)
         except PROPAGATED:
             raise
         except BaseException:

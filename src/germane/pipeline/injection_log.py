@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from threading import Lock
 
 from germane.injections.injection import (
     Injection,
@@ -44,10 +45,11 @@ _Key = tuple[str, str, str | None, str | None]
 
 class InjectionLog:
     """Holds each record from the end of its assembly until it is committed, so that the next call of the session sees it at
-    once; where nothing can be written, until it is evicted. Belongs to one event loop."""
+    once; where nothing can be written, until it is evicted. Thread-safe: the fallback runs on any event loop."""
 
     def __init__(self, max_sessions: int = 256) -> None:
         self._waiting: LruCache[_Key, dict[tuple[str, int], PutInjection]] = LruCache(max_sessions)
+        self._lock = Lock()
         self._known = LastKnown(max_sessions)
 
     def last_known(self, request: Request, returned: Returned, key: bytes, now: datetime) -> Standing:
@@ -57,6 +59,10 @@ class InjectionLog:
         shown = returned.texts if returned.request is request else {}
         known = self._known.find(request.scope)
         return standing_of(known, shown, turns, request.filters, open=_open(request.messages, turns), now=now)
+
+    def last_directive(self, scope: Scope) -> str | None:
+        """The directive that the session was last sent with, for a model that binds its thinking; None where it isn't known."""
+        return self._known.directive(scope)
 
     async def stand(
         self, assembly: Assembly, store: ScopedStore, guard: Guard, deadline: Deadline, key: bytes
@@ -152,7 +158,7 @@ class InjectionLog:
         unknown."""
         scope, standing = assembly.request.scope, assembly.standing
         before = self._known.find(scope)
-        if before is None and not assembly.read:
+        if assembly.untouched or (before is None and not assembly.read):
             return
         texts = {text.turn: text for text in standing.texts}
         turns = dict[str, KnownTurn]()
@@ -170,46 +176,46 @@ class InjectionLog:
             if made.prefix == MIXED:
                 text = texts.get(newest.index)
             turns[newest.chain] = KnownTurn(text=text, prefix=made.prefix, at=now)
-        self._known.put(scope, turns)
+        unread = assembly.level == 3 or assembly.directive is None
+        directive = assembly.last_directive if unread else assembly.directive
+        self._known.put(scope, turns, directive)
 
     def put(self, scope: Scope, change: PutInjection) -> None:
         """Adds a record that is to be written. The first one of a turn stays."""
-        session = self._waiting.use(_key(scope)) or {}
-        if change.replaces:
-            session.pop(change.injection.key, None)
-        session.setdefault(change.injection.key, change)
-        while len(session) > MAX_RECORDS:
-            del session[next(iter(session))]
-        self._waiting.put(_key(scope), session)
+        with self._lock:
+            session = self._waiting.use(_key(scope)) or {}
+            if change.replaces:
+                session.pop(change.injection.key, None)
+            session.setdefault(change.injection.key, change)
+            while len(session) > MAX_RECORDS:
+                del session[next(iter(session))]
+            self._waiting.put(_key(scope), session)
 
     def waiting(self, scope: Scope) -> tuple[PutInjection, ...]:
         """The records of the scope's session that aren't written yet, oldest first."""
-        return tuple(self._waiting.get(_key(scope), {}).values())
+        with self._lock:
+            return tuple(self._waiting.get(_key(scope), {}).values())
 
     def written(self, scope: Scope, changes: Sequence[PutInjection]) -> None:
         """Drops these records: the store has them."""
-        session = self._waiting.get(_key(scope), {})
-        for change in changes:
-            if session.get(change.injection.key) is change:
-                del session[change.injection.key]
-        if not session:
-            self._waiting.pop(_key(scope), None)
+        with self._lock:
+            session = self._waiting.get(_key(scope), {})
+            for change in changes:
+                if session.get(change.injection.key) is change:
+                    del session[change.injection.key]
+            if not session:
+                self._waiting.pop(_key(scope), None)
 
     def forget(self, scope: Scope) -> None:
         """Withdraws what waits of every session of this scope's user, or of all users of its agent where it has none: the turns
         stay known, their texts are gone. Of a model that binds its thinking what is last known is dropped, and what waits
         stays: it stands and is written only where the store confirms each item."""
         self._known.forget(scope)
-        for key in self._waiting:
-            if key[:2] == (scope.org, scope.agent) and scope.user in (None, key[2]):
-                session = self._waiting.get(key, {})
-                session.update(
-                    {
-                        each: _withdrawn(change)
-                        for each, change in session.items()
-                        if change.injection.text and not change.injection.prefix
-                    }
-                )
+        with self._lock:
+            for key, session in self._waiting.items():
+                if key[:2] == (scope.org, scope.agent) and scope.user in (None, key[2]):
+                    texts = [each for each in session.values() if each.injection.text and not each.injection.prefix]
+                    session.update({each.injection.key: _withdrawn(each) for each in texts})
 
 
 def _open(messages: Sequence[Message], turns: Sequence[HumanTurn]) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from threading import Lock
+from typing import NamedTuple
 
 from germane.pipeline.bound_injections import may_stand
 from germane.pipeline.earlier_injections import Standing, withdrawn_warning
@@ -34,40 +36,64 @@ class KnownTurn:
     at: datetime
 
 
+class _Session(NamedTuple):
+    turns: Mapping[str, KnownTurn]
+    directive: str | None
+
+    @property
+    def characters(self) -> int:
+        texts = sum(64 + (0 if turn.text is None else len(turn.text.text)) for turn in self.turns.values())
+        return texts + len(self.directive or "")
+
+
 class LastKnown:
-    """Bounded by sessions and by characters; the least recently used session goes first. Belongs to one event loop."""
+    """Bounded by sessions and by characters; the least recently used session goes first. Thread-safe: the fallback runs on any
+    event loop."""
 
     def __init__(self, max_sessions: int = 256, max_characters: int = 4_194_304) -> None:
-        self._sessions: LruCache[_Key, Mapping[str, KnownTurn]] = LruCache(max_sessions)
+        self._sessions: LruCache[_Key, _Session] = LruCache(max_sessions + 1)
         self._forgotten: LruCache[tuple[str, str, str | None], None] = LruCache(16 * max_sessions)
         """Scopes in which something was forgotten; with None as the user, in those of all users."""
-        self._max_characters, self._characters = max_characters, 0
+        self._max_sessions = max_sessions
+        self._max_characters, self._characters, self._lock = max_characters, 0, Lock()
 
-    def put(self, scope: Scope, turns: Mapping[str, KnownTurn]) -> None:
-        """Keeps what stands now at the turns, by their chains."""
-        self._drop(_key(scope))
-        self._sessions.put(_key(scope), turns)
-        self._characters += _characters(turns)
-        while self._sessions and self._characters > self._max_characters:
-            self._drop(next(iter(self._sessions)))
+    def put(self, scope: Scope, turns: Mapping[str, KnownTurn], directive: str | None = None) -> None:
+        """Keeps what stands now at the turns, by their chains, and the directive; None where it couldn't be read."""
+        with self._lock:
+            self._drop(_key(scope))
+            session = _Session(turns, directive)
+            self._sessions.put(_key(scope), session)
+            self._characters += session.characters
+            while len(self._sessions) > self._max_sessions or self._characters > self._max_characters:
+                self._drop(next(iter(self._sessions)))
 
     def find(self, scope: Scope) -> Mapping[str, KnownTurn] | None:
         """What stood at each turn, by its chain. None where nothing is known since something was forgotten in this scope: a
         text that the caller's own messages show may be what was forgotten then."""
-        if (known := self._sessions.use(_key(scope))) is not None:
-            return known
-        gone = any((scope.org, scope.agent, user) in self._forgotten for user in (scope.user, None))
+        with self._lock:
+            if (known := self._sessions.use(_key(scope))) is not None:
+                return known.turns
+            gone = any((scope.org, scope.agent, user) in self._forgotten for user in (scope.user, None))
         return None if gone else {}
+
+    def directive(self, scope: Scope) -> str | None:
+        """The directive that the session was last sent with; None where that isn't known."""
+        with self._lock:
+            known = self._sessions.get(_key(scope))
+        return None if known is None else known.directive
 
     def forget(self, scope: Scope) -> None:
         """Drops the sessions of this scope's user, or of all users of its agent where it has none."""
-        self._forgotten.put((scope.org, scope.agent, scope.user), None)
-        for key in [key for key in self._sessions if key[:2] == (scope.org, scope.agent) and scope.user in (None, key[2])]:
-            self._drop(key)
+        with self._lock:
+            self._forgotten.put((scope.org, scope.agent, scope.user), None)
+            here = [key for key in self._sessions if key[:2] == (scope.org, scope.agent)]
+            for key in here:
+                if scope.user in (None, key[2]):
+                    self._drop(key)
 
     def _drop(self, key: _Key) -> None:
         if (gone := self._sessions.pop(key, None)) is not None:
-            self._characters -= _characters(gone)
+            self._characters -= gone.characters
 
 
 def standing_of(
@@ -112,7 +138,3 @@ def standing_of(
 
 def _key(scope: Scope) -> _Key:
     return scope.org, scope.agent, scope.user, scope.session
-
-
-def _characters(turns: Mapping[str, KnownTurn]) -> int:
-    return sum(64 + (0 if turn.text is None else len(turn.text.text)) for turn in turns.values())
