@@ -113,7 +113,8 @@ async def test_the_earlier_texts_stand_at_every_level_of_the_ladder(session: Bou
 async def test_what_was_changed_or_has_ended_keeps_its_text(session: BoundSession, step: str) -> None:
     """Also in another process, and after a restart; the changed text is added with the newest turn."""
     before = session.last.added
-    text, changed = await said(session, (step, ""), ("say", "greyhound Biscuit"))
+    assert {item.source for text in session.last.earlier for item in text.items} == {"memories", "blocks"}
+    text, changed = await said(session, ("flush", ""), (step, ""), ("say", "greyhound Biscuit"))
     assert (text.startswith(before), changed) == (True, False)
     assert text.removeprefix(before) or step == "end"
     for steps in ([("elsewhere", ""), ("say", "ok")], [("restart", ""), ("say", "ok")]):
@@ -181,6 +182,12 @@ async def test_an_answered_turn_is_never_assembled_anew(session: BoundSession) -
     first = session.last.added
     session.history.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]})
     assert (await said(session, ("edit", ""), ("call", ""))) == (first, False)
+    assert not session.last.items
+    session.history.append({"role": "user", "content": "Look up the sofa."})
+    await session.call({"type": "tool_use", "id": "u", "name": "run", "input": {}})
+    session.history.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "u", "content": "x"}]})
+    await session.agent.remember("Caroline paddles a yellow canoe past the sofa")
+    assert (await said(session, ("lose", ""), ("call", "")))[1]
     assert not session.last.items
 
 

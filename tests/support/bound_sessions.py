@@ -148,7 +148,8 @@ class BoundSession:
         self.calls = self.flagged = self.spurious = 0
         self.broken = list[tuple[int, Context]]()
         """The calls that the provider would have refused, though nothing said so."""
-        self.last: Context
+        self.last: Any = None
+        """The last call's context."""
         self.model = MODEL
         self._numbers = iter(range(10**9))
 
@@ -241,6 +242,11 @@ class BoundSession:
                 self.kept = True
 
     async def _memory(self) -> str | None:
+        """A memory that stands in the prompt, else any."""
+        standing = [] if self.last is None else [item for text in self.last.earlier for item in text.items]
+        ids = {each.id for each in (await self.agent.memories.list(_ANY, limit=200)).memories}
+        if found := next((item.id for item in standing if item.id in ids), None):
+            return found
         page = await self.agent.memories.list(_ANY)
         return page.memories[0].id if page.memories else None
 
