@@ -18,6 +18,7 @@ from germane.pipeline.injection_log import InjectionLog
 from germane.stores.sqlite.readers import Readers
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
 from germane.stores.sqlite.writer import Writer
+from germane.types.earlier import InjectedItem
 from germane.types.query import Filters
 
 __all__ = ["FAULTS", "HARMLESS", "HARMS", "MODEL", "BindingProvider", "BoundSession", "Faults", "Step", "steps_of"]
@@ -243,7 +244,9 @@ class BoundSession:
 
     async def _memory(self) -> str | None:
         """A memory that stands in the prompt, else any."""
-        standing = [] if self.last is None else [item for text in self.last.earlier for item in text.items]
+        standing: list[InjectedItem] = []
+        if self.last is not None:
+            standing = [item for text in self.last.earlier for item in text.items]
         ids = {each.id for each in (await self.agent.memories.list(_ANY, limit=200)).memories}
         if found := next((item.id for item in standing if item.id in ids), None):
             return found
