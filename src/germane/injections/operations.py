@@ -9,10 +9,12 @@ from typing import ClassVar
 from germane.injections.injection import Injection
 from germane.types.plan import Change, Decision, Plan, TextOf
 
-__all__ = ["MAX_AGE_DAYS", "MAX_CHARACTERS", "MAX_RECORDS", "PutInjection", "keep_injections"]
+__all__ = ["MAX_AGE_DAYS", "MAX_BOUND_RECORDS", "MAX_CHARACTERS", "MAX_RECORDS", "PutInjection", "keep_injections"]
 
 MAX_RECORDS = 512
 """Records of one session; the oldest go first."""
+MAX_BOUND_RECORDS = 2048
+"""Likewise for a model that binds its thinking (INJECT-10), as there each text that goes is a refused request."""
 MAX_CHARACTERS = 524_288
 """Bytes of all texts of one session, likewise."""
 MAX_AGE_DAYS = 30

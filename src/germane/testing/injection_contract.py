@@ -14,7 +14,7 @@ from germane.blocks.operations import DropShare, PutBlock, PutEntry, PutShare
 from germane.blocks.shown import block_hash, entry_hash, shown_id
 from germane.events.operations import PutEvent
 from germane.injections.injection import Injection, InjectionHead, KeptInjections, WantedInjections
-from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
+from germane.injections.operations import MAX_AGE_DAYS, MAX_BOUND_RECORDS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
 from germane.memories.forget import forget
 from germane.memories.memory import Memory
 from germane.memories.operations import EndMemory, Forget, ForgetOwner, PutMemory
@@ -269,7 +269,7 @@ class InjectionContract:
 
     @pytest.mark.requirement("INJECT-6")
     async def test_a_session_keeps_a_limited_number_of_records(self, store: Store) -> None:
-        """The oldest go: beyond 512 records, beyond half a million bytes, and after 30 days."""
+        """The oldest go: beyond 512 records, or 2,048 with a prefix, beyond half a million bytes, and after 30 days."""
         many = [PutInjection("s", an_injection(turn=str(number))) for number in range(MAX_RECORDS + 3)]
         await _write(store, *many)
         assert [record.turn for record in (await _kept(store)).records] == [str(n) for n in range(3, MAX_RECORDS + 3)]
@@ -277,6 +277,12 @@ class InjectionContract:
         session = replace(ANNA, session="t")
         await _write(store, *(PutInjection("t", an_injection(turn=str(n), text=large)) for n in range(3)), scope=session)
         assert [record.turn for record in (await _kept(store, session)).records] == ["1", "2"]
+        bound = replace(ANNA, session="bound")
+        many = [PutInjection("bound", an_injection(turn=str(number), prefix="hash")) for number in range(MAX_BOUND_RECORDS + 2)]
+        await _write(store, *many, scope=bound)
+        assert [record.turn for record in (await _kept(store, bound)).heads] == [
+            str(n) for n in range(2, MAX_BOUND_RECORDS + 2)
+        ]
         later = an_injection(turn="later", created_at=NOON + timedelta(days=MAX_AGE_DAYS, seconds=1))
         await _write(store, PutInjection("t", later), scope=session)
         assert (await _kept(store)).records == ()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from germane.injections.operations import MAX_RECORDS
+from germane.injections.operations import MAX_BOUND_RECORDS, MAX_RECORDS
 from germane.types.message import Message, is_human
 
 __all__ = ["HumanTurn", "human_turns"]
@@ -42,7 +42,7 @@ def human_turns(messages: Sequence[Message], key: bytes, *, chained: bool = Fals
         turn = _hash(key, f"{said} {context}")
         chain = _hash(key, f"{chain} > {turn}") if chained else ""
         found.append(HumanTurn(index, turn, said, not place, chain))
-    return tuple(found[-MAX_RECORDS:])
+    return tuple(found[-(MAX_BOUND_RECORDS if chained else MAX_RECORDS) :])
 
 
 def _hash(key: bytes, text: str) -> str:

@@ -11,7 +11,7 @@ import apsw
 
 from germane.blocks.shown import stored_id
 from germane.injections.injection import Injection, InjectionHead, WantedInjections, Wanting, handles_of
-from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
+from germane.injections.operations import MAX_AGE_DAYS, MAX_BOUND_RECORDS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
 from germane.stores.sqlite.encoding import LISTED, micros, moment, shown, stored, to_json
 from germane.stores.sqlite.gate import archived_now, clauses_now, present_now, tasks_now
 from germane.stores.sqlite.graph_gate import graph_now
@@ -76,7 +76,8 @@ def put_injection(
     connection.execute("DELETE FROM injected_items WHERE injection = ?", written)
     ids = dict.fromkeys(stored(stored_id(item.id)) for item in record.items)
     connection.executemany("INSERT INTO injected_items VALUES (?, ?)", [(id, written[0]) for id in ids])
-    connection.execute(_SURPLUS, (partition, stored(change.session), MAX_RECORDS, MAX_CHARACTERS))
+    most = MAX_BOUND_RECORDS if record.prefix else MAX_RECORDS
+    connection.execute(_SURPLUS, (partition, stored(change.session), most, MAX_CHARACTERS))
     oldest = micros(record.created_at - timedelta(days=MAX_AGE_DAYS))
     connection.execute("DELETE FROM injections WHERE partition = ? AND created_at < ?", (partition, oldest))
 
