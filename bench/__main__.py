@@ -19,6 +19,7 @@ digest         the budgets of the memory digest over generated stores
 minilm         time of a query's vector and of a search with MiniLM
 linear         whether CPU time of every function that reads text or a list is linear in its length
 memory_tool    whether a path leaves /memories, and whether an edit of two conversations on one file is lost
+binding        sessions of a model that binds its thinking, with faults: calls that it would refuse, and nothing said so
 blocks         memory blocks: editors, rewrites and renderings at random; time and stored size
 graph          time to record, look up and walk among many entities and relations
 forgery        whether hostile content can forge germane's delimiters
@@ -71,6 +72,7 @@ from collections.abc import Callable, Mapping, Sequence
 from bench import (
     added,
     answers,
+    binding,
     blocks,
     bridges,
     budget,
@@ -128,6 +130,7 @@ from bench import (
 )
 
 _LONG: Mapping[str, Callable[[], int]] = {
+    "binding": lambda: binding.main([]),
     "blocks": lambda: blocks.main(["--count", "100000"]),
     "compaction-fuzz": lambda: compaction_fuzz.main([]),
     "budget": lambda: budget.main(["--count", "100000"]),
@@ -249,6 +252,8 @@ def main() -> int:
             ingest.main(rest)
         case "budget":
             return budget.main(rest)
+        case "binding":
+            return binding.main(rest)
         case "blocks":
             return blocks.main(rest)
         case "forgery":

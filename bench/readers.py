@@ -402,6 +402,7 @@ _OTHERS: dict[str, Reader] = {
     "types.model_names.ModelNames.find": _NAMES.find,
     "types.model_names.ModelNames.near": _NAMES.near,
     "types.model_names.spelling": spelling,
+    "catalog.profile.Profile.binds_thinking": Catalog.built_in().find("claude-fable-5-1").binds_thinking,
     "catalog.prices.Prices.find": Prices.built_in().find,
     "catalog.unknown_model.warning": lambda text: unknown_model.warning(text, 8192),
     "catalog.ceiling.Ceiling.count": Ceiling().count,

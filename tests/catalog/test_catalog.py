@@ -242,3 +242,24 @@ def test_system_messages_in_the_middle_are_taken_from_opus_4_8_on_and_not_in_clo
     mine = catalog.with_models({"eu.anthropic.claude-opus-5": {"mid_system": True}, "claude-opus-5": {"mid_system": False}})
     assert mine.find("eu.anthropic.claude-opus-5").mid_system
     assert not mine.find("claude-opus-5").mid_system
+
+
+@pytest.mark.requirement("INJECT-10")
+def test_models_that_bind_their_thinking() -> None:
+    """As known in November 2026. A model that isn't listed is taken to bind it, and only in Anthropic's shape."""
+    catalog = Catalog.built_in()
+    names = [
+        *(
+            "claude-fable-5",
+            "claude-fable-5-1",
+            "claude-fable-5-2",
+            "claude-mythos-5",
+            "claude-mythos-5-1",
+            "claude-mythos-5-2",
+        ),
+        *("claude-opus-5", "claude-opus-5-5", "claude-sonnet-5-5", "claude-sonnet-4-5", "claude-of-tomorrow", "no-model"),
+    ]
+    assert [name for name in names if catalog.find(name).binds_thinking("anthropic")] == [
+        *("claude-fable-5-1", "claude-fable-5-2", "claude-mythos-5-2", "claude-opus-5-5", "claude-of-tomorrow", "no-model")
+    ]
+    assert not catalog.find("claude-fable-5-1").binds_thinking("openai")

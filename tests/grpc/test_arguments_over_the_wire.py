@@ -207,6 +207,7 @@ def test_metadata_are_the_same_on_both_sides_of_the_wire(need: float | None) -> 
         need_threshold=need,
         earlier_tokens=12,
         profile_tokens=7,
+        thinking_prefix_changed=True,
     )
     unset = [field.name for field in fields(report) if not getattr(report, field.name)]
     assert all(name.startswith("need") or name == "history" for name in unset)

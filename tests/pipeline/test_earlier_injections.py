@@ -175,7 +175,7 @@ def test_of_a_long_session_only_texts_that_may_stand_are_read() -> None:
     assert 1 <= len(shown) <= 8
     assert matched.wanted("t").keys == {records[index // 2].key for index in shown}
     waiting = match_records(turns, records, open=True, available=400, cap=400, per_text=0, now=NOW)
-    assert waiting.wanted("t") == (frozenset(), {f"id{index}" for index in shown})
+    assert waiting.wanted("t")[:2] == (frozenset(), {f"id{index}" for index in shown})
 
 
 def test_a_text_without_room_isnt_said_to_be_withdrawn() -> None:

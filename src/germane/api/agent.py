@@ -163,11 +163,13 @@ class Agent(AgentContexts):
         window: int | None = None,
         like: str | None = None,
         system: System | None = None,
+        filters: Filters | None = None,
         reason: str = "assembly_timeout",
     ) -> Context:
         """Returns what `assemble` returns when there is no time at all: the messages with the directive as this process last
-        knew it. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
-        scope = self.scope.within(session)
+        knew it. For a model that binds its thinking, the texts of the session's earlier calls stand in them, as far as
+        `filters` allow. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
+        scope, plan = self.scope.within(session), self._parts.strategies.find(strategy)
         string("reason", reason, NAME)
         read = partial(
             self._request,
@@ -178,9 +180,10 @@ class Agent(AgentContexts):
             window=window,
             like=like,
             system=system,
+            filters=allowed_filters(plan, filters),
         )
         request = await aside(len(messages) if isinstance(messages, Sequence) else 0, read)
-        return await self._parts.engine.fall_back(request, self._parts.strategies.find(strategy), reason)
+        return await self._parts.engine.fall_back(request, plan, reason)
 
     async def digest(
         self,

@@ -121,6 +121,7 @@ def build_request(
         model=model,
         provider=name,
         mid_system=profile.mid_system,
+        binds_thinking=profile.binds_thinking(name),
         at=when,
         dated=at is not None,
         tools=schemas,

@@ -159,6 +159,7 @@ class Agent(BlockingContexts):
         window: int | None = None,
         like: str | None = None,
         system: System | None = None,
+        filters: Filters | None = None,
         reason: str = "assembly_timeout",
     ) -> Context:
         return self._call(
@@ -171,6 +172,7 @@ class Agent(BlockingContexts):
             window=window,
             like=like,
             system=system,
+            filters=filters,
             reason=reason,
         )
 

@@ -75,5 +75,10 @@ class Profile:
             if name == "media" and not named.keys() >= {*MEDIA}:
                 self._refuse(name, f"must name {', '.join(MEDIA)}")
 
+    def binds_thinking(self, dialect: str) -> bool:
+        """Whether thinking is refused where something before it has changed, in messages of this dialect. A model that the
+        catalog doesn't list is taken to do so."""
+        return dialect == "anthropic" and (self.preserved_thinking or not self.known)
+
     def _refuse(self, field: str, why: str, cause: Exception | None = None) -> None:
         raise InvalidInput(f"model {self.name!r}: {field} {why}") from cause

@@ -9,7 +9,6 @@ from germane.catalog.measure_budget import message_tokens, tools_tokens
 from germane.catalog.profile import Profile
 from germane.compaction.reading.output_facts import facts_of
 from germane.compaction.wording import MASK_LINE, masked_handle
-from germane.dialects.anthropic import Anthropic
 from germane.dialects.envelope import mapping
 from germane.dialects.opaque import prefix_bound
 from germane.dialects.openai_responses import OpenAIResponses
@@ -56,8 +55,7 @@ class Measure:
 
     def __init__(self, profile: Profile, tokenizer: Tokenizer, provider: str) -> None:
         self.profile, self.provider = profile, provider
-        self.binds_thinking = provider == Anthropic.name and (profile.preserved_thinking or not profile.known)
-        """Whether thinking is refused where something before it has changed; so it is taken to be for unknown models."""
+        self.binds_thinking = profile.binds_thinking(provider)
         self.pairs_apart = provider == OpenAIResponses.name
         """Whether a call is paired with its result over whatever stands between the two."""
         self._tokenizer = tokenizer

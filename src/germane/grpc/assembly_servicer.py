@@ -30,7 +30,7 @@ _MIN_SECONDS = 0.001
 """The least time that the engine is given: enough for the directive from its cache."""
 _MAX_LOGGED_ID = 128
 """Characters of a caller's request id that are logged."""
-_FALLBACK_OPTIONS = ("model", "provider", "session", "strategy", "window", "like", "system")
+_FALLBACK_OPTIONS = ("model", "provider", "session", "strategy", "window", "like", "system", "filters")
 """The arguments of `Agent.assemble` that `Agent.fallback` takes too."""
 _MAX_CALLS, _MAX_CALLS_OF_ORG = 96, 32
 """Calls that may wait for the engine, in all and of one org. The engine itself refuses what would be late, and still answers

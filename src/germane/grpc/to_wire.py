@@ -195,6 +195,7 @@ def metadata(report: Metadata, request_id: str) -> context_pb2.InjectionMetadata
         need_threshold=report.need_threshold,
         earlier_tokens=report.earlier_tokens,
         profile_tokens=report.profile_tokens,
+        thinking_prefix_changed=report.thinking_prefix_changed,
     )
 
 

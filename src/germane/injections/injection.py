@@ -36,6 +36,9 @@ class InjectionHead:
     withdrawn: str = ""
     """Names of the items that were forgotten or updated since (`handles_of`): the text is gone then, and the turn has no text
     any more."""
+    prefix: str = ""
+    """For a model that binds its thinking to what stands before it (INJECT-10): a keyed hash of all of germane's text up to
+    this turn, as the call that made the record sent it. `turn` is then `HumanTurn.chain`. Empty for other models."""
 
     @property
     def key(self) -> InjectionKey:
@@ -61,10 +64,11 @@ def handles_of(items: Iterable[InjectedItem]) -> str:
 
 class WantedInjections(NamedTuple):
     """The keys of the records that are to be read whole, and ids of other items of which the store should say whether they may
-    be shown."""
+    be shown; with `presence` also whether they may go on standing (`KeptInjections.present`)."""
 
     keys: Set[InjectionKey] = frozenset()
     ids: Set[str] = frozenset()
+    presence: bool = False
 
 
 Wanting = Callable[[Sequence[InjectionHead]], WantedInjections]
@@ -74,8 +78,13 @@ Wanting = Callable[[Sequence[InjectionHead]], WantedInjections]
 @dataclass(frozen=True, slots=True)
 class KeptInjections:
     """What the store answers: the heads of all of a session's records, those records that were wanted whole, both oldest first,
-    and the content hashes, by id, of those of their items, and of the ids wanted besides, that the scope may see now."""
+    and the content hashes, by id, of those of their items, and of the ids wanted besides, that the scope may see now.
+
+    `present`, where it is asked for, are those ids of which a text may go on standing (INJECT-10): the item may have changed or
+    ended since, but it wasn't forgotten or deleted, and the scope and the sensitivities allow it. Empty where a store doesn't
+    know: then no such text stands."""
 
     heads: tuple[InjectionHead, ...] = ()
     records: tuple[Injection, ...] = ()
     allowed: Mapping[str, int] = field(default_factory=dict)
+    present: Set[str] = frozenset()

@@ -10,11 +10,17 @@ from germane.pipeline.assembly_state import PROPAGATED, Assembly, counts_as_memo
 from germane.pipeline.gather.depth import SHALLOW_ITEMS
 from germane.pipeline.gather.profile import PROFILE
 from germane.pipeline.inject.inject import inject, untouched
+from germane.pipeline.thinking_prefix import changed_turns
 from germane.types.amount import Cut
 from germane.types.context import Context, Metadata
 from germane.types.trace import Trace
 
 __all__ = ["answer_of"]
+
+_CHANGED = (
+    "what germane put before the thinking in the answers to messages {} isn't what stood there when it was made, or can't be "
+    "known: the provider refuses this request unless it may drop that thinking (context.to_anthropic(thinking=…))"
+)
 
 
 def answer_of(assembly: Assembly) -> Context:
@@ -27,16 +33,17 @@ def answer_of(assembly: Assembly) -> Context:
     except PROPAGATED:
         raise
     except BaseException as error:
-        assembly.messages_only(f"assembly_error:{type(error).__name__}")
+        assembly.give_up(f"assembly_error:{type(error).__name__}")
         injected = untouched(request)
-    warnings = tuple(_warnings(assembly))
+    changed = _changed(assembly)
+    warnings = (*_warnings(assembly), *((_CHANGED.format(", ".join(map(str, changed))),) if changed else ()))
     return Context(
         provider=request.provider,
         messages=injected.messages,
         system=injected.system,
         added=injected.added,
         items=assembly.written.items,
-        metadata=_metadata(assembly, warnings),
+        metadata=_metadata(assembly, warnings, changed=bool(changed)),
         trace=_trace(assembly, warnings),
         convert=injected.convert,
         stable=stable if injected.added else "",
@@ -45,7 +52,21 @@ def answer_of(assembly: Assembly) -> Context:
     )
 
 
-def _metadata(assembly: Assembly, warnings: tuple[str, ...]) -> Metadata:
+def _changed(assembly: Assembly) -> list[int]:
+    """The turns with thinking that the provider will refuse, as other text of germane's stands before it than when it was
+    made."""
+    try:
+        if not assembly.binds:
+            return []
+        standing = assembly.standing
+        return changed_turns(assembly.request.messages, standing.turns, assembly.prefixes(), standing.recorded)
+    except PROPAGATED:
+        raise
+    except BaseException:
+        return [0]
+
+
+def _metadata(assembly: Assembly, warnings: tuple[str, ...], *, changed: bool) -> Metadata:
     items = [item for item in assembly.written.items if counts_as_memory(item.scored.candidate)]
     packing, budget, need = assembly.packing, assembly.budget, assembly.need
     used = 0 if budget is None else budget.messages + budget.tools + assembly.tokens
@@ -71,6 +92,7 @@ def _metadata(assembly: Assembly, warnings: tuple[str, ...]) -> Metadata:
         profile_tokens=assembly.standing.profile_tokens
         + sum(item.tokens for item in assembly.written.items if item.source == PROFILE),
         history=assembly.history,
+        thinking_prefix_changed=changed,
     )
 
 

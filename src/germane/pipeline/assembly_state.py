@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -13,10 +13,11 @@ from germane.catalog.profile import Profile
 from germane.clock import Clock
 from germane.injections.operations import PutInjection
 from germane.pipeline.deadline import Deadline
-from germane.pipeline.earlier_injections import NOTHING_STANDS, Standing, next_injection
+from germane.pipeline.earlier_injections import NOTHING_STANDS, Standing, kept_injection, next_injection
 from germane.pipeline.format.layout import Format, RenderedContext
 from germane.pipeline.gather.gather import Gathered
 from germane.pipeline.pack.packing import Packing
+from germane.pipeline.thinking_prefix import prefixes
 from germane.ports.tokenizer import Tokenizer
 from germane.types.amount import Need, TokenPrice, price_asked
 from germane.types.budget import Budget
@@ -72,6 +73,21 @@ class Assembly:
         self.outcome: Outcome | None = None
         self.written = RenderedContext(attribution={})
         self.standing = NOTHING_STANDS
+        self.binds = False
+        """Whether the texts of earlier calls must stand whatever fails: the model binds its thinking to what stands before it,
+        and the session's texts stay with their turns (INJECT-10)."""
+        self.key = b""
+        """Of the hashes of such texts."""
+        self.known = NOTHING_STANDS
+        """What stands in such a prompt where the assembly ends early: as it was last known, then as it was read."""
+        self.read = False
+        """Whether the records of such a session were read."""
+        self.untouched = False
+        """Whether no text could be written into the messages at all."""
+        self.last_directive: str | None = None
+        """The directive that such a session was last sent with; None where it isn't known."""
+        self.shown = ""
+        """germane's text that the caller's system prompt came with: it stands where the directive can't be had."""
         self.tokens = 0
         self.reason = ""
         self.level = 0
@@ -169,20 +185,42 @@ class Assembly:
         if directive is None or self.measured is None:
             return
         tokens = layout.total(directive, ()) if directive else 0
-        if tokens <= self.measured.budget.available:
-            self.written, self.tokens = layout.write(directive, ()) if directive else self.written, tokens
-            self.level = 2
+        if tokens <= (self.cap if self.binds else self.measured.budget.available):
+            self.written = layout.write(directive, ()) if directive else RenderedContext(attribution={})
+            self.tokens, self.level = tokens + self.standing.tokens, 2
 
     def messages_only(self, reason: str) -> None:
-        """Degradation level 3: the messages as the caller sent them."""
-        self.written, self.tokens, self.outcome, self.directive = RenderedContext(attribution={}), 0, None, ""
-        self.standing = NOTHING_STANDS
+        """Degradation level 3: the messages as the caller sent them. For a model that binds its thinking, the texts of earlier
+        calls stand in them as far as they are known (INJECT-10)."""
+        self.standing = self.known
+        self.written, self.outcome, self.directive = RenderedContext(attribution={}, stable=self.shown), None, ""
+        self.tokens = self.standing.tokens
         self.reason, self.level = reason, 3
+
+    def give_up(self, reason: str) -> None:
+        """As `messages_only`, where no text can be written into the messages at all."""
+        self.known, self.shown, self.untouched = replace(self.known, texts=()), "", True
+        self.messages_only(reason)
+
+    def prefixes(self) -> dict[int, str]:
+        """A hash of all text of germane's up to each turn, as it stands in this prompt (INJECT-10)."""
+        texts = {text.turn: text.text for text in self.standing.texts}
+        if self.standing.newest is not None and self.written.late:
+            texts[self.standing.newest.index] = self.written.late
+        return prefixes(self.standing.turns, self.written.stable, texts, self.key)
 
     def injection(self, registered: Set[str], now: datetime) -> PutInjection | None:
         """The record of what was injected for the newest turn (INJECT-6), where one is to be kept."""
         session = self.request.scope.session
-        if self.outcome is None or self.measured is None or session is None:
+        if session is None:
+            return None
+        prefix = ""
+        if self.binds and self.standing.newest is not None:
+            prefix = self.prefixes()[self.standing.newest.index]
+            if self.standing.new is None:
+                name = "" if self.measured is None else self.measured.tokenizer.name
+                return kept_injection(self.standing, session, prefix=prefix, tokenizer=name, now=now)
+        if self.outcome is None or self.measured is None:
             return None
         late, tokenizer = self.written.late, self.measured.tokenizer
         shown = [out.scored.candidate for out in self.outcome.packing.refused if out.reason == "already_shown"]
@@ -196,6 +234,7 @@ class Assembly:
             tokenizer=tokenizer.name,
             registered=registered,
             now=now,
+            prefix=prefix,
         )
 
 

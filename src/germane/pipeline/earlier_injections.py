@@ -9,10 +9,10 @@ stood at an earlier turn, stands there no more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from germane.injections.injection import Injection, KeptInjections
+from germane.injections.injection import Injection, InjectionHead, KeptInjections
 from germane.injections.operations import PutInjection
 from germane.pipeline.gather.profile import PROFILE
 from germane.pipeline.inject.turns import HumanTurn
@@ -21,7 +21,22 @@ from germane.types.candidate import Candidate, Chosen, LeftOut, Reason, Scored
 from germane.types.earlier import EarlierInjection, InjectedItem
 from germane.types.query import Filters
 
-__all__ = ["NOTHING_STANDS", "Standing", "next_injection", "stand"]
+__all__ = [
+    "MIXED",
+    "NOTHING_STANDS",
+    "Standing",
+    "kept_injection",
+    "mixed_turns",
+    "next_injection",
+    "stand",
+    "withdrawn_warning",
+]
+
+
+MIXED = "mixed"
+"""In the place of a prefix's hash: there were several, so that no prefix fits all of the turn's answer."""
+_MARK = "!"
+"""Behind a turn's chain in the record which says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +54,15 @@ class Standing:
     newest: HumanTurn | None = None
     first_number: int = 1
     warnings: tuple[str, ...] = ()
+    bound: bool = False
+    """Whether the model binds its thinking to what stands before it (INJECT-10). Only then the rest is known: whether the
+    newest turn is `open` (nothing has answered it), all human `turns` of the request, and the hash of all text up to a turn
+    that its record holds, by the turn's index (`thinking_prefix.changed_turns`)."""
+    open: bool = False
+    fixed: bool = False
+    """Whether nothing new may be added, whatever is found."""
+    turns: tuple[HumanTurn, ...] = ()
+    recorded: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def tokens(self) -> int:
@@ -69,7 +93,13 @@ class Standing:
         if len(kept) == len(self.texts):
             return self
         gone = [text.turn for text in self.texts if text not in kept]
-        return replace(self, texts=kept, warnings=(*self.warnings, *(_withdrawn(turn, "an item in it") for turn in gone)))
+        return replace(
+            self, texts=kept, warnings=(*self.warnings, *(withdrawn_warning(turn, "an item in it") for turn in gone))
+        )
+
+    def kept(self) -> Standing:
+        """What stands whatever happens to the rest of the call, and nothing new."""
+        return replace(self, new=None, closed=True, fixed=True)
 
     def showing(self, shown: Sequence[Candidate]) -> tuple[str, ...]:
         """The ids of the items that show these candidates."""
@@ -80,7 +110,7 @@ class Standing:
     def opened(self, ranked: Sequence[Scored]) -> Standing:
         """With the newest turn assembled anew, where one of these candidates is a block or a task that doesn't stand yet: they
         are shown at once, also while tools run."""
-        if not self.closed or self.newest is None:
+        if not self.closed or self.newest is None or self.fixed or (self.bound and not self.open):
             return self
         ids = self.ids
         if all(not _shown_at_once(scored.candidate) or scored.id in ids for scored in ranked):
@@ -94,6 +124,9 @@ class Standing:
             return ranked, ()
         items = [item for text in self.texts for item in text.items]
         ids, hashes = {item.id for item in items}, {item.content_hash for item in items if item.content_hash}
+        if self.bound:
+            ids = set()  # of an item that has changed since, the old text stands: the new one may be added
+            hashes |= {item.content_hash for item in items}
         new, out = list[Scored](), list[LeftOut]()
         for scored in ranked:
             shown = scored.id in ids or scored.candidate.content_hash in hashes
@@ -129,7 +162,7 @@ def stand(
     for index, head in matched.found.items():
         record = (head if isinstance(head, Injection) else whole.get(head.key)) if matched.has_room(index) else None
         if why := head.withdrawn or ("" if record is None else _refused(record, kept, filters)):
-            warnings.append(_withdrawn(index, why))
+            warnings.append(withdrawn_warning(index, why))
         else:
             standing[index] = record
     own = standing.get(newest.index)
@@ -175,13 +208,14 @@ def next_injection(
     tokenizer: str,
     registered: Set[str],
     now: datetime,
+    prefix: str = "",
 ) -> PutInjection | None:
     """The record of what this call injected; None where the newest turn has one already. `shown` are the candidates
     that weren't added because they stand; `registered` are the caller's own sources."""
     if standing.new is None:
         return None
     record = Injection(
-        turn=standing.new.key,
+        turn=standing.new.chain if standing.bound else standing.new.key,
         said=standing.new.said,
         occurrence=standing.occurrence,
         text=text,
@@ -191,8 +225,39 @@ def next_injection(
         items=tuple(_injected_item(item, registered) for item in items),
         created_at=now,
         relies_on=standing.showing(shown),
+        prefix=prefix,
     )
     return PutInjection(session, record, standing.replaces)
+
+
+def kept_injection(standing: Standing, session: str, *, prefix: str, tokenizer: str, now: datetime) -> PutInjection | None:
+    """What is to be recorded where nothing was added for the newest turn of a model that binds its thinking (INJECT-10): of an
+    open turn the text that it has or that it has none, of another one that its answer was made behind different texts. None
+    where the record says all that."""
+    newest = standing.newest
+    if newest is None or standing.recorded.get(newest.index) in (prefix, MIXED):
+        return None
+    own = next((text for text in standing.texts if text.turn == newest.index), None)
+    text, items, tokens = ("", (), 0) if own is None or not standing.open else (own.text, own.items, own.tokens)
+    record = Injection(
+        turn=newest.chain if standing.open else f"{newest.chain}{_MARK}",
+        said=newest.said if standing.open else "",
+        occurrence=standing.occurrence if standing.open else 1,
+        text=text,
+        tokens=tokens,
+        tokenizer=tokenizer,
+        last_handle=standing.first_number - 1 if standing.open else 0,
+        items=items,
+        created_at=now,
+        prefix=prefix if standing.open else MIXED,
+    )
+    return PutInjection(session, record, replaces=standing.open)
+
+
+def mixed_turns(turns: Sequence[HumanTurn], heads: Sequence[InjectionHead]) -> set[int]:
+    """The turns whose answers were made behind different texts, by their index."""
+    marks = {head.turn for head in heads if head.turn.endswith(_MARK)}
+    return {turn.index for turn in turns if f"{turn.chain}{_MARK}" in marks} if marks else set()
 
 
 def _injected_item(item: Chosen, registered: Set[str]) -> InjectedItem:
@@ -253,7 +318,8 @@ def _within(available: int, standing: Mapping[int, Injection | None], sizes: Map
     return texts
 
 
-def _withdrawn(index: int, handles: str) -> str:
+def withdrawn_warning(index: int, handles: str) -> str:
+    """The sentence for the trace. `handles` name the items."""
     return (
         f"the text injected for message {index} was withdrawn: {handles} was forgotten, was changed, has ended or isn't "
         f"allowed in this request"

@@ -20,12 +20,14 @@ from germane.clock import Clock, zone
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.plain import plain
 from germane.graph.aliases import forget_names
+from germane.memories.directive import Directive
 from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
 from germane.pipeline.admission_slot import Slot
 from germane.pipeline.answer import answer_of
 from germane.pipeline.ask_gate import ask_gate
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome, counts_as_memory, unanswered
 from germane.pipeline.background import aside
+from germane.pipeline.bound_injections import planned_room
 from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
@@ -44,7 +46,7 @@ from germane.pipeline.gather.gather import Gathered, gather
 from germane.pipeline.gather.merge import RequestContents, distinct
 from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.history_stage import HistoryCompactor, HistoryTerms, compact_history
-from germane.pipeline.inject.returned import without_returned
+from germane.pipeline.inject.returned import Returned, without_returned
 from germane.pipeline.injection_log import InjectionLog
 from germane.pipeline.measure_request import measure_request
 from germane.pipeline.pack.pack import trim
@@ -108,7 +110,7 @@ class Engine:
         """Raises nothing but cancellation and interpreter exit. `began` is when the call came, on the steady clock (seconds);
         the deadline counts from there. With `history` the conversation is compacted first."""
         deadline = Deadline.of(self.clock.steady() if began is None else began, request.deadline)
-        assembly = Assembly(self._own(request, strategy), strategy, self.clock)
+        assembly, returned = self._begun(request, strategy)
         slot: Slot | None = None
         failure = ""
         try:
@@ -116,6 +118,7 @@ class Engine:
             if history is not None:
                 with assembly.stage("compact", deadline):
                     await self._compact(assembly, history, store, deadline)
+                self._replay(assembly, returned)
             await self._assemble(assembly, store, deadline, slot)
         except PROPAGATED:
             raise
@@ -135,7 +138,11 @@ class Engine:
 
     async def fall_back(self, request: Request, strategy: Strategy, reason: str) -> Context:
         """The fallback's answer, at once and without I/O: the messages with the directive as it was last known."""
-        return await self._answered(Assembly(self._own(request, strategy), strategy, self.clock), reason)
+        assembly, _ = self._begun(request, strategy)
+        context = await self._answered(assembly, reason)
+        if assembly.binds:
+            self.injections.remember(assembly, self.sources.keys(), self.clock.now)
+        return context
 
     async def _answered(self, assembly: Assembly, failure: str) -> Context:
         """What was assembled; with a reason of its `failure`, the fallback's answer, in which plain messages come back as they
@@ -202,7 +209,10 @@ class Engine:
             measured = assembly.measured = await measure_request(request, assembly.cap, self.catalog, self.tokenizer)
         _, tokens, budget = measured
         if budget.exceeds_window:
-            assembly.messages_only("messages_exceed_window")
+            if assembly.binds:
+                self._fallback.answer(assembly, "messages_exceed_window")
+            else:
+                assembly.messages_only("messages_exceed_window")
             return
         guard = self._guard(request.scope, deadline)
         appends = strategy.placement == "append" and request.scope.session is not None
@@ -227,7 +237,10 @@ class Engine:
                 answers = replace(answers, reports=(*answers.reports, report))
             else:
                 answers, standing = await gathering, NOTHING_STANDS
-            gathered = assembly.gathered = self.directive_cache.fill_missing(request.scope, answers, since)
+            answers = self.directive_cache.fill_missing(request.scope, answers, since)
+            if answers.directive is None and assembly.last_directive is not None:
+                answers = replace(answers, directive=Directive(assembly.last_directive))
+            gathered = assembly.gathered = answers
             assembly.cut = shallow and depth.reached(gathered.candidates, gathered.unread)
             candidates = distinct(gathered.candidates, request, said)
             if slot is not None:
@@ -251,12 +264,17 @@ class Engine:
             new = profile.items
             bounds = partial(self._layout, request, strategy, Ceiling(), first_number=standing.first_number)
             room = budget.available - standing.cost
+            if assembly.binds:
+                directive = "" if gathered.directive is None else gathered.directive.text
+                fixed = layout.total(directive, ()) if directive else 0
+                room = planned_room(budget.available, standing, fixed, assembly.cap)
             packing = await pack_in_time(assembly, gathered, ranked, new, layout, bounds, room, deadline, self.clock)
         with assembly.stage("gate", deadline):
             patience = deadline.patience(self.clock.steady())
             passed, standing = await ask_gate(assembly, packing, standing, store, guard, patience, self.sources.keys())
             if passed is not packing:
-                packing = passed if assembly.hurried else trim(passed, budget.available - standing.cost, layout)
+                room = room if assembly.binds else budget.available - standing.cost
+                packing = passed if assembly.hurried else trim(passed, room, layout)
             packing = replace(packing, refused=(*packing.refused, *standing_already, *elsewhere, *profile.left_out))
         with assembly.stage("write", _NEVER):
             written = layout.write(packing.directive, packing.chosen)
@@ -315,16 +333,33 @@ class Engine:
             force=deadline.answer is None,
         )
 
-    def _own(self, request: Request, strategy: Strategy) -> Request:
-        """The request without germane's own text, where the caller sent that back (INJECT-6)."""
+    def _begun(self, request: Request, strategy: Strategy) -> tuple[Assembly, Returned]:
+        """An assembly of the request without germane's own text, where the caller sent that back (INJECT-6)."""
+        returned = Returned(request)
         try:
-            if strategy.placement != "append":
-                return request
-            return without_returned(request, nonce(self.nonce_key, request.scope))
+            if strategy.placement == "append":
+                returned = without_returned(request, nonce(self.nonce_key, request.scope))
         except PROPAGATED:
             raise
         except BaseException:
-            return request
+            returned = Returned(request)
+        assembly = Assembly(returned.request, strategy, self.clock)
+        assembly.binds = strategy.placement == "append" and request.scope.session is not None and request.binds_thinking
+        self._replay(assembly, returned)
+        return assembly, returned
+
+    def _replay(self, assembly: Assembly, returned: Returned) -> None:
+        """What stands whatever fails (INJECT-10), where the model binds its thinking."""
+        if not assembly.binds:
+            return
+        try:
+            assembly.known = self.injections.last_known(assembly.request, returned, self.nonce_key, self.clock.now())
+            assembly.shown, assembly.key = returned.stable, self.nonce_key
+            assembly.last_directive = self.injections.last_directive(assembly.request.scope)
+        except PROPAGATED:
+            raise
+        except BaseException:
+            return
 
     def _layout(
         self, request: Request, strategy: Strategy, tokens: Tokenizer, query: Query | None = None, first_number: int = 1

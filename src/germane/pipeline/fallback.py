@@ -42,12 +42,14 @@ class FallbackLadder:
         assembly.messages_only(reason)
 
     def _directive(self, assembly: Assembly) -> str | None:
-        """The directive as this assembly read it, else as it was last known; None where neither is there."""
+        """The directive as this assembly read it, else as it was last known, to all or to this session; None where neither is
+        there."""
         if assembly.gathered is not None:
             return None if assembly.gathered.directive is None else assembly.gathered.directive.text
         if not any(plan.name == "directive" and plan.limit > 0 for plan in assembly.strategy.sources):
             return ""
-        return self.directive_cache.last(assembly.request.scope)
+        last = self.directive_cache.last(assembly.request.scope)
+        return assembly.last_directive if last is None else last
 
     def _directive_only(self, assembly: Assembly, directive: str | None, reason: str, *, counted: bool) -> bool:
         """Returns whether this rung answered."""

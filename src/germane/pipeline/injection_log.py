@@ -1,4 +1,7 @@
-"""Injection log: reads what was injected for the turns of a session, and holds what the store hasn't got yet (INJECT-6)."""
+"""Injection log: reads what was injected for the turns of a session, and holds what the store hasn't got yet (INJECT-6).
+
+For a model that binds its thinking it also holds what it last sent of each session, for calls that can't read it (INJECT-10).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from threading import Lock
 
 from germane.injections.injection import (
     Injection,
@@ -17,14 +21,19 @@ from germane.injections.injection import (
 )
 from germane.injections.operations import MAX_RECORDS, PutInjection
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late
+from germane.pipeline.bound_injections import stand_bound
 from germane.pipeline.call_guard import Guard
 from germane.pipeline.circuit_breaker import BreakerOpen
 from germane.pipeline.deadline import Deadline
-from germane.pipeline.earlier_injections import NOTHING_STANDS, Standing, stand
-from germane.pipeline.inject.turns import human_turns
+from germane.pipeline.earlier_injections import MIXED, Standing, stand
+from germane.pipeline.inject.returned import Returned
+from germane.pipeline.inject.turns import HumanTurn, human_turns
+from germane.pipeline.last_known import KnownTurn, LastKnown, standing_of
 from germane.pipeline.matched_injections import MatchedInjections, match_records
 from germane.store import ScopedStore
+from germane.types.earlier import EarlierInjection
 from germane.types.lru_cache import LruCache
+from germane.types.message import Message
 from germane.types.metadata import SourceReport
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -36,10 +45,24 @@ _Key = tuple[str, str, str | None, str | None]
 
 class InjectionLog:
     """Holds each record from the end of its assembly until it is committed, so that the next call of the session sees it at
-    once; where nothing can be written, until it is evicted. Belongs to one event loop."""
+    once; where nothing can be written, until it is evicted. Thread-safe: the fallback runs on any event loop."""
 
     def __init__(self, max_sessions: int = 256) -> None:
         self._waiting: LruCache[_Key, dict[tuple[str, int], PutInjection]] = LruCache(max_sessions)
+        self._lock = Lock()
+        self._known = LastKnown(max_sessions)
+
+    def last_known(self, request: Request, returned: Returned, key: bytes, now: datetime) -> Standing:
+        """What stands in the prompt of a model that binds its thinking, as far as this process knows it without a read, or as
+        the caller's own messages show it."""
+        turns = human_turns(request.messages, key, chained=True)
+        shown = returned.texts if returned.request is request else {}
+        known = self._known.find(request.scope)
+        return standing_of(known, shown, turns, request.filters, open=_open(request.messages, turns), now=now)
+
+    def last_directive(self, scope: Scope) -> str | None:
+        """The directive that the session was last sent with, for a model that binds its thinking; None where it isn't known."""
+        return self._known.directive(scope)
 
     async def stand(
         self, assembly: Assembly, store: ScopedStore, guard: Guard, deadline: Deadline, key: bytes
@@ -48,19 +71,20 @@ class InjectionLog:
         hashes. Raises only what leaves an assembly."""
         request, measured = assembly.request, assembly.measured
         patience = None if deadline.gathered is None else max(0.0, deadline.gathered - guard.clock.steady())
-        turns = human_turns(request.messages, key)
+        turns = human_turns(request.messages, key, chained=assembly.binds)
         if measured is None or not turns:
             _, report = await self._read(request, store, guard, patience, lambda _: WantedInjections())
-            return NOTHING_STANDS, report
+            return assembly.known, report
         tokenizer, waiting = measured.tokenizer, self.waiting(request.scope)
         matching = partial(
             match_records,
             turns,
-            open=all(message.role == "system" for message in request.messages[turns[-1].index + 1 :]),
+            open=_open(request.messages, turns),
             available=measured.budget.available,
             cap=assembly.cap,
             per_text=measured.profile.per_message,
             now=guard.clock.now(),
+            bound=assembly.binds,
         )
         matched: MatchedInjections | None = None
 
@@ -71,11 +95,16 @@ class InjectionLog:
 
         kept, report = await self._read(request, store, guard, patience, wanting)
         if kept is None or matched is None:
-            return NOTHING_STANDS, report
+            return assembly.known, report
 
         def tokens(record: Injection) -> int:
             return record.tokens if record.tokenizer == tokenizer.name else tokenizer.count(record.text)
 
+        if assembly.binds:
+            per_text = measured.profile.per_message
+            standing = stand_bound(matched, kept, request.filters, per_text=per_text, tokens=tokens)
+            assembly.known, assembly.read = standing.kept(), True
+            return standing, report
         if matched.counted_otherwise(tokenizer.name):
             whole = (*kept.records, *(head for head in matched.heads if isinstance(head, Injection)))
             matched = matching(matched.heads, counts={record.key: tokens(record) for record in whole})
@@ -93,7 +122,8 @@ class InjectionLog:
         self, request: Request, store: ScopedStore, guard: Guard, patience: float | None, wanting: Wanting
     ) -> tuple[KeptInjections | None, SourceReport]:
         """What the store keeps of the session, and the report on reading it. None where it can't be had in `patience` seconds:
-        then nothing of earlier calls stands in the prompt, and nothing is recorded. Raises only what leaves an assembly."""
+        then nothing of earlier calls stands in the prompt, or what is last known, and nothing is recorded. Raises only what
+        leaves an assembly."""
         began = guard.clock.steady()
         start = partial(store.injections, wanting, at=request.at, filters=request.filters)
         report = partial(SourceReport, name="injections")
@@ -116,41 +146,81 @@ class InjectionLog:
             change = assembly.injection(registered, now())
             if change is not None:
                 self.put(assembly.request.scope, change)
+            if assembly.binds:
+                self._learn(assembly, change, now())
         except PROPAGATED:
             raise
         except BaseException:
             return
 
+    def _learn(self, assembly: Assembly, change: PutInjection | None, now: datetime) -> None:
+        """Keeps what stands in the prompt that this assembly has made. A turn of which nobody knows what stood there stays
+        unknown."""
+        scope, standing = assembly.request.scope, assembly.standing
+        before = self._known.find(scope)
+        if assembly.untouched or (before is None and not assembly.read):
+            return
+        texts = {text.turn: text for text in standing.texts}
+        turns = dict[str, KnownTurn]()
+        for turn in standing.turns:
+            if turn.index not in standing.recorded:
+                continue
+            known = (before or {}).get(turn.chain)
+            at = now if known is None else known.at
+            turns[turn.chain] = KnownTurn(text=texts.get(turn.index), prefix=standing.recorded[turn.index], at=at)
+        if change is not None and standing.newest is not None:
+            made, newest = change.injection, standing.newest
+            text = (
+                EarlierInjection(turn=newest.index, text=made.text, tokens=made.tokens, items=made.items) if made.text else None
+            )
+            if made.prefix == MIXED:
+                text = texts.get(newest.index)
+            turns[newest.chain] = KnownTurn(text=text, prefix=made.prefix, at=now)
+        unread = assembly.level == 3 or assembly.directive is None
+        directive = assembly.last_directive if unread else assembly.directive
+        self._known.put(scope, turns, directive)
+
     def put(self, scope: Scope, change: PutInjection) -> None:
         """Adds a record that is to be written. The first one of a turn stays."""
-        session = self._waiting.use(_key(scope)) or {}
-        if change.replaces:
-            session.pop(change.injection.key, None)
-        session.setdefault(change.injection.key, change)
-        while len(session) > MAX_RECORDS:
-            del session[next(iter(session))]
-        self._waiting.put(_key(scope), session)
+        with self._lock:
+            session = self._waiting.use(_key(scope)) or {}
+            if change.replaces:
+                session.pop(change.injection.key, None)
+            session.setdefault(change.injection.key, change)
+            while len(session) > MAX_RECORDS:
+                del session[next(iter(session))]
+            self._waiting.put(_key(scope), session)
 
     def waiting(self, scope: Scope) -> tuple[PutInjection, ...]:
         """The records of the scope's session that aren't written yet, oldest first."""
-        return tuple(self._waiting.get(_key(scope), {}).values())
+        with self._lock:
+            return tuple(self._waiting.get(_key(scope), {}).values())
 
     def written(self, scope: Scope, changes: Sequence[PutInjection]) -> None:
         """Drops these records: the store has them."""
-        session = self._waiting.get(_key(scope), {})
-        for change in changes:
-            if session.get(change.injection.key) is change:
-                del session[change.injection.key]
-        if not session:
-            self._waiting.pop(_key(scope), None)
+        with self._lock:
+            session = self._waiting.get(_key(scope), {})
+            for change in changes:
+                if session.get(change.injection.key) is change:
+                    del session[change.injection.key]
+            if not session:
+                self._waiting.pop(_key(scope), None)
 
     def forget(self, scope: Scope) -> None:
         """Withdraws what waits of every session of this scope's user, or of all users of its agent where it has none: the turns
-        stay known, their texts are gone."""
-        for key in self._waiting:
-            if key[:2] == (scope.org, scope.agent) and scope.user in (None, key[2]):
-                session = self._waiting.get(key, {})
-                session.update({each: _withdrawn(change) for each, change in session.items() if change.injection.text})
+        stay known, their texts are gone. Of a model that binds its thinking what is last known is dropped, and what waits
+        stays: it stands and is written only where the store confirms each item."""
+        self._known.forget(scope)
+        with self._lock:
+            for key, session in self._waiting.items():
+                if key[:2] == (scope.org, scope.agent) and scope.user in (None, key[2]):
+                    texts = [each for each in session.values() if each.injection.text and not each.injection.prefix]
+                    session.update({each.injection.key: _withdrawn(each) for each in texts})
+
+
+def _open(messages: Sequence[Message], turns: Sequence[HumanTurn]) -> bool:
+    """Whether nothing has answered the newest turn."""
+    return bool(turns) and all(message.role == "system" for message in messages[turns[-1].index + 1 :])
 
 
 def _key(scope: Scope) -> _Key:

@@ -5,6 +5,9 @@ Earlier texts take at most seven eighths of the budget: where they take more whe
 quarter is left. So the prefix breaks once, and then holds for many turns. Which ones go follows from the heads of the session's
 records, so all workers agree, and only the texts that may stand are read: a session has hundreds of records. In a session that
 changed its model all texts are read, to count them in the new model's tokens.
+
+Where a model binds its thinking to what stands before it, no text goes (INJECT-10): what a new turn may add is planned instead
+(`bound_injections.py`).
 """
 
 from __future__ import annotations
@@ -37,14 +40,18 @@ class MatchedInjections:
     room: Set[InjectionKey]
     occurrence: int
     first_number: int
+    turns: Sequence[HumanTurn] = ()
+    open: bool = True
+    bound: bool = False
+    """Whether the model binds its thinking."""
 
     def has_room(self, index: int) -> bool:
         """Whether the budget has room for the text of the turn at this index, which has a record; always for the newest."""
-        return index == self.newest.index or self.found[index].key in self.room
+        return self.bound or index == self.newest.index or self.found[index].key in self.room
 
     def counted_otherwise(self, tokenizer: str) -> tuple[InjectionHead, ...]:
         """The records whose texts another tokenizer counted, of which the room can't be told from the heads."""
-        return tuple(head for head in self.heads if head.tokens and head.tokenizer != tokenizer)
+        return () if self.bound else tuple(head for head in self.heads if head.tokens and head.tokenizer != tokenizer)
 
     def wanted(self, tokenizer: str) -> WantedInjections:
         """What is to be asked of the store: the records of the texts that may stand, where only their heads are known, and the
@@ -58,6 +65,7 @@ class MatchedInjections:
         return WantedInjections(
             {head.key for head in needed if not isinstance(head, Injection)},
             {item.id for record in whole for item in record.items if item.stored},
+            presence=self.bound,
         )
 
 
@@ -71,6 +79,7 @@ def match_records(
     per_text: int,
     now: datetime,
     counts: Mapping[InjectionKey, int] = MappingProxyType({}),
+    bound: bool = False,
 ) -> MatchedInjections:
     """Finds the record of each of the turns, of which there is one at least. `heads` are those of the session, oldest first.
     `open` says that the newest turn is the last message: nothing has answered it yet. `cap` is the budget that doesn't depend
@@ -80,7 +89,7 @@ def match_records(
     if open and newest.index in found and now - found[newest.index].created_at > _RETRY:
         del found[newest.index]
     own = found.get(newest.index)
-    last = max((head.occurrence for head in heads if head.turn == newest.key), default=0)
+    last = max((head.occurrence for head in heads if head.turn == (newest.chain if bound else newest.key)), default=0)
     sizes = {head.key: counts.get(head.key, head.tokens) + per_text for head in heads if head.tokens and head is not own}
     return MatchedInjections(
         newest=newest,
@@ -89,6 +98,9 @@ def match_records(
         room=_room(sizes, available, cap),
         occurrence=last + 1 if own is None else own.occurrence,
         first_number=1 + max((head.last_handle for head in heads), default=0),
+        turns=turns,
+        open=open,
+        bound=bound,
     )
 
 

@@ -14,7 +14,7 @@ from germane.blocks.operations import DropShare, PutBlock, PutEntry, PutShare
 from germane.blocks.shown import block_hash, entry_hash, shown_id
 from germane.events.operations import PutEvent
 from germane.injections.injection import Injection, InjectionHead, KeptInjections, WantedInjections
-from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
+from germane.injections.operations import MAX_AGE_DAYS, MAX_BOUND_RECORDS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
 from germane.memories.forget import forget
 from germane.memories.memory import Memory
 from germane.memories.operations import EndMemory, Forget, ForgetOwner, PutMemory
@@ -164,6 +164,44 @@ class InjectionContract:
         await store.within(ANNA).journal.commit(editing(block.id, PutBlock(replace(block, deleted_at=NOON))))
         assert (await _kept(store, also=asked)).allowed == {entry.id: entry_hash(entry.id)}
 
+    @pytest.mark.requirement("INJECT-10", "MEM-3")
+    async def test_a_record_with_a_prefix_outlives_changes_and_goes_with_what_is_forgotten(self, store: Store) -> None:
+        """Also one that is written after the change. `present` tells what may go on standing, where it is asked for."""
+        changed, ended, secret = (a_memory(text, user="anna") for text in ("changed", "ended", "secret"))
+        block, deleted = (
+            a_block("common", user="anna", agent="a", version=1),
+            a_block("gone", user="anna", agent="a", version=1),
+        )
+        await _write(store, *map(PutMemory, (changed, ended, secret)), PutBlock(block), PutBlock(deleted))
+        bound = an_injection(changed, prefix="hash")
+        await _write(store, PutInjection("s", bound))
+        await _write(store, PutMemory(replace(changed, content_hash=5)), PutMemory(replace(secret, sensitivity="sensitive")))
+        await _write(store, EndMemory(id=ended.id, at=NOON + timedelta(hours=1)))
+        for one in (replace(block, version=2), replace(deleted, version=2, deleted_at=NOON)):
+            await store.within(ANNA).journal.commit(editing(one.id, PutBlock(one)))
+        late = an_injection(changed, ended, turn="late", prefix="hash")
+        await _write(store, PutInjection("s", late))
+        assert (await _kept(store)).records == (bound, late)
+        ids = {changed.id, ended.id, secret.id, f"{block.id}@1", f"{deleted.id}@1", "unknown", "unknown@1"}
+
+        async def present(filters: Filters, *, asked: bool = True, scope: Scope = ANNA) -> set[str]:
+            wanted = WantedInjections(ids=frozenset(ids), presence=asked)
+            kept = await store.within(scope).injections(lambda _: wanted, at=NOON + timedelta(days=1), filters=filters)
+            return set(kept.present)
+
+        assert await present(_ALL) == {changed.id, ended.id, secret.id, f"{block.id}@1"}
+        assert await present(Filters()) == {changed.id, ended.id, f"{block.id}@1"}
+        assert await present(Filters(sensitivities=("public",))) == set()
+        assert await present(_ALL, asked=False) == set()
+        assert await present(_ALL, scope=replace(ANNA, user="ben")) == set()
+        await _write(store, Forget(memory_ids=(changed.id,), at=NOON))
+        gone: dict[str, Any] = {"text": "", "items": (), "tokens": 0}
+        expected = (replace(bound, withdrawn="m1", **gone), replace(late, withdrawn="m1", **gone))
+        assert (await _kept(store)).records == expected
+        assert await present(_ALL) == {ended.id, secret.id, f"{block.id}@1"}
+        await _write(store, PutInjection("s", replace(late, turn="after")))
+        assert (await _kept(store)).records == expected
+
     @pytest.mark.requirement("BLK-2", "INJECT-6", "MEM-3")
     async def test_a_record_holds_the_version_of_a_block_and_goes_with_the_block(self, store: Store) -> None:
         """It is written where that is the current version, and withdrawn when the block is forgotten, everywhere."""
@@ -231,7 +269,7 @@ class InjectionContract:
 
     @pytest.mark.requirement("INJECT-6")
     async def test_a_session_keeps_a_limited_number_of_records(self, store: Store) -> None:
-        """The oldest go: beyond 512 records, beyond half a million bytes, and after 30 days."""
+        """The oldest go: beyond 512 records, or 2,048 with a prefix, beyond half a million bytes, and after 30 days."""
         many = [PutInjection("s", an_injection(turn=str(number))) for number in range(MAX_RECORDS + 3)]
         await _write(store, *many)
         assert [record.turn for record in (await _kept(store)).records] == [str(n) for n in range(3, MAX_RECORDS + 3)]
@@ -239,6 +277,12 @@ class InjectionContract:
         session = replace(ANNA, session="t")
         await _write(store, *(PutInjection("t", an_injection(turn=str(n), text=large)) for n in range(3)), scope=session)
         assert [record.turn for record in (await _kept(store, session)).records] == ["1", "2"]
+        bound = replace(ANNA, session="bound")
+        many = [PutInjection("bound", an_injection(turn=str(number), prefix="hash")) for number in range(MAX_BOUND_RECORDS + 2)]
+        await _write(store, *many, scope=bound)
+        assert [record.turn for record in (await _kept(store, bound)).heads] == [
+            str(n) for n in range(2, MAX_BOUND_RECORDS + 2)
+        ]
         later = an_injection(turn="later", created_at=NOON + timedelta(days=MAX_AGE_DAYS, seconds=1))
         await _write(store, PutInjection("t", later), scope=session)
         assert (await _kept(store)).records == ()

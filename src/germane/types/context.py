@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,10 @@ from germane.types.message import Message, Wire
 from germane.types.metadata import Metadata
 from germane.types.trace import Trace
 
-__all__ = ["Context", "Metadata"]
+__all__ = ["BINDING_CONTROLS", "Context", "Metadata"]
+
+BINDING_CONTROLS = "thinking-binding-controls-2026-08-01"
+"""The name of Anthropic's beta with `thinking.block_binding`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +58,21 @@ class Context:
         wire = self.convert("openai-responses")
         return {"input": wire.messages} | ({} if wire.system is None else {"instructions": wire.system})
 
-    def to_anthropic(self) -> dict[str, Any]:
-        """`system` and `messages`, ready to splat into `client.messages.create(**…)`."""
+    def to_anthropic(self, *, thinking: Mapping[str, Any] | None = None, betas: Sequence[str] | None = None) -> dict[str, Any]:
+        """`system` and `messages`, ready to splat into `client.messages.create(**…)`.
+
+        With `thinking`, your own setting for the call, the result has `thinking` and `betas` too, for
+        `client.beta.messages.create(**…)`. Where `metadata.thinking_prefix_changed`, they tell the provider to drop the
+        thinking that it would refuse the request for (INJECT-10); otherwise they are as you gave them."""
         wire = self.convert("anthropic")
-        return {"messages": wire.messages} | ({} if wire.system is None else {"system": wire.system})
+        body = {"messages": wire.messages} | ({} if wire.system is None else {"system": wire.system})
+        if thinking is None:
+            return body | ({} if betas is None else {"betas": [*betas]})
+        if not self.metadata.thinking_prefix_changed or thinking.get("type") not in ("enabled", "adaptive"):
+            return body | {"thinking": dict(thinking), "betas": [*(betas or ())]}
+        binding = {**(thinking.get("block_binding") or {}), "prefix_mismatch_behavior": "drop_block"}
+        names = dict.fromkeys((*(betas or ()), BINDING_CONTROLS))
+        return body | {"thinking": {**thinking, "block_binding": binding}, "betas": [*names]}
 
     def to_gemini(self) -> dict[str, Any]:
         """`system_instruction` and `contents` of a `generateContent` request over REST."""

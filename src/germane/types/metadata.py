@@ -71,3 +71,7 @@ class Metadata:
     """Those of `total_tokens_injected` that are lines of the profile, standing since an earlier call or new (PERSON-1)."""
     history: HistoryReport | None = None
     """What was done to the conversation so that it fits, where the call asked for that."""
+    thinking_prefix_changed: bool = False
+    """Whether the request holds thinking that the provider binds to what stands before it, and germane's text there isn't what
+    it was (INJECT-10): something in it was forgotten or isn't allowed, or nobody knows what stood there. The provider refuses
+    the request unless it may drop that thinking: see `Context.to_anthropic`."""

@@ -29,6 +29,8 @@ class Request:
     """Aware, UTC."""
     mid_system: bool = False
     """Whether the model takes system messages in the middle (`Profile.mid_system`)."""
+    binds_thinking: bool = False
+    """Whether the provider refuses thinking where something before it has changed (`Profile.binds_thinking`)."""
     dated: bool = False
     """Whether the caller passed `at`; otherwise it is the clock's time."""
     tools: tuple[Mapping[str, Any], ...] = ()

@@ -24,16 +24,16 @@ LATE = f'{NOTICE}\n\n<factual_memories nonce="{NONCE}">\n<memory id="m1">Likes t
 def test_the_request_is_what_it_was_before(provider: str, raw: list[dict[str, Any]]) -> None:
     given = request(raw, provider)
     out = inject(given, STABLE, LATE, placement="append", earlier={} if provider == "openai" else {0: LATE})
-    back = without_returned(request(out.messages, provider), NONCE)
+    back = without_returned(request(out.messages, provider), NONCE).request
     assert [message.content for message in back.messages] == [message.content for message in given.messages]
     assert NONCE not in str(back.raw)
 
 
 def test_a_request_without_germanes_text_is_the_same_object() -> None:
     given = request(EXCHANGE)
-    assert without_returned(given, NONCE) is given
+    assert without_returned(given, NONCE).request is given
     human = request([{"role": "user", "content": f"what is {LATE}?"}])
-    assert without_returned(human, NONCE).raw[0] is human.raw[0]
+    assert without_returned(human, NONCE).request.raw[0] is human.raw[0]
 
 
 @pytest.mark.parametrize("text", ["{0}\n\nYou are a vet.", "You are a vet.\n\n{0}", "You are\n\n{0}\n\na vet."])
@@ -57,5 +57,5 @@ def test_message_values_and_blocks_are_cut_too() -> None:
         {"role": "user", "content": [{"type": "text", "text": LATE}, {"type": "text", "text": "Ho"}]},
         {"role": "system", "content": LATE},
     ]
-    found = without_returned(request(messages), NONCE)
+    found = without_returned(request(messages), NONCE).request
     assert [message.content for message in found.messages] == ["Be nice.", "Hi", "Ho"]

@@ -128,7 +128,7 @@ class _Build:
         self._strategy = replace(strategy, sources=tuple(each for each in strategy.sources if each.name != "blocks"))
         self._asked = strategy
         self._nonce = nonce(self._parts.engine.nonce_key, request.scope)
-        self._request = without_returned(request, self._nonce) if strategy.placement == "append" else request
+        self._request = without_returned(request, self._nonce).request if strategy.placement == "append" else request
         self._faults: list[str] = []
 
     async def run(self) -> BuiltRequest:

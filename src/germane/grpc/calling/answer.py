@@ -63,6 +63,7 @@ def metadata_from_wire(wire: context_pb2.InjectionMetadata) -> ClientMetadata:
         need_threshold=wire.need_threshold if wire.HasField("need_threshold") else None,
         earlier_tokens=wire.earlier_tokens,
         profile_tokens=wire.profile_tokens,
+        thinking_prefix_changed=wire.thinking_prefix_changed,
     )
 
 

@@ -269,6 +269,7 @@ class InjectionMetadata(_message.Message):
     NEED_THRESHOLD_FIELD_NUMBER: _builtins.int
     EARLIER_TOKENS_FIELD_NUMBER: _builtins.int
     PROFILE_TOKENS_FIELD_NUMBER: _builtins.int
+    THINKING_PREFIX_CHANGED_FIELD_NUMBER: _builtins.int
     directive_injected: _builtins.bool
     """Whether the agent's directive is in the messages."""
     memories_injected: _builtins.int
@@ -297,6 +298,10 @@ class InjectionMetadata(_message.Message):
     """Those of total_tokens_injected that are in the prompt since earlier calls of the session."""
     profile_tokens: _builtins.int
     """Those of total_tokens_injected that are lines of the profile, standing since an earlier call or new."""
+    thinking_prefix_changed: _builtins.bool
+    """Whether the request holds thinking that the provider binds to what stands before it, and what was added there isn't what it was:
+    the provider refuses the request unless it may drop that thinking.
+    """
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The ids of what was injected, in the order of the text: UUIDs; of a memory block with its version, as in <id>@3."""
@@ -334,10 +339,11 @@ class InjectionMetadata(_message.Message):
         need_threshold: _builtins.float | None = ...,
         earlier_tokens: _builtins.int = ...,
         profile_tokens: _builtins.int = ...,
+        thinking_prefix_changed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_need", b"_need", "_need_threshold", b"_need_threshold", "need", b"need", "need_threshold", b"need_threshold"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_need", b"_need", "_need_threshold", b"_need_threshold", "cached", b"cached", "context_window_used", b"context_window_used", "degradation_level", b"degradation_level", "directive_injected", b"directive_injected", "earlier_tokens", b"earlier_tokens", "fallback_reason", b"fallback_reason", "memories_available", b"memories_available", "memories_injected", b"memories_injected", "memory_ids", b"memory_ids", "need", b"need", "need_threshold", b"need_threshold", "profile_tokens", b"profile_tokens", "request_id", b"request_id", "sources", b"sources", "timings", b"timings", "total_tokens_injected", b"total_tokens_injected", "warnings", b"warnings", "was_truncated", b"was_truncated"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_need", b"_need", "_need_threshold", b"_need_threshold", "cached", b"cached", "context_window_used", b"context_window_used", "degradation_level", b"degradation_level", "directive_injected", b"directive_injected", "earlier_tokens", b"earlier_tokens", "fallback_reason", b"fallback_reason", "memories_available", b"memories_available", "memories_injected", b"memories_injected", "memory_ids", b"memory_ids", "need", b"need", "need_threshold", b"need_threshold", "profile_tokens", b"profile_tokens", "request_id", b"request_id", "sources", b"sources", "thinking_prefix_changed", b"thinking_prefix_changed", "timings", b"timings", "total_tokens_injected", b"total_tokens_injected", "warnings", b"warnings", "was_truncated", b"was_truncated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__need: _TypeAlias = _typing.Literal["need"]  # noqa: Y015
     _WhichOneofArgType__need: _TypeAlias = _typing.Literal["_need", b"_need"]  # noqa: Y015

@@ -1,4 +1,4 @@
-"""Match turns: finds the record of what was injected for each turn of a request (INJECT-6)."""
+"""Match turns: finds the record of what was injected for each turn of a request (INJECT-6, INJECT-10)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,18 @@ __all__ = ["match_turns"]
 
 def match_turns(turns: Sequence[HumanTurn], records: Sequence[InjectionHead], open: bool) -> dict[int, InjectionHead]:
     """The record of each turn, by the index of its message. Turns with the same key are matched in order, from the last:
-    the first ones' records may be gone. Where the request has more of them than there are records, the newest is new."""
+    the first ones' records may be gone. Where the request has more of them than there are records, the newest is new. A turn
+    whose chain has a record takes the latest one of it, before all others."""
+    latest = {record.turn: record for record in records if record.prefix}
+    if chained := {turn.index: latest[turn.chain] for turn in turns if turn.chain in latest}:
+        taken = {record.key for record in chained.values()}
+        rest = [turn for turn in turns if turn.index not in chained]
+        others = [record for record in records if record.key not in taken]
+        return chained | (_matched(rest, others, open and rest[-1] is turns[-1]) if rest else {})
+    return _matched(turns, records, open)
+
+
+def _matched(turns: Sequence[HumanTurn], records: Sequence[InjectionHead], open: bool) -> dict[int, InjectionHead]:
     place = {record.key: number for number, record in enumerate(records)}
     turns = _keyed_as_before(turns, records)
     found = _match_by_key(turns, records, open)

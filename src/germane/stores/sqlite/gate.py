@@ -22,7 +22,7 @@ from germane.tasks.shown import stored_task, task_hash
 from germane.types.candidate import Sensitivity
 from germane.types.query import Filters
 
-__all__ = ["allowed_now", "archived_now", "clauses_now", "tasks_now"]
+__all__ = ["allowed_now", "archived_now", "clauses_now", "present_now", "tasks_now"]
 
 _SIGN = "@"
 
@@ -62,6 +62,25 @@ def allowed_now(
         found |= archived_now(connection, visible, user, rest)
         rest = [id for id in rest if id not in found]
     return found | graph_now(connection, visible, rest, at=at, filters=gate) if rest else found
+
+
+def present_now(
+    connection: apsw.Connection,
+    visible: tuple[VisiblePartition, ...],
+    user: str | None,
+    ids: Sequence[str],
+    *,
+    filters: Filters,
+) -> frozenset[str]:
+    """Returns those of `ids` of which a text may go on standing for a scope with this user (INJECT-10): they are stored,
+    visible and of an allowed sensitivity, whatever their present content is and whether they still hold. Of a block the version
+    doesn't matter; one that was deleted, or is shared no more, isn't among them."""
+    wide = Filters(sensitivities=filters.sensitivities, with_history=True)
+    found = frozenset(allowed_now(connection, visible, user, ids, at=datetime.min, filters=wide))
+    rest = [id for id in ids if id not in found and _SIGN in id] if "private" in filters.sensitivities else []
+    blocks = {stored_id(id) for id in rest}
+    gone = {one for one in blocks if not seen_blocks(connection, visible, user, "b.deleted_at IS NULL AND b.id = ?", (one,))}
+    return found | {id for id in rest if stored_id(id) not in gone}
 
 
 @lru_cache(maxsize=64)

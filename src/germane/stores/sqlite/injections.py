@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
 import apsw
 
 from germane.blocks.shown import stored_id
-from germane.injections.injection import Injection, InjectionHead, Wanting, handles_of
-from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
+from germane.injections.injection import Injection, InjectionHead, WantedInjections, Wanting, handles_of
+from germane.injections.operations import MAX_AGE_DAYS, MAX_BOUND_RECORDS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
 from germane.stores.sqlite.encoding import LISTED, micros, moment, shown, stored, to_json
-from germane.stores.sqlite.gate import archived_now, clauses_now, tasks_now
+from germane.stores.sqlite.gate import archived_now, clauses_now, present_now, tasks_now
 from germane.stores.sqlite.graph_gate import graph_now
 from germane.stores.sqlite.rows import Row, first, rows
 from germane.stores.sqlite.transaction import Transaction
@@ -24,16 +24,16 @@ from germane.types.query import Filters
 __all__ = ["forget_sessions", "injections_of", "put_injection", "withdraw"]
 
 _ALL = Filters(sensitivities=("public", "private", "sensitive"))
-_HEAD = "turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn"
+_HEAD = "turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn, prefix"
 _COLUMNS = f"{_HEAD}, text, items, relies_on"
 _HEADS = f"SELECT key, {_HEAD} FROM injections WHERE partition = ? AND session = ? ORDER BY key"
 _READ = f"SELECT {_COLUMNS} FROM injections WHERE key IN {LISTED} ORDER BY key"
 _INSERT = (
-    f"INSERT INTO injections (partition, session, {_COLUMNS}) VALUES ({', '.join('?' * 13)})"
+    f"INSERT INTO injections (partition, session, {_COLUMNS}) VALUES ({', '.join('?' * 14)})"
     " ON CONFLICT (partition, session, turn, occurrence) DO UPDATE SET text = excluded.text, tokens = excluded.tokens,"
     " tokenizer = excluded.tokenizer, last_handle = excluded.last_handle, items = excluded.items,"
-    " created_at = excluded.created_at, withdrawn = excluded.withdrawn, relies_on = excluded.relies_on"
-    " WHERE withdrawn <> '' OR ?14 RETURNING key"
+    " created_at = excluded.created_at, withdrawn = excluded.withdrawn, relies_on = excluded.relies_on,"
+    " prefix = excluded.prefix WHERE withdrawn <> '' OR ?15 RETURNING key"
 )
 _SURPLUS = (
     "DELETE FROM injections WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER latest AS place,"
@@ -42,16 +42,15 @@ _SURPLUS = (
 )
 _WITHDRAWN = "UPDATE injections SET text = '', items = '[]', tokens = 0, withdrawn = ? WHERE key = ?"
 _HOLDING = (
-    "SELECT DISTINCT i.key, i.partition, i.items FROM injected_items h JOIN injections i ON i.key = h.injection"
+    "SELECT DISTINCT i.key, i.partition, i.items, i.prefix FROM injected_items h JOIN injections i ON i.key = h.injection"
     f" WHERE h.item IN {LISTED}"
 )
 
 
 def injections_of(
     connection: apsw.Connection, partition: int, session: str, wanting: Wanting
-) -> tuple[tuple[InjectionHead, ...], tuple[Injection, ...], Set[str]]:
-    """Returns the heads of the session's records, the records that `wanting` chooses, both oldest first, and the ids that it
-    names."""
+) -> tuple[tuple[InjectionHead, ...], tuple[Injection, ...], WantedInjections]:
+    """Returns the heads of the session's records, the records that `wanting` chooses, both oldest first, and what it chose."""
     places, heads = list[int](), list[InjectionHead]()
     for key, *row in rows(connection, _HEADS, (partition, stored(session))):
         places.append(key)
@@ -59,7 +58,7 @@ def injections_of(
     wanted = wanting(heads)
     chosen = [place for place, head in zip(places, heads, strict=True) if head.key in wanted.keys] if wanted.keys else []
     found = map(_injection, rows(connection, _READ, (to_json(chosen),))) if chosen else ()
-    return tuple(heads), tuple(found), wanted.ids
+    return tuple(heads), tuple(found), wanted
 
 
 def put_injection(
@@ -67,7 +66,8 @@ def put_injection(
 ) -> None:
     """See `PutInjection`. Removes the session's surplus records and the partition's old ones."""
     connection, record = transaction.connection, change.injection
-    if not _as_stored(connection, visible, owners(visible)[partition], record.items):
+    user = owners(visible)[partition]
+    if not (_all_present if record.prefix else _as_stored)(connection, visible, user, record.items):
         return
     row = (partition, stored(change.session), *_row(record), change.replaces)
     written = first(connection, _INSERT, row)
@@ -76,16 +76,20 @@ def put_injection(
     connection.execute("DELETE FROM injected_items WHERE injection = ?", written)
     ids = dict.fromkeys(stored(stored_id(item.id)) for item in record.items)
     connection.executemany("INSERT INTO injected_items VALUES (?, ?)", [(id, written[0]) for id in ids])
-    connection.execute(_SURPLUS, (partition, stored(change.session), MAX_RECORDS, MAX_CHARACTERS))
+    most = MAX_BOUND_RECORDS if record.prefix else MAX_RECORDS
+    connection.execute(_SURPLUS, (partition, stored(change.session), most, MAX_CHARACTERS))
     oldest = micros(record.created_at - timedelta(days=MAX_AGE_DAYS))
     connection.execute("DELETE FROM injections WHERE partition = ? AND created_at < ?", (partition, oldest))
 
 
-def withdraw(transaction: Transaction, ids: Sequence[str]) -> None:
+def withdraw(transaction: Transaction, ids: Sequence[str], *, changed: bool = False) -> None:
     """Removes text and items of every record, of any session, that holds a memory, message, block or archival entry with
-    one of these ids."""
+    one of these ids. Where it was only `changed`, a record keeps its text that was made for a model that binds its thinking
+    (INJECT-10)."""
     gone = frozenset(ids)
-    for key, partition, items in list(rows(transaction.connection, _HOLDING, (to_json(list(gone)),))):
+    for key, partition, items, prefix in list(rows(transaction.connection, _HOLDING, (to_json(list(gone)),))):
+        if changed and prefix:
+            continue
         handles = handles_of(item for item in _items(items) if stored_id(item.id) in gone)
         transaction.connection.execute(_WITHDRAWN, (stored(handles), key))
         transaction.connection.execute("DELETE FROM injected_items WHERE injection = ?", (key,))
@@ -118,6 +122,14 @@ def _as_stored(
     return all(shown.get(id) == item.content_hash for id, item in rest.items())
 
 
+def _all_present(
+    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], user: str | None, items: Sequence[InjectedItem]
+) -> bool:
+    """Whether each item is still stored, with whatever content."""
+    ids = [item.id for item in items if item.stored]
+    return present_now(connection, visible, user, ids, filters=_ALL).issuperset(ids)
+
+
 def _row(record: Injection) -> Row:
     items = [
         [item.handle, item.id, item.content_hash, item.source, item.sensitivity, item.stored, item.tokens]
@@ -132,6 +144,7 @@ def _row(record: Injection) -> Row:
         record.last_handle,
         micros(record.created_at),
         record.withdrawn,
+        record.prefix,
         stored(record.text),
         to_json(items),
         to_json(record.relies_on),
@@ -140,7 +153,7 @@ def _row(record: Injection) -> Row:
 
 def _head(row: Sequence[Any]) -> dict[str, Any]:
     """The fields of a head, from the columns `_HEAD`."""
-    turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn = row
+    turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn, prefix = row
     return {
         "turn": turn,
         "said": said,
@@ -150,6 +163,7 @@ def _head(row: Sequence[Any]) -> dict[str, Any]:
         "last_handle": last_handle,
         "created_at": moment(created_at),
         "withdrawn": shown(withdrawn),
+        "prefix": prefix,
     }
 
 

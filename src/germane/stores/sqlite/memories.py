@@ -184,7 +184,7 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory, *, rest
             delete_links(connection, (key,))
             forget_things(transaction, partition, "memories", (key,))
             mark_stale(transaction, partition, (memory.id,), memory.updated_at)
-        withdraw(transaction, (memory.id,))
+        withdraw(transaction, (memory.id,), changed=True)
         transaction.erase(partition)  # the old text must be scrubbed from the files too
     if restored:
         mark_restored(connection, partition, key, micros(memory.updated_at))

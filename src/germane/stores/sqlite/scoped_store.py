@@ -16,7 +16,7 @@ from germane.stores.sqlite.delegated_sessions import delegated_session
 from germane.stores.sqlite.directives import directive
 from germane.stores.sqlite.documents import SqliteDocuments
 from germane.stores.sqlite.event_reader import SqliteEvents
-from germane.stores.sqlite.gate import allowed_now
+from germane.stores.sqlite.gate import allowed_now, present_now
 from germane.stores.sqlite.graph_reader import SqliteGraph
 from germane.stores.sqlite.injections import injections_of
 from germane.stores.sqlite.inventory import SqliteInventory
@@ -119,20 +119,29 @@ class SqliteScopedStore:
             visible = reading.visible(self._scope)
             own = [partition.id for partition in visible if partition.user == self._scope.user]
             if own:
-                heads, records, also = injections_of(reading.connection, own[0], session, wanting)
+                heads, records, wanted = injections_of(reading.connection, own[0], session, wanting)
             else:
-                heads, records, also = (), (), wanting(()).ids
-            ids = {item.id for record in records for item in record.items if item.stored}
-            return KeptInjections(heads, records, self._allowed(reading.connection, sorted(ids | also), at, filters))
+                heads, records, wanted = (), (), wanting(())
+            ids = sorted({item.id for record in records for item in record.items if item.stored} | wanted.ids)
+            allowed = self._allowed(reading.connection, ids, at, filters)
+            present = self._present(reading.connection, ids, filters) if wanted.presence else frozenset()
+            return KeptInjections(heads, records, allowed, present)
 
         return await self._readers.read_batched(work)
 
     def _allowed(self, connection: apsw.Connection, ids: Sequence[str], at: datetime, filters: Filters) -> dict[str, int]:
         """Those of `ids` that may be shown, each with its content hash. In the session of a delegated agent those that its
         parent allowed, whatever the filters ask for."""
+        visible, held = visible_partitions(connection, self._scope), self._held(connection, filters)
+        return allowed_now(connection, visible, self._scope.user, ids, at=at, filters=held)
+
+    def _present(self, connection: apsw.Connection, ids: Sequence[str], filters: Filters) -> frozenset[str]:
+        """Those of `ids` of which a text may go on standing."""
+        visible, held = visible_partitions(connection, self._scope), self._held(connection, filters)
+        return present_now(connection, visible, self._scope.user, ids, filters=held)
+
+    def _held(self, connection: apsw.Connection, filters: Filters) -> Filters:
         given = delegated_session(connection, self._scope)
-        if given is not None:
-            levels = tuple(one for one in filters.sensitivities if one in given.allowed)
-            filters = replace(filters, sensitivities=levels)
-        visible = visible_partitions(connection, self._scope)
-        return allowed_now(connection, visible, self._scope.user, ids, at=at, filters=filters)
+        if given is None:
+            return filters
+        return replace(filters, sensitivities=tuple(one for one in filters.sensitivities if one in given.allowed))
