@@ -27,6 +27,7 @@ from germane.pipeline.answer import answer_of
 from germane.pipeline.ask_gate import ask_gate
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome, counts_as_memory, unanswered
 from germane.pipeline.background import aside
+from germane.pipeline.beginning import Beginning
 from germane.pipeline.bound_injections import planned_room
 from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
@@ -46,7 +47,6 @@ from germane.pipeline.gather.gather import Gathered, gather
 from germane.pipeline.gather.merge import RequestContents, distinct
 from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.history_stage import HistoryCompactor, HistoryTerms, compact_history
-from germane.pipeline.inject.returned import Returned, without_returned
 from germane.pipeline.injection_log import InjectionLog
 from germane.pipeline.measure_request import measure_request
 from germane.pipeline.pack.pack import trim
@@ -110,7 +110,7 @@ class Engine:
         """Raises nothing but cancellation and interpreter exit. `began` is when the call came, on the steady clock (seconds);
         the deadline counts from there. With `history` the conversation is compacted first."""
         deadline = Deadline.of(self.clock.steady() if began is None else began, request.deadline)
-        assembly, returned = self._begun(request, strategy)
+        assembly, returned = self._beginning.begin(request, strategy)
         slot: Slot | None = None
         failure = ""
         try:
@@ -118,7 +118,7 @@ class Engine:
             if history is not None:
                 with assembly.stage("compact", deadline):
                     await self._compact(assembly, history, store, deadline)
-                self._replay(assembly, returned)
+                self._beginning.replay(assembly, returned)
             await self._assemble(assembly, store, deadline, slot)
         except PROPAGATED:
             raise
@@ -138,7 +138,7 @@ class Engine:
 
     async def fall_back(self, request: Request, strategy: Strategy, reason: str) -> Context:
         """The fallback's answer, at once and without I/O: the messages with the directive as it was last known."""
-        assembly, _ = self._begun(request, strategy)
+        assembly, _ = self._beginning.begin(request, strategy)
         context = await self._answered(assembly, reason)
         if assembly.binds:
             self.injections.remember(assembly, self.sources.keys(), self.clock.now)
@@ -333,34 +333,6 @@ class Engine:
             force=deadline.answer is None,
         )
 
-    def _begun(self, request: Request, strategy: Strategy) -> tuple[Assembly, Returned]:
-        """An assembly of the request without germane's own text, where the caller sent that back (INJECT-6)."""
-        returned = Returned(request)
-        try:
-            if strategy.placement == "append":
-                returned = without_returned(request, nonce(self.nonce_key, request.scope))
-        except PROPAGATED:
-            raise
-        except BaseException:
-            returned = Returned(request)
-        assembly = Assembly(returned.request, strategy, self.clock)
-        assembly.binds = strategy.placement == "append" and request.scope.session is not None and request.binds_thinking
-        self._replay(assembly, returned)
-        return assembly, returned
-
-    def _replay(self, assembly: Assembly, returned: Returned) -> None:
-        """What stands whatever fails (INJECT-10), where the model binds its thinking."""
-        if not assembly.binds:
-            return
-        try:
-            assembly.known = self.injections.last_known(assembly.request, returned, self.nonce_key, self.clock.now())
-            assembly.shown, assembly.key = returned.stable, self.nonce_key
-            assembly.last_directive = self.injections.last_directive(assembly.request.scope)
-        except PROPAGATED:
-            raise
-        except BaseException:
-            return
-
     def _layout(
         self, request: Request, strategy: Strategy, tokens: Tokenizer, query: Query | None = None, first_number: int = 1
     ) -> Format:
@@ -375,6 +347,10 @@ class Engine:
             apart=strategy.placement == "append",
             shortening=strategy.shorten,
         )
+
+    @property
+    def _beginning(self) -> Beginning:
+        return Beginning(clock=self.clock, nonce_key=self.nonce_key, injections=self.injections)
 
     @property
     def _fallback(self) -> FallbackLadder:
