@@ -202,12 +202,32 @@ def test_a_germane_that_was_closed_opens_again(tmp_path: Path) -> None:
         assert germane.agent().directive() == "Be kind."
 
 
-def test_before_it_is_opened_it_says_how(tmp_path: Path) -> None:
-    """The message shows the blocking `with`, not the awaited one."""
+def test_without_with_it_opens_at_the_first_call(tmp_path: Path) -> None:
+    """Also where an event loop runs, as in a notebook's cell, and from several threads at once; closed, it says what to do."""
     germane = Germane.open(tmp_path / "germane.db", embedder=Hashed())
+
+    async def cell() -> None:
+        germane.agent().directive("Be kind.")
+
+    asyncio.run(cell())
+    found = list[str | None]()
+    others = [threading.Thread(target=lambda: found.append(germane.agent().directive())) for _ in range(8)]
+    for one in others:
+        one.start()
+    for one in others:
+        one.join()
+    assert found == ["Be kind."] * 8
+    germane.close()
     for use in (germane.agent, germane.check, lambda: germane.strategies):
-        with pytest.raises(StoreUnavailable, match=r"use  with Germane"):
+        with pytest.raises(StoreUnavailable, match=r"is closed: open it anew, with  Germane.open"):
             use()
+
+
+@pytest.mark.parametrize(("named", "use"), [(Germane, "germane = Germane.open"), (front.Germane, "async with Germane.open")])
+def test_a_germane_that_is_called_says_how_it_is_opened(named: Any, use: str) -> None:
+    """Whatever it is called with."""
+    with pytest.raises(TypeError, match=f"use  {use}"):
+        named("germane.db")
 
 
 def test_a_store_that_does_not_open_raises_and_leaves_no_thread(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@
     with Germane.open("germane.db") as germane:
         context = germane.agent("support").assemble(messages, model="gpt-4o")
 
-Each opened `Germane` has one event loop in one daemon thread, and any number of threads may call it. The docstrings of `api/`
+Without `with` it opens at its first call, in a notebook, or in a web server's module, and `close` closes it. A process that
+ends without `close` loses nothing that a call has returned. Each opened `Germane` has one event loop in one daemon thread, and
+any number of threads may call it. The docstrings of `api/`
 and `access/keyring.py` say what the methods of the same names take, return and raise. A call that is interrupted is cancelled;
 a call under way when another thread closes the `Germane` raises `StoreUnavailable`. Don't call it from an event loop, which it
 would block, nor from a source or a progress callback of its own, which would wait for itself.
@@ -16,6 +18,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -79,11 +82,15 @@ def __getattr__(name: str) -> Any:
 
 
 class Germane:
-    """As `germane.Germane`, opened with `with Germane.open(path) as germane:`."""
+    """As `germane.Germane`, opened with `with Germane.open(path) as germane:`, or by the first call of what
+    `Germane.open(path)` returns."""
 
     def __init__(self, awaited: front.Germane) -> None:
+        if not isinstance(awaited, front.Germane):
+            raise TypeError("a Germane is opened, not called: use  germane = Germane.open(path)")
         self._awaited = awaited
         self._loop: Loop | None = None
+        self._closed, self._lock = False, Lock()
 
     @classmethod
     def open(
@@ -125,15 +132,17 @@ class Germane:
         return cls(opened)
 
     def __enter__(self) -> Self:
-        if self._loop is None:
-            self._loop = Loop(self._awaited)
+        with self._lock:
+            self._closed = False
+        self._running()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self.close()
 
     def close(self) -> None:
-        loop, self._loop = self._loop, None
+        with self._lock:
+            loop, self._loop, self._closed = self._loop, None, True
         if loop is not None:
             loop.close()
 
@@ -223,6 +232,10 @@ class Germane:
         return self._awaited.state
 
     def _running(self) -> Loop:
-        if self._loop is None:
-            raise StoreUnavailable("this Germane isn't open: use  with Germane.open(…) as germane:")
-        return self._loop
+        """The loop, which the first call starts. Raises what opening raises."""
+        with self._lock:
+            if self._closed:
+                raise StoreUnavailable("this Germane is closed: open it anew, with  Germane.open(…)")
+            if self._loop is None:
+                self._loop = Loop(self._awaited)
+            return self._loop

@@ -52,7 +52,10 @@ _SETTLING = 5.0
 class Germane:
     """Opened with `async with Germane.open(path) as germane:`, or with `await`. One a process is enough: agents share it."""
 
-    def __init__(
+    def __init__(self, *args: object, **options: object) -> None:
+        raise TypeError("a Germane is opened, not called: use  async with Germane.open(path) as germane:")
+
+    def _prepare(
         self,
         path: str | Path,
         *,
@@ -137,7 +140,8 @@ class Germane:
                 raise InvalidInput(f"{name} must be True or False, not {type(switch).__name__}")
         if not isinstance(settings, Settings):
             settings = Settings.load(settings, os.environ)
-        return cls(
+        germane = cls.__new__(cls)
+        germane._prepare(
             path,
             settings=settings,
             embedder=embedder,
@@ -154,6 +158,7 @@ class Germane:
             archetype=archetype,
             entities=entities,
         )
+        return germane
 
     def __await__(self) -> Generator[Any, Any, Self]:
         """Opens it, as `async with` does; the caller calls `close`."""
