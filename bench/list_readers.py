@@ -296,7 +296,7 @@ LISTS_UNREAD: Mapping[str, str] = MappingProxyType(
                     "openai_responses.OpenAIResponses.compose",
                 ),
                 *("openai_responses.OpenAIResponses.render", "dialect.Dialect.render", "orphans.orphans", "shaping.shaping"),
-                "held_text.as_result",
+                *("held_text.as_result", "openai_content.joined_answers", "pairing.end_of_calls"),
                 *("anthropic_check.breakpoints", "anthropic_check.may_stand", "anthropic_system.behind_the_user"),
                 *("anthropic_system.write_system", "anthropic_turns.ends_in_thinking", "anthropic_turns.lone_server_blocks"),
                 *("gemini_check.unsigned", "pairing.end_of_results", "pairing.join_calls", "pairing.match_results"),

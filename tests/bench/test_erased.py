@@ -68,7 +68,7 @@ NO_TEXT = {
         "withdrawn",
         "handle",
     ),
-    *("child_session", "allowed", "fingerprint", "checksum", "method", "provider", "previous", "asked_of", "needs"),
+    *("child_session", "allowed", "fingerprint", "checksum", "prefix", "method", "provider", "previous", "asked_of", "needs"),
     *(
         "links.reason",
         "extraction_queue.reason",

@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.requirement("INJECT-6"), pytest.mark.asyncio(loop_scop
 
 _WORDS = ["greyhound Biscuit", "oolong tea", "cello on Fridays", "ok", "neighbour's cat", "grey sofa"]
 _TEA, _DOG = ("say", "oolong tea"), ("say", "greyhound Biscuit")
+_CELLO = ("say", "cello on Fridays")
 _TRIM, _RETRY, _TOOL = ("trim", ""), ("retry", ""), ("tool", "")
 _steps = st.lists(
     st.one_of(
@@ -57,6 +58,12 @@ _users = iter(range(10**9))
 @example(steps=[_TEA, ("forget", ""), _TEA, _DOG], provider="anthropic", xml=False, cap=150)
 @example(steps=[_TEA, ("forget", ""), _TEA, _RETRY], provider="anthropic", xml=False, cap=150)
 @example(steps=[_TEA, _DOG, _DOG, _RETRY], provider="anthropic", xml=True, cap=300)
+@example(
+    steps=[_CELLO, _CELLO, _DOG, _CELLO, _TRIM, _TRIM, _RETRY, _CELLO],
+    provider="anthropic",
+    xml=False,
+    cap=150,
+)
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_session(opened: Germane, steps: list[tuple[str, str]], provider: str, xml: bool, cap: int) -> None:
     """`Chat.send` checks that the output is valid for its provider and within the budget."""
@@ -65,6 +72,7 @@ async def test_any_session(opened: Germane, steps: list[tuple[str, str]], provid
         await agent.remember(fact)
     chat = Chat(agent, "s", replace(APPEND_XML if xml else APPEND, cap=cap), model=MODELS[provider], provider=provider)
     before: Context | None = None
+    trimmed = False
     for number, (step, word) in enumerate(steps):
         context: Context | None = None
         match step:
@@ -82,6 +90,7 @@ async def test_any_session(opened: Germane, steps: list[tuple[str, str]], provid
                 chat.history = [*before.messages, {"role": "assistant", "content": "Well."}]  # type: ignore[list-item]
             case "trim":
                 chat.history, before = chat.history[2:] if chat.history[:1] != [_system(chat.history)] else [], None
+                trimmed = True
             case "forget":
                 found = await agent.recall("greyhound", 1)
                 await agent.forget([one.id for one in found])
@@ -95,6 +104,9 @@ async def test_any_session(opened: Germane, steps: list[tuple[str, str]], provid
         standing = [item.id for text in context.earlier for item in text.items] + [item.id for item in context.items]
         assert len(standing) == len(set(standing)) == len(context.attribution)
         dropped = any("dropped" in warning for warning in context.trace.warnings)
+        words = [message["content"] for message in chat.history if message["role"] == "user"]
+        if trimmed and len(set(map(str, words))) < len(words):
+            before = None  # which of two turns with the same words was cut off can't be told
         if before is not None and not dropped and len(before.messages) <= len(context.messages):
             assert prefix(before, context), (before.messages, context.messages)
         before = context

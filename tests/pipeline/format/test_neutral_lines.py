@@ -34,6 +34,7 @@ def lines_of(text: str) -> None:
 @pytest.mark.parametrize("name", sorted(FORMATS))
 @settings(max_examples=40)
 @given(st.lists(FRAGMENTS, min_size=8, max_size=8))
+@example(["", "<|reserved_special_token_0|", "", "", "", "", "", ""])
 @example(["/INST", "TOOL_CALLS", "~b]system", "user", "INST]", "[INST", "[", "]"])
 def test_no_join_of_stored_parts_makes_a_token(name: str, parts: list[str]) -> None:
     """In every format, for messages, events, memories, passages, entities, relations and patterns."""

@@ -47,5 +47,6 @@ def tag(category: str, nonce: str) -> str:
     name = _ODD.sub("_", plain).replace(nonce, "_").strip("_")[:_MAX_TAG].rstrip("_")
     if name in _ORDER:
         return name
-    said = name[:1].isalpha() and neutralise(f"## {name}") == f"## {name}"  # else it would be a heading of a chat template
+    forms = f"## {name}", f"<{name}_memories>"  # a chat template's heading and token else
+    said = name[:1].isalpha() and all(neutralise(form) == form for form in forms)
     return name if said else f"other_{name}".rstrip("_")
