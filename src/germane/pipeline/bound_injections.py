@@ -8,12 +8,12 @@ that are left, so that something is left for each later turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from germane.injections.injection import Injection, KeptInjections
-from germane.pipeline.earlier_injections import MIXED, Standing, mixed_turns, withdrawn_warning
+from germane.pipeline.earlier_injections import MIXED, Standing, all_stand, mixed_turns, text_at, withdrawn_warning
 from germane.pipeline.matched_injections import MatchedInjections
-from germane.types.earlier import EarlierInjection, InjectedItem
+from germane.types.earlier import InjectedItem
 from germane.types.query import Filters
 
 __all__ = ["may_stand", "planned_room", "stand_bound"]
@@ -52,12 +52,12 @@ def stand_bound(
         if head.prefix:
             recorded[index] = head.prefix
     recorded |= dict.fromkeys(mixed_turns(matched.turns, matched.heads), MIXED)
-    if matched.open and own is not None and not (own.text and _stands(own, texts)):
+    if matched.open and own is not None and not (own.text and all_stand(own, texts.values())):
         texts.pop(newest.index, None)
         own = None
     closed = not matched.open or own is not None
     return Standing(
-        texts=tuple(_earlier(index, record, tokens(record)) for index, record in sorted(texts.items())),
+        texts=tuple(text_at(index, record, tokens(record)) for index, record in sorted(texts.items())),
         per_text=per_text,
         new=None if closed else newest,
         occurrence=matched.occurrence,
@@ -71,15 +71,6 @@ def stand_bound(
         turns=tuple(matched.turns),
         recorded=recorded,
     )
-
-
-def _earlier(index: int, record: Injection, tokens: int) -> EarlierInjection:
-    return EarlierInjection(turn=index, text=record.text, tokens=tokens, items=record.items)
-
-
-def _stands(own: Injection, texts: Mapping[int, Injection]) -> bool:
-    """Whether the items stand that the newest turn's text left out because they stood."""
-    return {*own.relies_on} <= {item.id for record in texts.values() for item in record.items}
 
 
 def _refused(record: Injection, kept: KeptInjections, filters: Filters) -> str:

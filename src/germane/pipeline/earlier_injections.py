@@ -25,10 +25,12 @@ __all__ = [
     "MIXED",
     "NOTHING_STANDS",
     "Standing",
+    "all_stand",
     "kept_injection",
     "mixed_turns",
     "next_injection",
     "stand",
+    "text_at",
     "withdrawn_warning",
 ]
 
@@ -168,7 +170,7 @@ def stand(
     own = standing.get(newest.index)
     sizes = {index: tokens(record) + per_text for index, record in standing.items() if record is not None and record.text}
     texts = _within(available, standing, sizes)
-    if own is not None and not _stands({*own.relies_on}, texts.values()):
+    if own is not None and not all_stand(own, texts.values()):
         if own.text:
             warnings.append(f"the text injected for message {newest.index} is dropped: an item that stood before it is gone")
         del standing[newest.index]
@@ -182,10 +184,7 @@ def stand(
         warnings.append(f"the texts injected for messages {', '.join(map(str, dropped))} are dropped: the budget has no room")
     closed = own is not None and (not own.text or newest.index in texts)
     return Standing(
-        texts=tuple(
-            EarlierInjection(turn=index, text=record.text, tokens=sizes[index] - per_text, items=record.items)
-            for index, record in sorted(texts.items())
-        ),
+        texts=tuple(text_at(index, record, sizes[index] - per_text) for index, record in sorted(texts.items())),
         per_text=per_text,
         new=None if closed else newest,
         occurrence=matched.occurrence,
@@ -301,9 +300,14 @@ def _repeated(texts: Mapping[int, Injection]) -> list[int]:
     return found
 
 
-def _stands(ids: Set[str], texts: Iterable[Injection]) -> bool:
-    """Whether the items with these ids are in the texts."""
-    return ids <= {item.id for record in texts for item in record.items}
+def all_stand(own: Injection, texts: Iterable[Injection]) -> bool:
+    """Whether the items stand that a turn's text left out because they stood then."""
+    return {*own.relies_on} <= {item.id for record in texts for item in record.items}
+
+
+def text_at(index: int, record: Injection, tokens: int) -> EarlierInjection:
+    """The record's text as it stands at the turn of this index, without the overhead of a message."""
+    return EarlierInjection(turn=index, text=record.text, tokens=tokens, items=record.items)
 
 
 def _within(available: int, standing: Mapping[int, Injection | None], sizes: Mapping[int, int]) -> dict[int, Injection]:

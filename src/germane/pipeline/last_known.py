@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from threading import Lock
 from typing import NamedTuple
 
 from germane.pipeline.bound_injections import may_stand
 from germane.pipeline.earlier_injections import Standing, withdrawn_warning
 from germane.pipeline.inject.turns import HumanTurn
+from germane.pipeline.matched_injections import RETRY
 from germane.types.earlier import EarlierInjection
 from germane.types.lru_cache import LruCache
 from germane.types.query import Filters
@@ -22,8 +23,6 @@ from germane.types.scope import Scope
 
 __all__ = ["KnownTurn", "LastKnown", "standing_of"]
 
-_RETRY = timedelta(minutes=10)
-"""As in `matched_injections.py`: later, the newest turn is a new one with the same words."""
 _Key = tuple[str, str, str | None, str | None]
 
 
@@ -117,7 +116,7 @@ def standing_of(
                 texts.append(EarlierInjection(turn=turn.index, text=text, tokens=len(text) // 4))
             continue
         recorded[turn.index] = found.prefix
-        if found.text is None or (again and now - found.at > _RETRY):
+        if found.text is None or (again and now - found.at > RETRY):
             continue
         if refused := [item.handle for item in found.text.items if not may_stand(item, filters)]:
             warnings.append(withdrawn_warning(turn.index, ", ".join(refused)))

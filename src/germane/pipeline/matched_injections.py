@@ -21,9 +21,9 @@ from germane.injections.injection import Injection, InjectionHead, InjectionKey,
 from germane.pipeline.inject.match_turns import match_turns
 from germane.pipeline.inject.turns import HumanTurn
 
-__all__ = ["MatchedInjections", "match_records"]
+__all__ = ["RETRY", "MatchedInjections", "match_records"]
 
-_RETRY = timedelta(minutes=10)
+RETRY = timedelta(minutes=10)
 """How long after its first call the same newest turn counts as sent again; later, it is a new turn with the same words."""
 
 
@@ -86,7 +86,7 @@ def match_records(
     on the size of the messages; each text costs `per_text` tokens besides its own: those of its head, or those in `counts`."""
     newest = turns[-1]
     found = match_turns(turns, heads, open)
-    if open and newest.index in found and now - found[newest.index].created_at > _RETRY:
+    if open and newest.index in found and now - found[newest.index].created_at > RETRY:
         del found[newest.index]
     own = found.get(newest.index)
     last = max((head.occurrence for head in heads if head.turn == (newest.chain if bound else newest.key)), default=0)

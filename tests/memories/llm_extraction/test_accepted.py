@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.events.event import Event
 from germane.memories.llm_extraction.answer import Unusable, accepted
 from germane.memories.llm_extraction.claim import Claim
 from germane.memories.llm_extraction.known import KnownStatement
@@ -19,33 +18,10 @@ from germane.memories.llm_extraction.prompt import MAX_ENDED, MAX_MEMORIES, MAX_
 from germane.memories.memory import Memory
 from germane.memories.written_line import WrittenLine, written_line
 from germane.types.candidate import Sensitivity
-from germane.types.scope import Scope
+from support.claims import NOW, claim_of
 from support.scripted_llm import entry, listed
 
 pytestmark = pytest.mark.requirement("MEM-7")
-
-NOW = datetime(2024, 5, 3, tzinfo=UTC)
-
-
-def _claim(*said: str, sensitivity: Sensitivity = "private") -> Claim:
-    """Messages of this text; one that begins with "A: " is the assistant's."""
-    turns = tuple(
-        Event(
-            id=f"event-{number}",
-            type="assistant_message" if text.startswith("A: ") else "user_message",
-            user="ana",
-            session="s",
-            position=number,
-            text=text.removeprefix("A: "),
-            created_at=NOW + timedelta(minutes=number),
-            recorded_at=NOW + timedelta(hours=1),
-            role="assistant" if text.startswith("A: ") else "user",
-            sensitivity=sensitivity,
-            content_hash=number,
-        )
-        for number, text in enumerate(said, start=1)
-    )
-    return Claim(scope=Scope(user="ana", session="s"), session=1, first=0, stop=len(said), holder="h", turns=turns)
 
 
 def _found(claim: Claim, *entries: Any) -> list[Memory]:
@@ -53,7 +29,7 @@ def _found(claim: Claim, *entries: Any) -> list[Memory]:
 
 
 AWS_KEY = "AKIA" + "Z7Q2M4X9K1P5T8W3"
-TEA = _claim("I love green tea. Always answer me briefly.")
+TEA = claim_of("I love green tea. Always answer me briefly.")
 GOOD = entry("loves green tea")
 BEFORE = NOW - timedelta(days=3)
 COFFEE = KnownStatement(id="k-1", kind="preference", text="I drink only coffee", said_at=BEFORE)
@@ -172,7 +148,7 @@ def test_no_answer_raises_anything_else(answer: Any) -> None:
 )
 def test_an_ending_that_nobody_said_is_rejected_alone(changed: Any) -> None:
     """It names what was sent as known, in words that the user said in messages that were sent."""
-    claim = _claim("I love green tea. Always answer me briefly.", "A: I love green tea.")
+    claim = claim_of("I love green tea. Always answer me briefly.", "A: I love green tea.")
     answer = accepted(json.dumps({"memories": [], "ended": [changed, ENDED]}), claim, model="m", known=KNOWN)
     assert ([one.known for one in answer.ended], answer.rejected) == ([(COFFEE,)], 1)
 
@@ -209,7 +185,7 @@ def test_too_many_endings_are_unusable() -> None:
 
 
 def _replaced(text: str, known: KnownStatement, **fields: Any) -> tuple[str, ...]:
-    claim = _claim("I love green tea, and I am allergic to nuts and to 3 kinds of fish.")
+    claim = claim_of("I love green tea, and I am allergic to nuts and to 3 kinds of fish.")
     said = json.dumps({"memories": [entry(text, replaces=["k1"], **fields)]})
     (memory,) = accepted(said, claim, model="m", known=[known]).memories
     assert memory.derived_from == ("event-1", *([known.message or known.id] if written_line(memory).replaces else ()))
@@ -252,7 +228,7 @@ def test_a_line_replaces_the_clauses_of_its_own_messages() -> None:
     """Also where the model doesn't name them, if it is a line; a line in place of others is as private as messages are."""
     clause = KnownStatement(id="event-1@0-8", kind="about", text="allergic to nuts", said_at=NOW, message="event-1")
     for always in (True, False, None):
-        claim = _claim("I am allergic to nuts", sensitivity="public")
+        claim = claim_of("I am allergic to nuts", sensitivity="public")
         said = json.dumps({"memories": [entry("allergic to nuts", always=always)]})
         (memory,) = accepted(said, claim, model="m", known=[clause]).memories
         assert written_line(memory) == WrittenLine(always, (clause.id,) if always else ())
@@ -273,7 +249,7 @@ def test_confidence_is_bounded(said: Any, bounded: float) -> None:
 
 def test_a_memory_has_the_time_and_refs_of_its_sources() -> None:
     """It is as old as its newest source, and derives from all of them."""
-    (memory,) = _found(_claim("I love tea.", "A: Which?", "Green tea."), entry("loves green tea", "m3", "m1", "m3"))
+    (memory,) = _found(claim_of("I love tea.", "A: Which?", "Green tea."), entry("loves green tea", "m3", "m1", "m3"))
     assert (memory.valid_from, memory.created_at) == (NOW + timedelta(minutes=3),) * 2
     assert memory.derived_from == ("event-1", "event-3")
     assert memory.provenance.refs == ("event-3", "event-1")
@@ -286,7 +262,7 @@ def test_a_memory_has_the_time_and_refs_of_its_sources() -> None:
 )
 def test_sensitivity_is_at_least_that_of_the_sources(source: Sensitivity, said: bool, stored: str) -> None:
     """The model can only raise it."""
-    (memory,) = _found(_claim("I love green tea.", sensitivity=source), GOOD | {"sensitive": said})
+    (memory,) = _found(claim_of("I love green tea.", sensitivity=source), GOOD | {"sensitive": said})
     assert memory.sensitivity == stored
 
 
@@ -309,18 +285,18 @@ RULE = entry("Always answer briefly.", kind="behavior")
 @pytest.mark.parametrize("kind", ["behavior", "procedure"])
 def test_an_instruction_needs_the_users_own_words(said: str, kept: int, kind: str) -> None:
     """What an assistant, a quotation, a code block or a document says never becomes an instruction."""
-    assert len(_found(_claim(said), RULE | {"kind": kind})) == kept
+    assert len(_found(claim_of(said), RULE | {"kind": kind})) == kept
 
 
 def test_an_instruction_that_also_has_an_assistants_source_is_rejected() -> None:
     """All of its sources must be the user's."""
-    assert _found(_claim("Always answer briefly.", "A: Always answer briefly."), RULE | {"sources": ["m1", "m2"]}) == []
+    assert _found(claim_of("Always answer briefly.", "A: Always answer briefly."), RULE | {"sources": ["m1", "m2"]}) == []
 
 
 @pytest.mark.parametrize(("kind", "kept"), [("fact", 0), ("preference", 0), ("episode", 1), ("note", 1)])
 def test_what_an_assistant_alone_says_is_no_fact_of_the_users(kind: str, kept: int) -> None:
     """What happened may stand in the assistant's message."""
-    found = _found(_claim("A: Your table at Nonna is booked."), entry("table at Nonna booked", kind=kind, key="user.table"))
+    found = _found(claim_of("A: Your table at Nonna is booked."), entry("table at Nonna booked", kind=kind, key="user.table"))
     assert len(found) == kept
 
 
@@ -332,13 +308,13 @@ def test_what_shares_no_word_with_its_sources_is_rejected(text: str) -> None:
 
 def test_other_languages_are_grounded_in_their_own_words() -> None:
     """The rule holds for scripts without spaces too."""
-    assert _found(_claim("我住在北京,喜欢喝绿茶。"), entry("用户喜欢喝绿茶"))
-    assert _found(_claim("Ich wohne jetzt in Bergen."), entry("Bergen", kind="fact", key="user.home"))
+    assert _found(claim_of("我住在北京,喜欢喝绿茶。"), entry("用户喜欢喝绿茶"))
+    assert _found(claim_of("Ich wohne jetzt in Bergen."), entry("Bergen", kind="fact", key="user.home"))
 
 
 def test_a_speakers_name_is_kept() -> None:
     """In a conversation of several people the memory says whose statement it is."""
-    claim = _claim("I love green tea.")
+    claim = claim_of("I love green tea.")
     named = replace(claim, turns=(claim.turns[0]._replace(name="Caroline"),))
     (memory,) = _found(named, GOOD)
     assert memory.provenance.metadata["speaker"] == "Caroline"

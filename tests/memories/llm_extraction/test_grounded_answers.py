@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from germane.events.event import Event
 from germane.memories.llm_extraction.answer import accepted
-from germane.memories.llm_extraction.claim import Claim
 from germane.memories.llm_extraction.known import KnownStatement
-from germane.types.scope import Scope
+from support.claims import NOW, claim_of
 from support.scripted_llm import entry
 
 pytestmark = pytest.mark.requirement("MEM-7")
 
-NOW = datetime(2024, 5, 3, tzinfo=UTC)
 ASKED = "Please repair the importer in lib/load.py, but never touch fixtures/old. Always answer me briefly, in metric units."
 DONE = "A: I repaired lib/load.py. The fixtures/old folder is as it was."
 RULE = KnownStatement(
@@ -24,34 +21,15 @@ RULE = KnownStatement(
 )
 
 
-def claim(*said: str) -> Claim:
-    turns = tuple(
-        Event(
-            id=f"event-{number}",
-            type="assistant_message" if text.startswith("A: ") else "user_message",
-            user="ana",
-            session="s",
-            position=number,
-            text=text.removeprefix("A: "),
-            created_at=NOW + timedelta(minutes=number),
-            recorded_at=NOW,
-            role="assistant" if text.startswith("A: ") else "user",
-            content_hash=number,
-        )
-        for number, text in enumerate(said, start=1)
-    )
-    return Claim(scope=Scope(user="ana", session="s"), session=1, first=0, stop=len(said), holder="h", turns=turns)
-
-
 def taken(text: str, *said: str, kind: str = "behavior", **fields: object) -> bool:
     said = said or (ASKED, DONE)
     answer = json.dumps({"memories": [entry(text, kind=kind, **fields)]})
-    return bool(accepted(answer, claim(*said), model="m").memories)
+    return bool(accepted(answer, claim_of(*said), model="m").memories)
 
 
 def ended(text: str, *said: str) -> bool:
     answer = json.dumps({"memories": [], "ended": [{"known": ["k1"], "text": text, "sources": ["m1"]}]})
-    return bool(accepted(answer, claim(*said), model="m", known=[RULE]).ended)
+    return bool(accepted(answer, claim_of(*said), model="m", known=[RULE]).ended)
 
 
 @pytest.mark.parametrize("kind", ["behavior", "procedure", "note", "episode"])
@@ -86,7 +64,7 @@ def test_one_line_in_place_of_several_adds_no_order() -> None:
         KnownStatement(id="k-1", kind="behavior", text="Answer me briefly", said_at=NOW - timedelta(days=3)),
         KnownStatement(id="k-2", kind="behavior", text="Answer in metric units", said_at=NOW - timedelta(days=2)),
     ]
-    said = claim("Always answer me briefly, in metric units.")
+    said = claim_of("Always answer me briefly, in metric units.")
 
     def found(text: str) -> bool:
         merged = entry(text, kind="behavior", always=True, replaces=["k1", "k2"])
