@@ -25,9 +25,9 @@ from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
 from germane.pipeline.admission_slot import Slot
 from germane.pipeline.answer import answer_of
 from germane.pipeline.ask_gate import ask_gate
+from germane.pipeline.assembly_start import AssemblyStart
 from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Outcome, counts_as_memory, unanswered
 from germane.pipeline.background import aside
-from germane.pipeline.beginning import Beginning
 from germane.pipeline.bound_injections import planned_room
 from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
@@ -110,7 +110,7 @@ class Engine:
         """Raises nothing but cancellation and interpreter exit. `began` is when the call came, on the steady clock (seconds);
         the deadline counts from there. With `history` the conversation is compacted first."""
         deadline = Deadline.of(self.clock.steady() if began is None else began, request.deadline)
-        assembly, returned = self._beginning.begin(request, strategy)
+        assembly, returned = self._start.begin(request, strategy)
         slot: Slot | None = None
         failure = ""
         try:
@@ -118,7 +118,7 @@ class Engine:
             if history is not None:
                 with assembly.stage("compact", deadline):
                     await self._compact(assembly, history, store, deadline)
-                self._beginning.replay(assembly, returned)
+                self._start.replay(assembly, returned)
             await self._assemble(assembly, store, deadline, slot)
         except PROPAGATED:
             raise
@@ -138,7 +138,7 @@ class Engine:
 
     async def fall_back(self, request: Request, strategy: Strategy, reason: str) -> Context:
         """The fallback's answer, at once and without I/O: the messages with the directive as it was last known."""
-        assembly, _ = self._beginning.begin(request, strategy)
+        assembly, _ = self._start.begin(request, strategy)
         context = await self._answered(assembly, reason)
         if assembly.binds:
             self.injections.remember(assembly, self.sources.keys(), self.clock.now)
@@ -349,8 +349,8 @@ class Engine:
         )
 
     @property
-    def _beginning(self) -> Beginning:
-        return Beginning(clock=self.clock, nonce_key=self.nonce_key, injections=self.injections)
+    def _start(self) -> AssemblyStart:
+        return AssemblyStart(clock=self.clock, nonce_key=self.nonce_key, injections=self.injections)
 
     @property
     def _fallback(self) -> FallbackLadder:

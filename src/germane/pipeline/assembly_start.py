@@ -1,4 +1,4 @@
-"""Beginning: what an assembly starts from: the caller's request without germane's own text, and what stands in it whatever
+"""Assembly start: what an assembly starts from: the caller's request without germane's own text, and what stands in it whatever
 fails (INJECT-6, INJECT-10). Raises nothing of its own."""
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from germane.pipeline.injection_log import InjectionLog
 from germane.types.request import Request
 from germane.types.strategy import Strategy
 
-__all__ = ["Beginning"]
+__all__ = ["AssemblyStart"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
+class AssemblyStart:
     """Begins assemblies. `nonce_key` is that of the store, by which germane's text is known again."""
 
     clock: Clock
