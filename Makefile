@@ -47,9 +47,9 @@ clean:  ## remove .venv and all generated files
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment is installed again when pyproject.toml changes. The development set-up includes the demo's.
-$(VENV)/.ready-dev: pyproject.toml $(BIN)/python
+$(VENV)/.ready-dev: pyproject.toml packages/eval/pyproject.toml packages/testing/pyproject.toml $(BIN)/python
 	@echo "Setting up $(VENV) for development, a minute or two …" >&2
-	@$(PIP) install -e '.[blocks,cli,minilm,openai,serve,tokens,wordllama,dev]'
+	@$(PIP) install -e '.[blocks,cli,minilm,openai,serve,tokens,wordllama,dev]' -e packages/eval -e packages/testing
 	@touch $(VENV)/.ready-demo $@
 
 $(VENV)/.ready-demo: pyproject.toml $(BIN)/python

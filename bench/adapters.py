@@ -30,13 +30,13 @@ from typing import Any
 
 from bench.framework_conversations import as_items, as_pydantic, conversation
 from bench.machine import describe
-from germane.catalog.catalog import Catalog
-from germane.compaction.compaction import Compaction
+from germane.catalog.profiles import Catalog
 from germane.compaction.message_cost import Measure
+from germane.compaction.plan import Compaction
+from germane.dialects.fields import json_object
 from germane.dialects.registry import dialect, parse_all
-from germane.dialects.wording import json_object
-from germane.history import adapter, compact
-from germane.history.tokenizers import tokenizer
+from germane.integrations import compact, frameworks
+from germane.integrations.compactor import tokenizer
 from germane.types.message import Wire
 from support.strict_provider import StrictProvider, strict_provider
 
@@ -75,7 +75,7 @@ async def langgraph_run(messages: list[dict[str, Any]], server: StrictProvider, 
     from langchain_openai import ChatOpenAI
     from langgraph.prebuilt import create_react_agent
 
-    from germane.history.langgraph import CompactionMiddleware, pre_model_hook
+    from germane.integrations.langgraph import CompactionMiddleware, pre_model_hook
 
     model = ChatOpenAI(model=_MODEL, base_url=f"{server.address}/v1", api_key="none", max_retries=0)  # type: ignore[arg-type]
     given = [_readable(message) for message in messages]
@@ -97,7 +97,7 @@ async def pydantic_run(messages: list[dict[str, Any]], server: StrictProvider, b
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    from germane.history.pydantic_ai import HistoryCompaction, history_processor
+    from germane.integrations.pydantic_ai import HistoryCompaction, history_processor
 
     async with AsyncOpenAI(base_url=f"{server.address}/v1", api_key="none", max_retries=0) as client:
         model = OpenAIChatModel(_MODEL, provider=OpenAIProvider(openai_client=client))
@@ -116,7 +116,7 @@ async def agents_run(messages: list[dict[str, Any]], server: StrictProvider, bud
     from agents import Runner as AgentsRunner
     from openai import AsyncOpenAI
 
-    from germane.history.openai_agents import call_model_input_filter
+    from germane.integrations.openai_agents import call_model_input_filter
 
     async with AsyncOpenAI(base_url=f"{server.address}/v1", api_key="none", max_retries=0) as client:
         model = OpenAIResponsesModel(_MODEL, client) if seed % 2 else OpenAIChatCompletionsModel(_MODEL, client)
@@ -243,7 +243,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger("openai").setLevel(logging.CRITICAL)
     warnings.simplefilter("ignore")
     print(describe(), flush=True)
-    adapter.compact = _recorded  # type: ignore[attr-defined]
+    frameworks.compact = _recorded  # type: ignore[attr-defined]
     bad = 0
     for name in options.only:
         versions = ", ".join(f"{package} {version(package)}" for package in _PACKAGES[name])

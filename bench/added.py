@@ -19,12 +19,12 @@ from pathlib import Path
 
 from bench.machine import describe
 from germane.api.strategies import Strategies
-from germane.evaluate.dataset import Dataset
-from germane.evaluate.formats import load
-from germane.evaluate.report import Report
-from germane.evaluate.run import evaluate
 from germane.settings.settings import Settings
 from germane.types.strategy import SourcePlan, Strategy
+from germane_eval.dataset import Dataset
+from germane_eval.formats import load
+from germane_eval.report import Report
+from germane_eval.run import evaluate
 
 __all__ = ["main"]
 

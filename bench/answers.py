@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from bench.machine import describe
 from germane import Germane
-from germane.evaluate.dataset import Conversation
-from germane.evaluate.formats import load
+from germane_eval.dataset import Conversation
+from germane_eval.formats import load
 
 __all__ = ["main"]
 

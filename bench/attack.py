@@ -28,7 +28,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from germane.settings.address import Address
+from germane.settings.values import Address
 
 __all__ = ["main"]
 

@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from germane import Germane
-from germane.embedders.distilled import Distilled
+from germane.models.embedders.distilled import Distilled
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from support.bound_sessions import BoundSession, Faults, steps_of

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from germane.blocks.document import BlockDocument
-from germane.blocks.mutation import (
+from germane.kinds.blocks.document import BlockDocument
+from germane.kinds.blocks.mutation import (
     AppendEntry,
     AppendText,
     AppendToField,
@@ -27,7 +27,7 @@ from germane.blocks.mutation import (
     ReplaceText,
     SetField,
 )
-from germane.blocks.schema import Schema, parse_schema
+from germane.kinds.blocks.schema import Schema, parse_schema
 
 __all__ = ["SHARED", "Copy", "Edit", "Editors"]
 

@@ -14,8 +14,8 @@ from random import Random
 from typing import Any
 
 from bench.forgery import hostile
-from germane.blocks.document import BlockDocument
-from germane.blocks.schema import CompositeSchema, ListSchema, LogSchema, MapSchema, Schema, TextSchema, parse_schema
+from germane.kinds.blocks.document import BlockDocument
+from germane.kinds.blocks.schema import CompositeSchema, ListSchema, LogSchema, MapSchema, Schema, TextSchema, parse_schema
 
 __all__ = ["forged", "generated"]
 

@@ -29,9 +29,9 @@ from bench.block_rendering import forged, generated
 from bench.machine import describe
 from bench.quantiles import quantile
 from germane import Germane
-from germane.blocks.document import BlockDocument
-from germane.blocks.mutation import AppendText, ReplaceText, SetText
-from germane.blocks.schema import TextSchema
+from germane.kinds.blocks.document import BlockDocument
+from germane.kinds.blocks.mutation import AppendText, ReplaceText, SetText
+from germane.kinds.blocks.schema import TextSchema
 
 __all__ = ["editors", "lost", "main", "renderings", "rewrites", "stored"]
 

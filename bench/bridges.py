@@ -23,17 +23,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.evaluate.dataset import Dataset
-from germane.evaluate.fit.collect import collect_candidates
-from germane.evaluate.fit.columns import shipped_tables
-from germane.evaluate.fit.fitting import Options
-from germane.evaluate.fit.folds import folds
-from germane.evaluate.fit.lists import Candidates
-from germane.evaluate.fit.packed import packed
-from germane.evaluate.fit.refit import refit
-from germane.evaluate.formats import load
-from germane.graph.aliases import name_key
-from germane.graph.extraction.extract import extract_entities
+from germane.kinds.graph.aliases import name_key
+from germane.kinds.graph.extraction.entities import extract_entities
+from germane_eval.dataset import Dataset
+from germane_eval.fit.candidates import Candidates, folds, pack_candidates
+from germane_eval.fit.collect import collect_candidates
+from germane_eval.fit.fitting import Options, refit, shipped_tables
+from germane_eval.formats import load
 
 __all__ = ["main"]
 
@@ -172,7 +168,9 @@ def _softmax(scores: Floats) -> Floats:
 
 def _recall(lists: Sequence[Candidates], odds: Sequence[Floats], group: str) -> Floats:
     chosen = [(one, found) for one, found in zip(lists, odds, strict=True) if group in ("all", one.category)]
-    return np.array([100 * np.mean([packed(one, found, budget).share for one, found in chosen]) for budget in _BUDGETS])
+    return np.array(
+        [100 * np.mean([pack_candidates(one, found, budget).share for one, found in chosen]) for budget in _BUDGETS]
+    )
 
 
 def _written(figures: Floats, *, signed: bool = False) -> str:

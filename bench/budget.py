@@ -24,13 +24,13 @@ from random import Random
 from typing import Any
 
 from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, VERBOSE
-from germane.catalog.catalog import Catalog
+from germane.catalog.profiles import Catalog
 from germane.clock import Clock
-from germane.embedders.distilled import Distilled
-from germane.pipeline.engine import Engine
-from germane.ports.tokenizer import Tokenizer
+from germane.engine.engine import Engine
+from germane.models.embedders.distilled import Distilled
+from germane.models.tokenizers import open_tokenizer
+from germane.ports.models import Tokenizer
 from germane.search.relevance import shipped
-from germane.tokenizers.named import open_tokenizer
 from germane.types.candidate import Candidate
 from germane.types.context import Context
 from germane.types.evidence import Evidence

@@ -16,23 +16,18 @@ from germane.api.arguments import build_request
 from germane.api.strategies import DEFAULT
 from germane.api.wiring import Parts, wire
 from germane.clock import Clock
-from germane.evaluate.dataset import Conversation, Dataset, Question
-from germane.evaluate.everyday.found import answer_units, is_held
-from germane.evaluate.fill import fill
-from germane.evaluate.need.turns import Half, TurnWithoutNeed, turns
-from germane.evaluate.question_clock import ends
-from germane.pipeline.score.divide import DIVIDED, ClauseReader, clause_rows
-from germane.pipeline.score.need import assess_need
-from germane.pipeline.signals.read import read
-from germane.search.clause_relevance import CLAUSE_FEATURES, clause_need_row
-from germane.search.relevance import shipped
-from germane.search.sigmoid import sigmoid
+from germane.search.relevance import CLAUSE_FEATURES, clause_need_row, shipped, sigmoid
 from germane.settings.settings import Settings
+from germane.stages.read.query import read
+from germane.stages.score.clauses import MAX_DIVIDED, ClauseReader, clause_rows
+from germane.stages.score.score import assess_need
 from germane.types.candidate import Scored
 from germane.types.limits import COUNT
 from germane.types.message import Message
 from germane.types.query import Query
 from germane.types.scope import Scope
+from germane_eval.dataset import Conversation, Dataset, Question, ends, fill
+from germane_eval.everyday import Half, TurnWithoutNeed, answer_units, is_held, turns
 
 __all__ = ["ClauseList", "clause_lists", "covering"]
 
@@ -165,7 +160,7 @@ def _list(
     reader: ClauseReader,
     said: dict[str, str],
 ) -> ClauseList:
-    talk = [item for item in ranked if item.candidate.category == "conversation"][:DIVIDED]
+    talk = [item for item in ranked if item.candidate.category == "conversation"][:MAX_DIVIDED]
     divided = list(clause_rows(talk, query, reader))
     rows = np.array([row for _, _, row in divided], np.float64).reshape(len(divided), len(CLAUSE_FEATURES))
     texts = tuple((item.candidate.provenance.message_id or "", item.candidate.text[slice(*span)]) for item, span, _ in divided)

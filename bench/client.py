@@ -41,12 +41,12 @@ from typing import Any
 from bench.machine import describe
 from bench.quantiles import quantile
 from germane import Germane
+from germane.grpc.answer import Answer
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.calling.answer import Answer
 from germane.grpc.client import Client
-from germane.grpc.server import GrpcServer
-from germane.settings.address import Address
+from germane.grpc.server.grpc_server import GrpcServer
 from germane.settings.serving import ServiceSettings
+from germane.settings.values import Address
 
 __all__ = ["main"]
 

@@ -17,18 +17,18 @@ from random import Random
 from typing import Any
 
 from germane import Germane
-from germane.api.check_messages import conversation
-from germane.compaction.divide import Division
-from germane.compaction.fold import CompactionFold
-from germane.compaction.reading.constraints import constraints_in
-from germane.compaction.reading.output_facts import facts_of
+from germane.api.arguments import check_conversation
+from germane.compaction.conversation import GrowingConversation
+from germane.compaction.exchanges import Division
+from germane.compaction.reading.results import facts_of
+from germane.compaction.reading.statements import constraints_in
 from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
 from germane.dialects.registry import parse_all
-from germane.evaluate.prefix import ReplayedCall, common_prefix, prefix_reuse
-from germane.history import Compactor, compact
-from germane.history.arguments import compactable
-from germane.testing.hashed import Hashed
+from germane.integrations import Compactor, compact
+from germane.integrations.compactor import compactable
 from germane.types.limits import MESSAGES
+from germane_eval.metrics import ReplayedCall, common_prefix, prefix_reuse
+from germane_testing.builders import Hashed
 
 __all__ = ["coding_talk", "main"]
 
@@ -92,7 +92,7 @@ def _parts(talk: list[dict[str, Any]]) -> dict[str, Callable[[], object]]:
     pairs = list(zip(given.messages, given.raws, strict=True))
     said = [message.text for message, _ in pairs if message.role == "user"]
     outputs = [result for message, _ in pairs for result in message.tool_results]
-    fold = CompactionFold(given.terms)
+    fold = GrowingConversation(given.terms)
     for message, raw in pairs:
         fold.add(raw, message)
 
@@ -102,7 +102,7 @@ def _parts(talk: list[dict[str, Any]]) -> dict[str, Callable[[], object]]:
             division.add(message, raw)
 
     return {
-        "checking": lambda: conversation(talk, MESSAGES),
+        "checking": lambda: check_conversation(talk, MESSAGES),
         "parsing": lambda: parse_all(talk, given.terms.measure.provider),
         "counting": lambda: [given.terms.measure.message(message, raw) for message, raw in pairs],
         "dividing": divided,

@@ -28,18 +28,18 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from bench.machine import describe
-from germane.catalog.catalog import Catalog
-from germane.catalog.measure_budget import message_tokens
+from germane.catalog.profiles import Catalog
+from germane.catalog.request_tokens import message_tokens
 from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
-from germane.evaluate.containment import contained, words_shared
-from germane.evaluate.dataset import Conversation
-from germane.evaluate.formats import load
-from germane.history import compact
-from germane.ports.tokenizer import Tokenizer
-from germane.text.analyse import analyse, query_terms
-from germane.text.sentences import sentences
-from germane.tokenizers import open_tokenizer
+from germane.integrations import compact
+from germane.models.tokenizers import open_tokenizer
+from germane.ports.models import Tokenizer
+from germane.text.clauses import sentences
+from germane.text.terms import analyse, query_terms
 from germane.types.message import Message
+from germane_eval.answers import contained, words_shared
+from germane_eval.dataset import Conversation
+from germane_eval.formats import load
 
 __all__ = ["Kept", "Needed", "kept_of", "main", "needed_of", "truncated", "wire_messages"]
 

@@ -2,8 +2,8 @@
 
     python -m bench compaction-fuzz [--conversations 100000] [--seed 1] [--workers 2] [--most 5000] [--show 3]
 
-Each conversation of `germane.testing.conversations` goes through `germane.history.compact` with a random strategy, budget and
-archive. Counted are outputs that a provider would refuse, by the public validators and by an independent second opinion
+Each conversation of `germane_testing.conversations` goes through `germane.integrations.compact` with a random strategy, budget
+and archive. Counted are outputs that a provider would refuse, by the public validators and by an independent second opinion
 (`tests/support/strict_rules.py`, where it knows what the conversation holds); outputs above the budget where `fits` is true,
 read and counted anew; what `validate_against` names: pairs split, the user's last words lost, signed items altered …; a second
 run with another result; and changed input. With 0 of N the true rate is below 3/N at 95 % confidence.
@@ -27,24 +27,23 @@ from random import Random
 from types import MappingProxyType
 from typing import Any
 
-from germane.catalog.catalog import Catalog
-from germane.catalog.measure_budget import message_tokens, tools_tokens
-from germane.compaction.archive import Archive, ArchiveEntry
-from germane.compaction.compaction import Compaction
-from germane.compaction.fold import plan_compaction
-from germane.compaction.rebuild import rebuild
+from germane.catalog.profiles import Catalog
+from germane.catalog.request_tokens import message_tokens, tools_tokens
+from germane.compaction.conversation import plan_compaction
+from germane.compaction.plan import Compaction
 from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
+from germane.dialects.opaque import unbound
 from germane.dialects.registry import dialect, outgoing, parse_all
 from germane.dialects.responses_pairing import continues
-from germane.dialects.unbinding import unbound
 from germane.errors import InvalidInput
-from germane.history.archives import MemoryArchive
-from germane.history.arguments import compactable
-from germane.history.compacting import compact
-from germane.testing.conversations import GeneratedConversation, generated
-from germane.testing.validators import validate, validate_against
-from germane.tokenizers.named import open_tokenizer
+from germane.integrations.compactor import compact, compactable
+from germane.integrations.frameworks import MemoryArchive
+from germane.kinds.archive.messages import rebuild
+from germane.kinds.archive.value import Archive, ArchiveEntry
+from germane.models.tokenizers import open_tokenizer
 from germane.types.message import system_text
+from germane_testing.conversations import GeneratedConversation, generated
+from germane_testing.validators import validate, validate_against
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from support.strict_rules import anthropic_refuses, chat_refuses, gemini_refuses, responses_refuses

@@ -24,15 +24,12 @@ from random import Random
 import numpy as np
 
 from germane import Message
-from germane.evaluate.dataset import Conversation, Dataset
-from germane.evaluate.fit.calibrate import calibrate
-from germane.evaluate.fit.coefficients import load_tables
-from germane.evaluate.fit.collect import collect_candidates
-from germane.evaluate.fit.columns import ModelColumns, shipped_tables
-from germane.evaluate.fit.lists import Candidates
-from germane.evaluate.fit.reliability import reliability
-from germane.evaluate.fit.two_pass import rescored
-from germane.evaluate.formats import load
+from germane_eval.dataset import Conversation, Dataset
+from germane_eval.fit.candidates import Candidates, rescore
+from germane_eval.fit.collect import collect_candidates
+from germane_eval.fit.fitting import ModelColumns, load_tables, shipped_tables
+from germane_eval.fit.loss import calibrate, reliability
+from germane_eval.formats import load
 
 __all__ = ["among", "main", "stretches"]
 
@@ -105,7 +102,7 @@ def _sized(data: Dataset, more: Sequence[Conversation], size: int, questions: in
 
 
 def _row(lists: Sequence[Candidates], columns: ModelColumns) -> str:
-    odds = np.concatenate([columns.relevance.log_odds(rescored(one, columns.relevance).table) for one in lists])
+    odds = np.concatenate([columns.relevance.log_odds(rescore(one, columns.relevance).table) for one in lists])
     relevant = np.concatenate([one.relevant for one in lists])
     units = float(np.mean([one.units for one in lists]))
     shift, line = calibrate(odds, relevant, slope=1.0), calibrate(odds, relevant)

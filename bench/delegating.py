@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from bench.session_entries import KINDS, Entry, Handover, Move, SessionEvent
 from bench.session_replay import SESSION, SessionReplay, holds, told
 from germane import Message
-from germane.api.delegation import Delegation
-from germane.tokenizers.named import open_tokenizer
+from germane.kinds.tasks.handle import Delegation
+from germane.models.tokenizers import open_tokenizer
 
 __all__ = ["WAYS", "DelegationTally", "delegated", "delegation_report"]
 

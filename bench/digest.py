@@ -24,14 +24,14 @@ from random import Random
 from typing import Any
 
 from bench.budget import NOW, Made, ScopedDummy, text
-from germane.api.digest_settings import digest_strategy
-from germane.catalog.catalog import Catalog
+from germane.api.digest import digest_strategy
+from germane.catalog.profiles import Catalog
 from germane.clock import Clock
-from germane.embedders.distilled import Distilled
-from germane.memories.memory import CATEGORIES
-from germane.pipeline.engine import Engine
+from germane.engine.engine import Engine
+from germane.kinds.memories.value import CATEGORIES
+from germane.models.embedders.distilled import Distilled
+from germane.models.tokenizers import open_tokenizer
 from germane.search.relevance import shipped
-from germane.tokenizers.named import open_tokenizer
 from germane.types.candidate import Candidate, Provenance
 from germane.types.context import Context
 from germane.types.evidence import Evidence

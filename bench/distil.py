@@ -1,4 +1,4 @@
-"""Distil: makes the table of the default embedder, `src/germane/embedders/distilled.npz`, from the sentence model MiniLM.
+"""Distil: makes the default embedder's table, `src/germane/models/embedders/distilled.npz`, from the sentence model MiniLM.
 
 python -m bench distil [--out FILE] [--check]
 

@@ -19,10 +19,10 @@ from pathlib import Path
 from statistics import median
 
 from bench.machine import describe
-from germane.embedders.distilled import Distilled
-from germane.embedders.static import Static
 from germane.errors import MissingExtra
-from germane.evaluate.formats import load
+from germane.models.embedders.distilled import Distilled
+from germane.models.embedders.static import Static
+from germane_eval.formats import load
 
 __all__ = ["main", "nearest"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-from germane.cli.evaluation.result_files import load_reports
-from germane.evaluate.metric import WITHIN, metric
-from germane.evaluate.report import Report
+from germane_eval.cli.result_files import load_reports
+from germane_eval.metrics import WITHIN, metric
+from germane_eval.report import Report
 
 _RECALL = ("fraction", "touched", "every")
 

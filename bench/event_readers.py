@@ -7,16 +7,13 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from germane.archetypes.builtin import EXTRACTORS
-from germane.archetypes.reading import lines_of
-from germane.events.appending import Origin
-from germane.events.event import FIRST_TYPED, Event
-from germane.events.event_hash import typed_hash
-from germane.events.new_event import NewEvent
-from germane.events.outcome import failed, succeeded
-from germane.events.prepared_event import prepared_event
-from germane.events.prepared_message import clean
-from germane.events.wording import action_of, path_of, wording
+from germane.kinds.archetypes.extractors import lines_of
+from germane.kinds.archetypes.registry import EXTRACTORS
+from germane.kinds.events.prepared import prepared_event
+from germane.kinds.events.value import FIRST_TYPED, Event, NewEvent, typed_hash
+from germane.kinds.events.wording import action_of, failed, path_of, succeeded, wording
+from germane.kinds.messages.plans import Origin
+from germane.kinds.messages.prepared import clean
 from germane.types.scope import Scope
 
 __all__ = ["EVENT_READERS"]
@@ -45,20 +42,20 @@ def _extracted(text: str, type: str) -> None:
 
 EVENT_READERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
     {
-        "archetypes.reading.lines_of": lines_of,
-        "archetypes.builtin write": lambda text: _extracted(text, "file_write"),
-        "archetypes.builtin execute": lambda text: _extracted(text, "shell_exec"),
-        "archetypes.builtin error": lambda text: _extracted(text, "error"),
-        "archetypes.builtin test": lambda text: _extracted(text, "test"),
-        "events.prepared_event.prepared_event": lambda text: prepared_event(
+        "kinds.archetypes.extractors.lines_of": lines_of,
+        "kinds.archetypes.registry write": lambda text: _extracted(text, "file_write"),
+        "kinds.archetypes.registry execute": lambda text: _extracted(text, "shell_exec"),
+        "kinds.archetypes.registry error": lambda text: _extracted(text, "error"),
+        "kinds.archetypes.registry test": lambda text: _extracted(text, "test"),
+        "kinds.events.prepared.prepared_event": lambda text: prepared_event(
             NewEvent(type="note", content={"a": text, "password": text}, outcome=clean(text[:200])), _ORIGIN, now=_NOW
         ),
-        "events.event_hash.typed_hash": lambda text: typed_hash(text, text, text),
-        "events.outcome.failed": failed,
-        "events.outcome.succeeded": succeeded,
-        "events.wording.action_of": action_of,
-        "events.wording.path_of": path_of,
-        "events.wording.wording": lambda text: (
+        "kinds.events.value.typed_hash": lambda text: typed_hash(text, text, text),
+        "kinds.events.wording.failed": failed,
+        "kinds.events.wording.succeeded": succeeded,
+        "kinds.events.wording.action_of": action_of,
+        "kinds.events.wording.path_of": path_of,
+        "kinds.events.wording.wording": lambda text: (
             wording("shell_exec", {"command": text, "stdout": text}),
             wording(text, {text: text}),
         ),

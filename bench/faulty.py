@@ -29,13 +29,13 @@ import psutil
 import germane.errors
 from germane import Germane
 from germane.api.wiring import Parts
-from germane.grpc.server import GrpcServer
-from germane.ports.embedder import Embedder
-from germane.settings.address import Address
+from germane.grpc.server.grpc_server import GrpcServer
+from germane.ports.models import Embedder
 from germane.settings.serving import ServiceSettings
-from germane.store import Store
+from germane.settings.values import Address
+from germane.stores.contract import Store
 from germane.stores.sqlite.readers import Readers
-from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
+from germane_testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
 
 __all__ = ["Switch"]
 

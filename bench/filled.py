@@ -14,7 +14,7 @@ import apsw
 
 from bench.corpus import conversations
 from germane import Germane, Message
-from germane.ports.embedder import Embedder
+from germane.ports.models import Embedder
 
 __all__ = ["AGENT", "folder", "store"]
 

@@ -21,13 +21,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from germane.pipeline.format.blocks import write_block
-from germane.pipeline.format.digest import HEADING
-from germane.pipeline.format.layout import RenderedContext
-from germane.pipeline.format.named import FORMATS, open_format
-from germane.types.block_text import BlockText
-from germane.types.candidate import Breakdown, Candidate, Chosen, Provenance, Scored
-from germane.types.graph_item import EntityText, GraphItem, PatternText, RelationText
+from germane.stages.write.formats import DIGEST_HEADING, FORMATS, open_format
+from germane.stages.write.item_text import write_block
+from germane.stages.write.layout import RenderedContext
+from germane.types.candidate import (
+    BlockText,
+    Breakdown,
+    Candidate,
+    Chosen,
+    EntityText,
+    GraphItem,
+    PatternText,
+    Provenance,
+    RelationText,
+    Scored,
+)
 from germane.types.strategy import Detail
 
 __all__ = ["block_forgeries", "block_trials", "forgeries", "hostile", "main", "trials", "written", "written_block"]
@@ -353,7 +361,7 @@ def _signs(line: str) -> bool:
 
 def _digest_problem(stable: str, late: str, items: int) -> str:
     lines = _LINE_BREAK.split(late)
-    if (lines[:2] != [f'<memory nonce="{NONCE}">', HEADING] and items) or (items and lines[-1] != "</memory>"):
+    if (lines[:2] != [f'<memory nonce="{NONCE}">', DIGEST_HEADING] and items) or (items and lines[-1] != "</memory>"):
         return "the wrapper is broken"
     inside = lines[3:-1]
     if len(inside) != items:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from germane.testing.conversation_script import ODDITIES
-from germane.testing.conversations import generated
+from germane_testing.conversations import ODDITIES, generated
 
 __all__ = ["as_items", "as_pydantic", "conversation"]
 
@@ -20,7 +19,7 @@ _LONGEST = 1_000
 
 
 def conversation(seed: int) -> list[dict[str, Any]]:
-    """A conversation of `germane.testing.conversations` in the shape of the chat API, whose last message is the user's: calls
+    """A conversation of `germane_testing.conversations` in the shape of the chat API, whose last message is the user's: calls
     nested, parallel, orphaned, interleaved and with ids used twice, what a broken stream has left, huge and hostile texts."""
     random = Random(seed)
     rates = {name: random.random() for name in ODDITIES if name not in _NOT_THEIRS and random.random() < 0.3}

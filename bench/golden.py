@@ -26,10 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from germane import Agent, Clock, Context, Filters, Germane, Strategy, derive
-from germane.embedders.distilled import Distilled
-from germane.evaluate.dataset import Conversation
-from germane.evaluate.fill import fill
-from germane.evaluate.formats.load import load
+from germane.models.embedders.distilled import Distilled
+from germane_eval.dataset import Conversation, fill
+from germane_eval.formats import load
 
 _MOMENT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 _CLOCK = Clock(now=lambda: _MOMENT, steady=lambda: 0.0)

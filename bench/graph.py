@@ -22,14 +22,13 @@ from bench.machine import describe
 from bench.quantiles import quantile
 from germane import Germane
 from germane.api.agent import Agent
-from germane.graph.aliases import name_key
-from germane.graph.findings import EntityFinding
-from germane.graph.operations import PutRelation
-from germane.store import ScopedStore
-from germane.testing.graph_stored import a_relation, an_entity, put, saying
-from germane.testing.stored import writing
+from germane.kinds.graph.aliases import name_key
+from germane.kinds.graph.reads import PutRelation
+from germane.kinds.graph.value import EntityFinding
+from germane.stores.contract import ScopedStore
 from germane.types.query import Filters
 from germane.types.strategy import Strategy
+from germane_testing.builders import a_relation, an_entity, put, saying, writing
 
 __all__ = ["main"]
 

@@ -6,13 +6,12 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from germane.compaction.operations import PutArchived, PutSummary
-from germane.events.operations import PutEvent
-from germane.testing.graph_stored import a_relation, an_entity, put, put_relation
-from germane.testing.stored import a_summary, an_archived, an_event
+from germane.kinds.archive.value import PutArchived, PutSummary
+from germane.kinds.events.reads import PutEvent
 from germane.types.candidate import Provenance
 from germane.types.plan import Change
 from germane.types.scope import Scope
+from germane_testing.builders import a_relation, a_summary, an_archived, an_entity, an_event, put, put_relation
 
 __all__ = ["KeptThing", "MadeThings", "other_thing"]
 

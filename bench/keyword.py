@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 
 from bench.corpus import conversations, queries
 from bench.machine import describe as machine
-from germane.pipeline.signals.read import read
 from germane.search.bm25 import lexical_scores, weigh_terms
 from germane.search.partition import Partition
 from germane.search.snapshot import take_snapshot
 from germane.search.unit import Unit, describe
+from germane.stages.read.query import read
 from germane.types.query import Query
 from germane.types.request import Request
 from germane.types.scope import Scope

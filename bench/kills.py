@@ -38,22 +38,19 @@ from bench.disk import Disk
 from bench.kept_things import KeptThing, other_thing
 from bench.machine import describe
 from germane.clock import Clock
-from germane.events.operations import PutEvent
-from germane.injections.injection import Injection
-from germane.injections.operations import PutInjection
-from germane.memories.forget import forget
-from germane.memories.llm_extraction.answer import Accepted
-from germane.memories.llm_extraction.store_accepted import store_accepted
-from germane.memories.operations import ForgetOwner, PutConflict, PutMemory, SetDirective
+from germane.kinds.events.reads import PutEvent
+from germane.kinds.injections import Injection, PutInjection
+from germane.kinds.memories.forgetting import forget
+from germane.kinds.memories.llm_extraction.answer import Accepted
+from germane.kinds.memories.llm_extraction.plans import store_accepted
+from germane.kinds.memories.reads import ForgetOwner, PutConflict, PutMemory, SetDirective
+from germane.kinds.tasks.plans import new_frame, push_task
 from germane.stores.sqlite.store import SqliteStore
-from germane.tasks.new_frame import new_frame
-from germane.tasks.stack import push_task
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_memory, an_event, writing
 from germane.types.candidate import Provenance
-from germane.types.earlier import InjectedItem
 from germane.types.plan import Change, Plan
 from germane.types.scope import Scope
+from germane.types.trace import InjectedItem
+from germane_testing.builders import NOON, Hashed, a_memory, an_event, writing
 
 __all__ = ["Killed", "kills", "main"]
 

@@ -25,10 +25,10 @@ from bench.machine import describe
 from germane import Germane
 from germane.api.arguments import build_request
 from germane.api.strategies import DEFAULT
-from germane.pipeline.circuit_breaker import Breakers
-from germane.pipeline.engine import Engine
-from germane.store import ScopedStore
-from germane.testing.faults import Hang, faulty
+from germane.engine.breakers import Breakers
+from germane.engine.engine import Engine
+from germane.stores.contract import ScopedStore
+from germane_testing.faults import Hang, faulty
 
 __all__ = ["Leftover", "left_over", "main"]
 

@@ -12,28 +12,27 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from germane.blocks.document import BlockDocument
-from germane.blocks.edit import screened_mutations, words_of
-from germane.blocks.mutation import as_dict
-from germane.blocks.schema import ListSchema, Schema, TextSchema
-from germane.compaction.divide import divide
-from germane.compaction.newest import keep_newest
-from germane.compaction.reading.read_exchange import read_exchange
-from germane.compaction.reading.read_line import read_line
-from germane.dialects.closing import continued, open_calls
-from germane.dialects.orphans import orphans
+from germane.compaction.eviction import keep_newest
+from germane.compaction.exchanges import divide
+from germane.compaction.reading.exchange import read_exchange
+from germane.compaction.reading.outline_line import read_line
+from germane.dialects.edits import continued, open_calls, orphans
+from germane.dialects.framework_messages import joined_messages
 from germane.dialects.pairing import join_calls, pair_calls
-from germane.dialects.pieces import joined_messages
 from germane.dialects.registry import dialect, outgoing, parse_all
 from germane.dialects.responses_pairing import orphaned_items, pair_items, windows
 from germane.dialects.tool_state import unsettled
-from germane.dialects.written_tools import convert_tools
-from germane.documents.divide import divide as divide_document
+from germane.dialects.tools import convert_tools
 from germane.errors import GermaneError
-from germane.history import MemoryArchive, Truncate, compact
-from germane.pipeline.inject.placement import place
+from germane.integrations import MemoryArchive, Truncate, compact
+from germane.kinds.blocks.document import BlockDocument
+from germane.kinds.blocks.mutation import as_dict
+from germane.kinds.blocks.plans import screened_mutations, words_of
+from germane.kinds.blocks.schema import ListSchema, Schema, TextSchema
+from germane.kinds.documents.formats import divide as divide_document
 from germane.rules.enforce import ToolRules
 from germane.rules.tool_rule import MaxCalls
+from germane.stages.inject import place_texts
 from germane.types.message import ToolCall
 
 __all__ = ["LISTS", "LISTS_UNREAD", "LIST_SHAPES", "ListReader"]
@@ -136,7 +135,7 @@ def _sent(provider: str) -> Callable[[Sequence[Any]], object]:
 
     def read(raws: Sequence[Any]) -> object:
         one = dialect(provider)
-        _, placed = place(_turns(raws, provider), "stable", "late", "split")
+        _, placed = place_texts(_turns(raws, provider), "stable", "late", "split")
         wire = one.compose(placed)
         return one.faults(wire), orphans(placed, provider)
 
@@ -247,34 +246,34 @@ LISTS: Mapping[str, ListReader] = MappingProxyType(
                 windows(turns),
             ),
         ),
-        "dialects.pieces.joined_messages": ListReader(items=_PIECES, read=lambda raws: list(joined_messages(raws))),
+        "dialects.framework_messages.joined_messages": ListReader(items=_PIECES, read=lambda raws: list(joined_messages(raws))),
         "dialects.tool_state.unsettled": ListReader(items=_CHAT, read=lambda raws: unsettled(parse_all(raws), raws)),
-        "dialects.closing.open_calls": ListReader(items=_CHAT, read=_parsed(open_calls)),
-        "dialects.closing.continued": ListReader(
+        "dialects.edits.open_calls": ListReader(items=_CHAT, read=_parsed(open_calls)),
+        "dialects.edits.continued": ListReader(
             items=_CHAT, read=lambda raws: continued(raws, "openai", result="not done", said="go on")
         ),
-        "dialects.written_tools.write_tools": ListReader(
+        "dialects.tools.write_tools": ListReader(
             items=_TOOLS, read=lambda raws: [convert_tools(raws[:2_000], provider) for provider in _PROVIDERS]
         ),
-        "compaction.divide.divide": ListReader(items=_CHAT, read=_parsed(divide)),
-        "compaction.newest.keep_newest": ListReader(
+        "compaction.exchanges.divide": ListReader(items=_CHAT, read=_parsed(divide)),
+        "compaction.eviction.keep_newest": ListReader(
             items=_CHAT, read=_parsed(lambda messages: keep_newest(messages, [9] * len(messages), 900, 100))
         ),
-        "compaction.reading.read_exchange.read_exchange": ListReader(items=_CHAT, read=_parsed(read_exchange)),
-        "compaction.reading.read_line.read_line": ListReader(items=_CHAT, read=_parsed(read_line)),
-        "history.compacting.compact": ListReader(items=_CHAT, read=_compacted(4_000)),
-        "history.compacting.compact for nothing": ListReader(items=_CHAT, read=_compacted(40)),
-        "history.compacting.compact the newest": ListReader(
+        "compaction.reading.exchange.read_exchange": ListReader(items=_CHAT, read=_parsed(read_exchange)),
+        "compaction.reading.outline_line.read_line": ListReader(items=_CHAT, read=_parsed(read_line)),
+        "integrations.compactor.compact": ListReader(items=_CHAT, read=_compacted(4_000)),
+        "integrations.compactor.compact for nothing": ListReader(items=_CHAT, read=_compacted(40)),
+        "integrations.compactor.compact the newest": ListReader(
             items=_CHAT, read=_compacted(4_000, strategy=Truncate(keep_recent=10))
         ),
-        "blocks.document.BlockDocument.apply text": ListReader(items=_TEXT, read=_edited(TextSchema(), "x" * 9_000)),
-        "blocks.document.BlockDocument.apply list": ListReader(items=_LIST, read=_edited(ListSchema(), ["a", "b"])),
+        "kinds.blocks.document.BlockDocument.apply text": ListReader(items=_TEXT, read=_edited(TextSchema(), "x" * 9_000)),
+        "kinds.blocks.document.BlockDocument.apply list": ListReader(items=_LIST, read=_edited(ListSchema(), ["a", "b"])),
         "rules.enforce.ToolRules.check_all": ListReader(
             items={"call": lambda n: ToolCall(id=f"c{n}", name="f", arguments="{}")},
             read=lambda calls: (_RULED.check_all(calls), _RULED.called(*calls)),
         ),
         **{
-            f"documents.lines.blank_separated {kind}": ListReader(items=_CODE, read=_divided(kind))
+            f"kinds.documents.value.blank_separated {kind}": ListReader(items=_CODE, read=_divided(kind))
             for kind in ("code", "markdown", "plain", "log", "rows")
         },
     }
@@ -282,7 +281,7 @@ LISTS: Mapping[str, ListReader] = MappingProxyType(
 """Functions by module and name, with a word where one has several."""
 
 _SENT = "dialects.dialect.Dialect.compose, which is measured"
-_COMPACT = "history.compacting.compact, which is measured"
+_COMPACT = "integrations.compactor.compact, which is measured"
 _ONE = "one pass over what is given, each item by itself"
 LISTS_UNREAD: Mapping[str, str] = MappingProxyType(
     {
@@ -295,51 +294,51 @@ LISTS_UNREAD: Mapping[str, str] = MappingProxyType(
                     "openai_chat.OpenAIChat.render",
                     "openai_responses.OpenAIResponses.compose",
                 ),
-                *("openai_responses.OpenAIResponses.render", "dialect.Dialect.render", "orphans.orphans", "shaping.shaping"),
-                *("held_text.as_result", "openai_content.joined_answers", "pairing.end_of_calls"),
-                *("anthropic_check.breakpoints", "anthropic_check.may_stand", "anthropic_system.behind_the_user"),
-                *("anthropic_system.write_system", "anthropic_turns.ends_in_thinking", "anthropic_turns.lone_server_blocks"),
-                *("gemini_check.unsigned", "pairing.end_of_results", "pairing.join_calls", "pairing.match_results"),
-                *("registry.parse_all", "request_body.body_of"),
+                *("openai_responses.OpenAIResponses.render", "dialect.Dialect.render", "edits.orphans", "registry.shaping"),
+                *("opaque.as_result", "openai_content.joined_answers", "pairing.end_of_calls"),
+                *("anthropic_check.breakpoints", "anthropic_check.may_stand", "anthropic.behind_the_user"),
+                *("anthropic.write_system", "anthropic_check.ends_in_thinking", "anthropic_check.lone_server_blocks"),
+                *("gemini.unsigned", "pairing.end_of_results", "pairing.join_calls", "pairing.match_results"),
+                *("registry.parse_all", "registry.body_of"),
             )
         },
         "dialects.responses_pairing.orphaned_items": "dialects.responses_pairing.pair_items, which is measured with it",
         "dialects.responses_pairing.windows": "dialects.responses_pairing.pair_items, which is measured with it",
-        "pipeline.inject.placement.place": _SENT,
-        "pipeline.inject.placement.last_human": _SENT,
-        "pipeline.inject.turns.human_turns": _ONE,
+        "stages.inject.place_texts": _SENT,
+        "stages.inject.last_human": _SENT,
         **{
             f"compaction.{name}": _COMPACT
             for name in (
-                *("archive.handle_of", "fold.plan_compaction", "fold.CompactionFold.renew", "message_cost.Measure.fixed"),
-                *("followed.FollowedConversation.plan", "kept_history.checksum_of", "origins.origins", "rebuild.rebuild"),
+                *("conversation.plan_compaction", "conversation.GrowingConversation.renew", "message_cost.Measure.fixed"),
+                *("conversation.FollowedConversation.plan", "render.origins"),
             )
         },
+        **{f"kinds.archive.{name}": _COMPACT for name in ("messages.rebuild", "value.checksum_of", "value.handle_of")},
         "compaction.llm_summary.abstractive.abstract": "calls a model",
         "compaction.llm_summary.abstractive.TellingModel.tell": "a protocol",
-        "compaction.llm_summary.summary_prompt.chunks": _ONE,
+        "compaction.llm_summary.abstractive.chunks": _ONE,
         **{
-            f"history.{name}": _COMPACT
+            f"integrations.{name}": _COMPACT
             for name in (
-                *("adapter.FrameworkCompaction.compact", "adapter.is_unchanged", "arguments.compactable"),
-                *("compactor.Compactor.extend", "compactor.Compactor.compact", "recompacting.recompact"),
-                *("langchain_messages.compacted_messages", "pydantic_messages.compacted_messages"),
-                *("stand_ins.said", "stand_ins.assistant", "stand_ins.result"),
+                *("frameworks.FrameworkCompaction.compact", "frameworks.is_unchanged", "compactor.compactable"),
+                *("compactor.Compactor.extend", "compactor.Compactor.compact", "compactor.recompact"),
+                *("langgraph.compacted_messages", "pydantic_ai.compacted_messages"),
+                *("frameworks.said", "frameworks.assistant", "frameworks.result"),
             )
         },
-        "blocks.edit.edit_block": "blocks.document.BlockDocument.apply, which is measured",
-        "blocks.edit.words_of": "blocks.document.BlockDocument.apply, which is measured with it",
-        "blocks.editor.digest_of": _ONE,
-        "catalog.ceiling.at_most": _ONE,
-        "catalog.ceiling.light": _ONE,
-        "catalog.measure_budget.measure": _ONE,
-        "catalog.measure_budget.texts_of": _ONE,
-        "catalog.measure_budget.tools_tokens": _ONE,
-        "documents.chunk.chunks": "documents.lines.blank_separated, which is measured with the whole division",
-        "events.extracting.memories_of": _ONE,
-        "events.extracting.endings_of": _ONE,
-        "events.extracting.corrections_of": _ONE,
-        "events.record.record": "a plan of the store; `bench ingest` measures it",
+        "kinds.blocks.plans.edit_block": "kinds.blocks.document.BlockDocument.apply, which is measured",
+        "kinds.blocks.plans.words_of": "kinds.blocks.document.BlockDocument.apply, which is measured with it",
+        "kinds.blocks.access.digest_of": _ONE,
+        "catalog.request_tokens.at_most": _ONE,
+        "catalog.request_tokens.is_light": _ONE,
+        "catalog.request_tokens.measure": _ONE,
+        "catalog.request_tokens.texts_of": _ONE,
+        "catalog.request_tokens.tools_tokens": _ONE,
+        "kinds.documents.value.join_pieces": "kinds.documents.value.blank_separated, which is measured with the whole division",
+        "kinds.messages.extraction.memories_of": _ONE,
+        "kinds.messages.extraction.endings_of": _ONE,
+        "kinds.messages.extraction.corrections_of": _ONE,
+        "kinds.messages.plans.record": "a plan of the store; `bench ingest` measures it",
         "rules.enforce.ToolRules.called": "rules.enforce.ToolRules.check_all, which is measured with it",
     }
 )

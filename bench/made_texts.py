@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from germane import Agent, Germane
-from germane.documents.document import document_session
 from germane.errors import ConsentNeeded
-from germane.memories.consolidation.planner import Eviction, Merged
-from germane.memories.consolidation.steps import evict, merge
+from germane.kinds.documents.value import document_session
+from germane.kinds.memories.consolidation import Eviction, Merged, evict, merge
 from germane.types.candidate import Provenance
 from germane.types.plan import Plan
 

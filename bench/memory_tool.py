@@ -23,8 +23,8 @@ from urllib.parse import unquote
 
 from germane import Agent, Germane
 from germane.errors import InvalidInput
-from germane.memory_tool.paths import ROOT, parse_path
-from germane.memory_tool.tool import memory_tool
+from germane.integrations.memory_tool.files import ROOT, parse_path
+from germane.integrations.memory_tool.tool import memory_tool
 
 __all__ = ["escapes", "hostile_path", "interleaved", "main"]
 

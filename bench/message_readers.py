@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from germane.dialects.held_text import opaque
-from germane.dialects.masking import masked
+from germane.dialects.edits import masked
+from germane.dialects.opaque import opaque
 from germane.dialects.registry import DIALECTS
 from germane.dialects.tool_state import result_state, unsettled, waits_for_confirmation
 from germane.types.message import Message, ToolResult
@@ -36,8 +36,8 @@ def _masked(text: str) -> object:
 
 MESSAGE_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
-        "dialects.masking.masked": lambda text: (_masked(text), masked(_message(text), {0: text}, "openai")),
-        "dialects.held_text.opaque": lambda text: opaque("document", {"title": text, "source": {"type": "text", "data": text}}),
+        "dialects.edits.masked": lambda text: (_masked(text), masked(_message(text), {0: text}, "openai")),
+        "dialects.opaque.opaque": lambda text: opaque("document", {"title": text, "source": {"type": "text", "data": text}}),
         "dialects.tool_state.result_state": lambda text: result_state(_result(text), _message(text)),
         "dialects.tool_state.waits_for_confirmation": lambda text: waits_for_confirmation(_message(text)),
         "dialects.tool_state.unsettled": lambda text: unsettled([_message(text)], [_message(text)]),

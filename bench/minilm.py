@@ -26,7 +26,7 @@ from bench.filled import AGENT, folder, store
 from bench.machine import describe
 from bench.quantiles import quantile
 from germane import Germane
-from germane.embedders.minilm import MiniLM
+from germane.models.embedders.minilm import MiniLM
 
 __all__ = ["main"]
 

@@ -17,13 +17,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from bench.machine import describe
-from germane.access.pseudonym import pseudonym
-from germane.observe.multiprocess import join_folder, metrics_folder
+from germane.kinds.keys.value import pseudonym
+from germane.service.supervisor import join_folder, metrics_folder
 from germane.types.context import Metadata
 from germane.types.trace import SourceReport
 
 if TYPE_CHECKING:
-    from germane.observe.observer import Observer
+    from germane.service.observer import Observer
 
 __all__ = ["main"]
 
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _numbers(calls: int, shared: Path | None) -> None:
     """Counting an answer, and reading it all, alone and with the numbers in files that processes share."""
-    from germane.observe.metrics import Metrics
+    from germane.service.metrics import Metrics
 
     metrics = Metrics(version="0", metrics_folder=shared)
     where = "one process" if shared is None else "shared by processes"
@@ -76,10 +76,10 @@ def _calls(calls: int) -> None:
     """A whole call through the observer, with each part alone, compared with an unobserved call."""
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-    from germane.observe.logs import Logs
-    from germane.observe.metrics import Metrics
-    from germane.observe.observer import Observer
-    from germane.observe.spans import Spans
+    from germane.service.logs import Logs
+    from germane.service.metrics import Metrics
+    from germane.service.observer import Observer
+    from germane.service.spans import Spans
 
     named = partial(pseudonym, bytes(32))
     silent, loud = Logs(_Nowhere(), pseudonym=named, level="error"), Logs(_Nowhere(), pseudonym=named)

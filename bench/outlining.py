@@ -29,9 +29,9 @@ from bench.corpus import conversations
 from bench.ingest import Way, by_fifty, fifty_callers
 from bench.machine import describe
 from germane import Germane, Message
-from germane.evaluate.dataset import Conversation
-from germane.evaluate.formats import load
-from germane.stores.sqlite import event_batch
+from germane.stores.sql import transaction
+from germane_eval.dataset import Conversation
+from germane_eval.formats import load
 
 __all__ = ["main"]
 
@@ -81,7 +81,7 @@ def _pairs(way: Way, sessions: Sessions, rounds: int) -> str:
     for number in range(rounds + 1):
         order = (with_lines, without) if number % 2 else (without, with_lines)
         for spent in order:
-            with nullcontext() if spent is with_lines else mock.patch.object(event_batch, "write_outlines"):
+            with nullcontext() if spent is with_lines else mock.patch.object(transaction, "write_outlines"):
                 spent.append(asyncio.run(_cost(way, sessions)))
     ratios = [one / other for one, other in zip(with_lines[1:], without[1:], strict=True)]  # the first pair warms up
     found = f"{median(without[1:]):.3f} ms | {median(with_lines[1:]):.3f} ms"

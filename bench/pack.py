@@ -21,12 +21,12 @@ from bench.corpus import conversations
 from bench.machine import describe
 from bench.quantiles import quantile
 from germane.api.strategies import COMPACT, VERBOSE
-from germane.pipeline.format.layout import Format
-from germane.pipeline.format.named import FORMATS, open_format
-from germane.pipeline.pack.pack import pack
-from germane.ports.tokenizer import Tokenizer
+from germane.models.tokenizers import open_tokenizer
+from germane.ports.models import Tokenizer
+from germane.stages.pack.pack import pack
+from germane.stages.write.formats import FORMATS, open_format
+from germane.stages.write.layout import Format
 from germane.text.normal import content_hash
-from germane.tokenizers.named import open_tokenizer
 from germane.types.candidate import Breakdown, Candidate, Chosen, Provenance, Scored
 
 __all__ = ["main", "ranked"]

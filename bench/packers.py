@@ -22,12 +22,10 @@ from statistics import mean, stdev
 from bench.quantiles import quantile
 from germane import Agent, Germane
 from germane.api.strategies import COMPACT, VERBOSE
-from germane.evaluate.dataset import Question
-from germane.evaluate.fill import fill
-from germane.evaluate.formats.load import load
-from germane.evaluate.question_clock import ends
-from germane.evaluate.recall import every_within, fraction_within, shares
 from germane.types.strategy import Packer, Strategy
+from germane_eval.answers import every_within, fraction_within, shares
+from germane_eval.dataset import Question, ends, fill
+from germane_eval.formats import load
 
 __all__ = ["main"]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench.corpus import conversations, endless, queries
 from germane import Agent, Germane
-from germane.evaluate.formats import load
+from germane_eval.formats import load
 
 _USERS, _MESSAGES, _WORDS = 50, 100, 12
 _QUERIES = 20_000

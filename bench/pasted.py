@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 from bench.machine import describe
 from germane import Germane
 from germane.api.agent import Agent
-from germane.archetypes.names import names
-from germane.compaction.reading.constraints import constraints_in
-from germane.testing.stored import an_event
+from germane.compaction.reading.statements import constraints_in
+from germane.kinds.archetypes.extractors import names
+from germane_testing.builders import an_event
 
 __all__ = ["Said", "main", "measured", "pastes", "statements", "whole"]
 

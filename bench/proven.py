@@ -14,8 +14,7 @@ from random import Random
 
 import numpy as np
 
-from germane.pipeline.pack.knapsack import solve
-from germane.pipeline.pack.relaxation import Knapsack
+from germane.stages.pack.knapsack import Knapsack, solve
 
 __all__ = ["best_of_all", "case", "main"]
 

@@ -21,11 +21,11 @@ import psutil
 
 from bench.machine import describe
 from germane import Germane
-from germane.grpc.server import GrpcServer
+from germane.grpc.server.grpc_server import GrpcServer
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
-from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings
+from germane.settings.values import Address
 
 __all__ = ["main"]
 

@@ -8,28 +8,23 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from types import MappingProxyType
 
-from germane.api.builder.activity import Activity, write_activity
-from germane.api.builder.system_parts import pack_blocks
-from germane.dialects.authored import authored_dict
-from germane.dialects.request_body import body_of
-from germane.dialects.tool_shapes import parse_tools
-from germane.dialects.written_tools import convert_tools, write_tools
+from germane.api.builder.system_prompt import Activity, pack_blocks, write_activity
+from germane.dialects.edits import authored_dict
+from germane.dialects.registry import body_of
+from germane.dialects.tools import convert_tools, parse_tools, write_tools
 from germane.errors import GermaneError
-from germane.pipeline.format.blocks import block_tag, write_block
-from germane.pipeline.signals.asks_day import asked_day
-from germane.rules.arguments import digest_of_call, read_arguments
 from germane.rules.enforce import ToolRules
-from germane.rules.strict_json import strict_json
 from germane.rules.tool_rule import MaxCalls, parse_rule
-from germane.rules.turn_state import TurnState
+from germane.rules.turn_state import TurnState, digest_of_call, read_arguments, strict_json
 from germane.rules.wording import quoted, write_rules
+from germane.stages.read.asks import asked_day
+from germane.stages.write.item_text import block_tag, write_block
 from germane.text.days.beside import besides
 from germane.text.days.times import named_days
 from germane.text.days.vocabulary import unaccented
 from germane.text.injected import authors_words, injected_spans, system_words, without_injected
-from germane.types.block_text import BlockText
-from germane.types.message import ToolCall, Wire
-from germane.types.tool import Tool
+from germane.types.candidate import BlockText
+from germane.types.message import Tool, ToolCall, Wire
 
 __all__ = ["REQUEST_READERS", "REQUEST_UNREAD", "taken"]
 
@@ -92,33 +87,33 @@ REQUEST_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "text.injected.without_injected": lambda text: without_injected(f'<memory nonce="{_NONCE}">{text}</memory>{text}'),
         "text.injected.system_words": lambda text: system_words(f'{text}<memory nonce="{_NONCE}">{text}', _NONCE),
         "text.injected.authors_words": lambda text: authors_words(f'<memory nonce="{_NONCE}">{text}', last=False),
-        "dialects.authored.authored_dict": lambda text: authored_dict({"content": [text, {text: text}]}, "user", quotes=True),
-        "pipeline.signals.asks_day.asked_day": _asked_day,
+        "dialects.edits.authored_dict": lambda text: authored_dict({"content": [text, {text: text}]}, "user", quotes=True),
+        "stages.read.asks.asked_day": _asked_day,
         "text.days.beside.besides": lambda text: besides(f"the day before {text} bir gün önce {text} 前一天"),
         "text.days.times.named_days": lambda text: named_days(
             f"gestern, the day after {text} letzten {text}", date(2026, 1, 1)
         ),
         "text.days.vocabulary.unaccented": unaccented,
-        "pipeline.format.blocks.block_tag": lambda text: block_tag(text, _NONCE),
-        "pipeline.format.blocks.block_tag nonce": lambda text: block_tag(_NONCE * (len(text) // 12), _NONCE),
-        "pipeline.format.blocks.write_block": lambda text: write_block(_block(text), _NONCE, schema=True),
-        "api.builder.system_parts.pack_blocks": lambda text: pack_blocks(
+        "stages.write.item_text.block_tag": lambda text: block_tag(text, _NONCE),
+        "stages.write.item_text.block_tag nonce": lambda text: block_tag(_NONCE * (len(text) // 12), _NONCE),
+        "stages.write.item_text.write_block": lambda text: write_block(_block(text), _NONCE, schema=True),
+        "api.builder.system_prompt.pack_blocks": lambda text: pack_blocks(
             [_block(text)], [text], available=len(text) // 2 + 100, count=len, nonce=_NONCE
         ),
-        "api.builder.activity.write_activity": lambda text: write_activity(
+        "api.builder.system_prompt.write_activity": lambda text: write_activity(
             [Activity(at=_NOW, agent=text, text=text)], _NONCE, UTC
         ),
-        "dialects.request_body.body_of": _body,
-        "dialects.tool_shapes.parse_tools": taken(lambda text: parse_tools(_shapes(text))),
-        "dialects.written_tools.convert_tools": taken(lambda text: convert_tools(_shapes(text), "openai")),
-        "dialects.written_tools.write_tools": lambda text: [
+        "dialects.registry.body_of": _body,
+        "dialects.tools.parse_tools": taken(lambda text: parse_tools(_shapes(text))),
+        "dialects.tools.convert_tools": taken(lambda text: convert_tools(_shapes(text), "openai")),
+        "dialects.tools.write_tools": lambda text: [
             write_tools([_tool(text)] * 3, provider) for provider in ("openai", "openai-responses", "anthropic", "gemini")
         ],
-        "rules.arguments.digest_of_call": lambda text: digest_of_call(_call(text)),
-        "rules.arguments.read_arguments": lambda text: read_arguments(_call(json.dumps({text: text}))),
+        "rules.turn_state.digest_of_call": lambda text: digest_of_call(_call(text)),
+        "rules.turn_state.read_arguments": lambda text: read_arguments(_call(json.dumps({text: text}))),
         "rules.enforce.ToolRules.from_json": taken(lambda text: ToolRules.from_json(_RULES, text)),
         "rules.enforce.ToolRules.check": lambda text: ToolRules(_RULES).check(_call(text)),
-        "rules.strict_json.strict_json": lambda text: strict_json(json.dumps({text: [text]})),
+        "rules.turn_state.strict_json": lambda text: strict_json(json.dumps({text: [text]})),
         "rules.tool_rule.parse_rule": taken(lambda text: parse_rule({"kind": text, text: text})),
         "rules.turn_state.TurnState.from_json": taken(lambda text: TurnState.from_json(json.dumps({text: text}), ["a"])),
         "rules.wording.quoted": quoted,
@@ -130,10 +125,10 @@ REQUEST_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
 _CHECKED = "the names of tools, which rules.tool_rule.parse_rule checks"
 REQUEST_UNREAD: Mapping[str, str] = MappingProxyType(
     {
-        "rules.reach.cooling": _CHECKED,
-        "rules.reach.excluded": _CHECKED,
-        "rules.reach.exhausted": _CHECKED,
-        "rules.reach.obstacle": _CHECKED,
+        "rules.rule_index.cooling": _CHECKED,
+        "rules.rule_index.excluded": _CHECKED,
+        "rules.rule_index.exhausted": _CHECKED,
+        "rules.rule_index.obstacle": _CHECKED,
         "rules.turn_state.TurnState.with_batch": _CHECKED,
     }
 )

@@ -34,9 +34,9 @@ from bench.budget import text
 from bench.corpus import conversations
 from bench.machine import describe
 from germane import Agent, Clock, Germane, GermaneError, InvalidInput
-from germane.api.restore import Restored
-from germane.testing.hashed import Hashed
-from germane.transfer.line import written
+from germane.api.verbs.transfer import Restored
+from germane.transfer.lines import written
+from germane_testing.builders import Hashed
 
 __all__ = ["difference", "fill", "main"]
 

@@ -17,10 +17,9 @@ from pathlib import Path
 
 from bench.machine import describe
 from bench.seeded import HALVES, harmless, seeds
-from germane.evaluate.formats.load import load
-from germane.search.unit import analysed_parts
-from germane.text.secrets.find import find_secrets
-from germane.text.secrets.redact import redacted
+from germane.search.unit import analyse_parts
+from germane.text.secrets.detection import find_secrets, redacted
+from germane_eval.formats import load
 
 __all__ = ["caught", "main"]
 
@@ -53,7 +52,7 @@ def _false_alarms(texts: Iterable[tuple[str, str]], what: str) -> None:
         found = find_secrets(text)
         spent += time.process_time() - began
         began = time.process_time()
-        analysed_parts(text)
+        analyse_parts(text)
         analysis += time.process_time() - began
         alarms.update(one.kind for one in found)
         count += 1

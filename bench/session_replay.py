@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from bench.session_entries import Entry, Move, Need, SessionEvent
 from germane import Agent, Clock, Context, Germane, Message, Strategy
-from germane.events.wording import wording
+from germane.kinds.events.wording import wording
 
 __all__ = ["SESSION", "Mode", "SessionReplay", "holds", "said", "told"]
 

@@ -25,10 +25,9 @@ from statistics import median
 
 from bench.machine import describe
 from germane.compaction.llm_summary.abstractive import abstract
-from germane.compaction.notes import ExchangeNotes
-from germane.compaction.reading.read_exchange import read_exchange
-from germane.compaction.summary import SpanSummary
-from germane.llms.function import FunctionLLM
+from germane.compaction.notes import ExchangeNotes, SpanSummary
+from germane.compaction.reading.exchange import read_exchange
+from germane.models.llms import FunctionLLM
 from germane.types.message import Message, ToolCall, ToolResult
 
 __all__ = ["SPOILT", "Trial", "main", "trials"]

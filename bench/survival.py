@@ -3,7 +3,7 @@
     python -m bench survival [--count 500] [--rounds 1 3 10] [--max-tokens 6000] [--show 5]
     python -m bench survival --held-out
 
-Each generated conversation (`germane.evaluate.survival`) is compacted in so many rounds: in each round a further part of it is
+Each generated conversation (`germane_eval.survival`) is compacted in so many rounds: in each round a further part of it is
 there, and the result of the round before is what goes on (`kept`), or the whole history is compacted anew (`whole`). The scores
 read the messages of the last round alone. `summary` has no messages: the text of `extractive_summary`, built on the one before
 in each round. `python -m bench survival --speed` prints the time of notes and summary over 5,000 messages.
@@ -19,14 +19,14 @@ from time import process_time
 from typing import Any
 
 from bench.machine import describe
-from germane.compaction.extractive import extractive_summary, notes_of_summary
 from germane.compaction.notes import ExchangeNotes
-from germane.compaction.reading.read_exchange import read_exchange
+from germane.compaction.reading.exchange import read_exchange
+from germane.compaction.summary_text import extractive_summary, notes_of_summary
 from germane.dialects.registry import dialect, parse_all
-from germane.evaluate.survival import SurvivalConversation, lost_artifacts, lost_constraints, survival_conversations
-from germane.evaluate.survival.phrases import Split
-from germane.history import compact
+from germane.integrations import compact
 from germane.types.message import Message, Wire
+from germane_eval.survival import SurvivalConversation, lost_artifacts, lost_constraints, survival_conversations
+from germane_eval.survival.conversations import Split
 
 __all__ = ["main"]
 

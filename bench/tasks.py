@@ -25,8 +25,8 @@ from bench.session_entries import KINDS, Entry, LabelledStep, Need
 from bench.session_replay import Mode, SessionReplay, holds
 from germane import Strategy
 from germane.api.strategies import COMPACT, DEFAULT, archetype_strategy
-from germane.archetypes.builtin import CODING
-from germane.pipeline.pack.task_shares import TASK_SHARES
+from germane.kinds.archetypes.registry import CODING
+from germane.stages.pack.shares import TASK_SHARES
 from germane.types.context import Context
 
 __all__ = ["BUDGETS", "MODES", "Tally", "main", "replayed"]

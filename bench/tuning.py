@@ -2,9 +2,9 @@
 
     python -m bench tuning ../shared/data/locomo-dev ../shared/data/beam-100k-dev --cache lists.npz
 
-The packer is replaced by a quick approximation (`germane/evaluate/fit/packed.py`) that knows costs but no texts; `germane
-eval` decides. The other priors (usefulness, confidence, frequency) can't be tuned here, since no message of a data set carries
-feedback or a confidence of its own.
+The packer is replaced by a quick approximation (`packages/eval/src/germane_eval/fit/candidates.py`) that knows costs but no
+texts; `germane eval` decides. The other priors (usefulness, confidence, frequency) can't be tuned here, since no message of a
+data set carries feedback or a confidence of its own.
 """
 
 from __future__ import annotations
@@ -18,14 +18,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.evaluate.fit.coefficients import load_tables
-from germane.evaluate.fit.collect import collect_candidates
-from germane.evaluate.fit.columns import ModelColumns, shipped_tables
-from germane.evaluate.fit.kept import evidence_code, keep, recover
-from germane.evaluate.fit.lists import Candidates
-from germane.evaluate.fit.packed import packed
-from germane.evaluate.fit.two_pass import rescored
-from germane.evaluate.formats import load
+from germane_eval.fit.candidates import Candidates, evidence_code, load_candidates, pack_candidates, rescore, save_candidates
+from germane_eval.fit.collect import collect_candidates
+from germane_eval.fit.fitting import ModelColumns, load_tables, shipped_tables
+from germane_eval.formats import load
 
 __all__ = ["main"]
 
@@ -35,18 +31,18 @@ _DAY = 86400.0
 
 def _lists(options: argparse.Namespace) -> list[Candidates]:
     origin = {"data": [str(path) for path in options.data], "embedder": options.embedder, "code": evidence_code()}
-    known = recover(options.cache, origin) if options.cache else None
+    known = load_candidates(options.cache, origin) if options.cache else None
     if known is not None:
         return known
     found = [one for path in options.data for one in asyncio.run(collect_candidates(load(path), embedder=options.embedder))]
     if options.cache:
-        keep(options.cache, found, origin)
+        save_candidates(options.cache, found, origin)
     return found
 
 
 def _measured(lists: Sequence[Candidates], odds: Sequence[NDArray[np.float64]]) -> str:
     """Recall at each budget, then the tokens used at the largest budget."""
-    rows = [[packed(one, found, budget) for budget in _BUDGETS] for one, found in zip(lists, odds, strict=True)]
+    rows = [[pack_candidates(one, found, budget) for budget in _BUDGETS] for one, found in zip(lists, odds, strict=True)]
     shares = 100 * np.mean([[each.share for each in row] for row in rows], axis=0)
     return "".join(f"{share:>8.1f}" for share in shares) + f"{np.mean([row[-1].tokens for row in rows]):>10,.0f}"
 
@@ -70,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     head = "".join(f"{f'r{budget}':>8}" for budget in _BUDGETS) + f"{'tokens':>10}"
     for name in dict.fromkeys(one.dataset for one in everything):
         lists = [one for one in everything if one.dataset == name]
-        odds = [relevance.log_odds(rescored(one, relevance).table) for one in lists]
+        odds = [relevance.log_odds(rescore(one, relevance).table) for one in lists]
         print(f"\n{name}: {len(lists)} questions\n{'floor':>16}{head}")
         for floor in options.floors:
             least = np.log(floor / (1 - floor)) if floor else -np.inf

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.profile.telling_words import MODELS, SCALE, WordWeights, word_tokens
+from germane.kinds.profile.telling import MODELS, WEIGHT_SCALE, WordWeights, word_tokens
 from germane.text.clauses import Span
 
 __all__ = ["LabelledMessage", "count_words", "write_words"]
@@ -65,5 +65,5 @@ def _weights(row: NDArray[np.float64], every: NDArray[np.float64]) -> tuple[floa
 
 
 def write_words(path: Path, weights: WordWeights) -> None:
-    lines = ("\t".join((token, *(str(round(SCALE * weight)) for weight in row))) for token, row in weights.items())
-    path.write_text(_HEAD.format(scale=SCALE, models=", ".join(MODELS)) + "\n".join(lines) + "\n", "utf-8")
+    lines = ("\t".join((token, *(str(round(WEIGHT_SCALE * weight)) for weight in row))) for token, row in weights.items())
+    path.write_text(_HEAD.format(scale=WEIGHT_SCALE, models=", ".join(MODELS)) + "\n".join(lines) + "\n", "utf-8")

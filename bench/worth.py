@@ -35,13 +35,11 @@ from numpy.typing import NDArray
 
 from bench.clause_evidence import ClauseList, clause_lists
 from bench.word_weights import LabelledMessage, count_words, write_words
-from germane.evaluate.fit.newton import minimise
-from germane.evaluate.formats import load
-from germane.profile.telling_words import MODELS, WordWeights
-from germane.profile.worth import FEATURES, NEIGHBOURS, clause_features, with_neighbours
-from germane.search.clause_relevance import CLAUSE_FEATURES, CLAUSE_NEED
-from germane.search.sigmoid import sigmoid
+from germane.kinds.profile.telling import FEATURES, MODELS, NEIGHBOURS, WordWeights, clause_features, with_neighbours
+from germane.search.relevance import CLAUSE_FEATURES, CLAUSE_NEED, sigmoid
 from germane.text.clauses import Span, clauses
+from germane_eval.fit.loss import minimise
+from germane_eval.formats import load
 
 __all__ = ["main", "ridge"]
 

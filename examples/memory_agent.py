@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 from anthropic import Anthropic
 
-from germane.memory_tool.anthropic_tool import BlockingAnthropicMemoryTool
+from germane.integrations.memory_tool.anthropic_tool import BlockingAnthropicMemoryTool
 from germane.sync import Germane
 
 FILE = "/memories/system/user.md"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from germane import Candidate, Germane, derive
-from germane.store import ScopedStore
+from germane.stores.contract import ScopedStore
 from germane.types.evidence import Evidence
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan

@@ -15,7 +15,7 @@ from hypothesis import settings
 
 from germane import Agent, Germane
 from germane.cli import main
-from germane.embedders.distilled import Distilled
+from germane.models.embedders.distilled import Distilled
 from support.calendar import Calendar, Opening
 from support.quick_opening import copy_new_stores, warm_up_once
 

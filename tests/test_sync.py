@@ -17,14 +17,18 @@ from typing import Any
 import pytest
 
 from germane import sync
-from germane.access import keyring
 from germane.api import agent as agents
-from germane.api import agent_blocks, agent_delegations, agent_history, agent_memories, agent_tasks
 from germane.api import germane as front
-from germane.api.loop_thread import Loop
+from germane.api.workers.threads import Loop
 from germane.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
+from germane.kinds.archive import handle as agent_history
+from germane.kinds.blocks import handle as agent_blocks
+from germane.kinds.keys import handle as keyring
+from germane.kinds.memories import handle as agent_memories
+from germane.kinds.tasks import handle as agent_delegations
+from germane.kinds.tasks import handle as agent_tasks
 from germane.sync import Germane
-from germane.testing.hashed import Hashed
+from germane_testing.builders import Hashed
 
 TALK = [
     {"role": "user", "content": "I adopted a greyhound called Biscuit last week."},

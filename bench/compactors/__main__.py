@@ -3,7 +3,7 @@
     python -m bench compactors
     python -m bench compactors --count 50 --budget 4000 8000
 
-The conversations are those of `germane.evaluate.survival`, in which users state constraints early and in passing. Each is
+The conversations are those of `germane_eval.survival`, in which users state constraints early and in passing. Each is
 replayed turn by turn, so that summaries are summarised again; what is graded is the text that the model is sent at the end, by
 `constraint_survival` and `artifact_survival`. All have the same budget; `above` counts the conversations whose messages are
 above it in the end. Where a library needs a language model, a stand-in takes its place: see `bench/compactors/stand_in.py`.
@@ -24,13 +24,13 @@ from bench.compactors.agents import compacted_session
 from bench.compactors.langchain import cleared, summarized
 from bench.compactors.stand_in import STAND_INS
 from bench.machine import describe
-from germane.catalog.catalog import Catalog
+from germane.catalog.profiles import Catalog
 from germane.compaction.message_cost import Measure
 from germane.dialects.registry import parse_all
-from germane.evaluate.survival.conversations import SurvivalConversation, survival_conversations
-from germane.evaluate.survival.score import artifact_survival, constraint_survival
-from germane.history import Truncate, compact
-from germane.history.tokenizers import tokenizer
+from germane.integrations import Truncate, compact
+from germane.integrations.compactor import tokenizer
+from germane_eval.survival import artifact_survival, constraint_survival
+from germane_eval.survival.conversations import SurvivalConversation, survival_conversations
 
 _MODEL = "gpt-4.1"
 Messages = list[dict[str, Any]]

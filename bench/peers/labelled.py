@@ -9,8 +9,8 @@ from pathlib import Path
 
 from bench.peers.adapters.memory import Memory
 from bench.peers.turn import memory
-from germane.evaluate.dataset import Question
-from germane.evaluate.formats import load
+from germane_eval.dataset import Question
+from germane_eval.formats import load
 
 __all__ = ["Labelled", "labelled"]
 

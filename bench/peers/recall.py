@@ -16,7 +16,7 @@ from bench.peers.labelled import Labelled
 from bench.peers.made import write
 from bench.peers.pack import packed
 from bench.peers.process import Process
-from germane.tokenizers import open_tokenizer
+from germane.models.tokenizers import open_tokenizer
 
 __all__ = ["HITS", "measure", "summary"]
 

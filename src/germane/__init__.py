@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from germane.api.agent import Agent
     from germane.api.germane import Germane
     from germane.api.strategies import Strategies, derive
-    from germane.blocks.block import Block
     from germane.clock import Clock
+    from germane.engine.engine import State
     from germane.errors import (
         Conflict,
         ConsentNeeded,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
         StoreUnavailable,
         UnknownName,
     )
-    from germane.memories.memory import Memory
-    from germane.pipeline.status import State
+    from germane.kinds.blocks.value import Block
+    from germane.kinds.memories.value import Memory
     from germane.settings.settings import Settings
     from germane.types.candidate import Candidate, Chosen, Provenance, Scored
     from germane.types.context import Context, Metadata
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from germane.types.scope import Scope
     from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
     from germane.types.trace import Trace
+
 
 __all__ = [
     "Agent",
@@ -91,7 +92,7 @@ __all__ = [
 
 _HOMES = {
     "api.agent": ("Agent",),
-    "blocks.block": ("Block",),
+    "kinds.blocks.value": ("Block",),
     "clock": ("Clock",),
     "types.context": ("Context", "Metadata"),
     "errors": (
@@ -100,12 +101,12 @@ _HOMES = {
     ),
     "api.germane": ("Germane",),
     "types.candidate": ("Candidate", "Chosen", "Provenance", "Scored"),
-    "memories.memory": ("Memory",),
+    "kinds.memories.value": ("Memory",),
     "types.message": ("Message",),
     "types.query": ("Filters",),
     "types.scope": ("Scope",),
     "settings.settings": ("Settings",),
-    "pipeline.status": ("State",),
+    "engine.engine": ("State",),
     "api.strategies": ("Strategies", "derive"),
     "types.strategy": ("Cap", "Shares", "SourcePlan", "Strategy", "Weights"),
     "types.trace": ("Trace",),

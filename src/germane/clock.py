@@ -9,9 +9,7 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from germane.errors import InvalidInput
-from germane.types.limits import NAME, text
-
-__all__ = ["Clock", "aware", "zone"]
+from germane.types.limits import NAME, check_text
 
 
 def _calendar() -> datetime:
@@ -25,7 +23,7 @@ def _steady() -> float:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
     """`now` returns an aware datetime in UTC. `steady` returns seconds on the event loop's own clock, so that a test's loop
-    with a simulated clock (`germane.testing.time_warp`) moves every deadline with it. Any other `steady` is called in threads,
+    with a simulated clock (`germane_testing.time_warp`) moves every deadline with it. Any other `steady` is called in threads,
     too."""
 
     now: Callable[[], datetime] = _calendar
@@ -40,7 +38,7 @@ def zone(name: str) -> tzinfo:
     """Returns the IANA time zone called `name`, such as `Europe/Vienna`. Raises `InvalidInput` for an unknown name."""
     if not isinstance(name, str):
         raise InvalidInput(f"zone must be an IANA name such as 'Europe/Vienna', or 'UTC', not {type(name).__name__}")
-    if text("zone", name, NAME).upper() == "UTC":
+    if check_text("zone", name, NAME).upper() == "UTC":
         return UTC
     try:
         return ZoneInfo(name)

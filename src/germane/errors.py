@@ -22,23 +22,7 @@ context, and the trace holds the reason. No error message contains stored conten
 
 from __future__ import annotations
 
-__all__ = [
-    "Conflict",
-    "ConsentNeeded",
-    "EmbedderError",
-    "GermaneError",
-    "InvalidInput",
-    "LLMError",
-    "MissingExtra",
-    "NotFound",
-    "NotPermitted",
-    "Stale",
-    "StoreCorrupt",
-    "StoreError",
-    "StoreTooNew",
-    "StoreUnavailable",
-    "UnknownName",
-]
+import asyncio
 
 
 class GermaneError(Exception):
@@ -116,3 +100,8 @@ class MissingExtra(GermaneError, ImportError):
     def __init__(self, extra: str, package: str) -> None:
         super().__init__(f"{package} isn't installed: run  pip install 'germane[{extra}]'")
         self.extra = extra
+
+
+PROPAGATED: tuple[type[BaseException], ...] = (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)
+"""Exceptions that leave an assembly. Every other one ends in a fallback, also those that aren't an `Exception` (a panic of a
+compiled library)."""

@@ -8,9 +8,9 @@
 Without `with` it opens at its first call, in a notebook, or in a web server's module, and `close` closes it. A process that
 ends without `close` loses nothing that a call has returned. Each opened `Germane` has one event loop in one daemon thread, and
 any number of threads may call it. The docstrings of `api/`
-and `access/keyring.py` say what the methods of the same names take, return and raise. A call that is interrupted is cancelled;
-a call under way when another thread closes the `Germane` raises `StoreUnavailable`. Don't call it from an event loop, which it
-would block, nor from a source or a progress callback of its own, which would wait for itself.
+and `kinds/keys/handle.py` say what the methods of the same names take, return and raise. A call that is interrupted is
+cancelled; a call under way when another thread closes the `Germane` raises `StoreUnavailable`. Don't call it from an event
+loop, which it would block, nor from a source or a progress callback of its own, which would wait for itself.
 """
 
 from __future__ import annotations
@@ -25,30 +25,28 @@ from typing import TYPE_CHECKING, Any, Self
 from germane.api import germane as front
 from germane.api.blocking_agent import Agent, Recollections
 from germane.api.blocking_keyring import Keyring
-from germane.api.loop_thread import Loop
+from germane.api.workers.threads import Loop
 from germane.errors import StoreUnavailable
 
 if TYPE_CHECKING:
+    from germane.api.arguments import EmbedderArgument, LLMArgument
     from germane.api.blocking_blocks import MemoryBlocks
     from germane.api.blocking_documents import Documents
     from germane.api.blocking_history import AgentHistory
     from germane.api.blocking_tasks import Delegation, Delegations, TaskStack
-    from germane.api.embedder_argument import EmbedderArgument
-    from germane.api.export import Exported
-    from germane.api.llm_argument import LLMArgument
-    from germane.api.restore import Line, Restored
     from germane.api.strategies import Strategies
-    from germane.archetypes.archetype import Archetype
-    from germane.archetypes.archetypes import Archetypes
-    from germane.catalog.prices import Prices
+    from germane.api.verbs.transfer import Exported, Line, Restored
+    from germane.catalog.profiles import Prices
     from germane.clock import Clock
-    from germane.memories.receipt import Receipt
-    from germane.pipeline.gather.source import SourceFactory
-    from germane.pipeline.status import State
+    from germane.engine.engine import State
+    from germane.kinds.archetypes.registry import Archetypes
+    from germane.kinds.archetypes.value import Archetype
+    from germane.kinds.memories.value import Receipt
     from germane.search.relevance import Relevance
     from germane.settings.settings import Settings
-    from germane.store import Checkup
-    from germane.text.secrets.screen import SecretPolicy
+    from germane.stages.gather.source import SourceFactory
+    from germane.stores.contract import Checkup
+    from germane.text.secrets.detection import SecretPolicy
     from germane.types.inventory import AgentPage, OrgPage
     from germane.types.scope import Scope
 
@@ -64,6 +62,7 @@ __all__ = [
     "Recollections",
     "TaskStack",
 ]
+
 
 _HOMES = {
     "blocking_blocks": ("MemoryBlocks",),

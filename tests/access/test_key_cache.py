@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from germane.access.key_cache import KeyCache
-from germane.testing.key_contract import a_key
-from germane.testing.stored import NOON
+from germane.kinds.keys.verifier import KeyCache
+from germane_testing.builders import NOON
+from germane_testing.injection_contract import a_key
 
 
 @pytest.mark.requirement("RPC-5")

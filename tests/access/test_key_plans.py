@@ -8,16 +8,13 @@ from typing import Any
 
 import pytest
 
-from germane.access.grant import Grant
-from germane.access.key import Key, NewKey
-from germane.access.key_token import presented
-from germane.access.operations import AddKey, ChangeKey, KeyById
-from germane.access.revoke import revoke
-from germane.access.usage import used
 from germane.errors import InvalidInput, NotFound
-from germane.testing.key_contract import a_key, issuing
-from germane.testing.stored import NOON
+from germane.kinds.keys.plans import AddKey, ChangeKey, KeyById, revoke
+from germane.kinds.keys.value import Grant, Key, NewKey, parse_token
+from germane.kinds.keys.verifier import note_uses
 from germane.types.plan import Decision, replay
+from germane_testing.builders import NOON
+from germane_testing.injection_contract import a_key, issuing
 
 DAY = timedelta(days=1)
 OLD = a_key(agents=("support",), rights=("read",), note="gateway", expires_at=NOON + 30 * DAY, created_at=NOON - 60 * DAY)
@@ -35,7 +32,7 @@ def test_a_key_is_of_one_org_and_opens_all_of_it_unless_told_otherwise() -> None
     assert (key.org, key.agents, key.rights, key.expires_at) == ("acme", None, ("read", "write"), None)
     (added,) = decision.changes
     assert isinstance(added, AddKey)
-    assert (added.stored.key, added.stored.digest) == (key, presented(token).digest)
+    assert (added.stored.key, added.stored.digest) == (key, parse_token(token).digest)
 
 
 @pytest.mark.requirement("RPC-5")
@@ -163,10 +160,10 @@ def test_the_last_use_is_written_once_an_hour() -> None:
     hour = timedelta(hours=1)
     for last, written in ((None, 1), (NOON - hour, 1), (NOON - hour + timedelta(microseconds=1), 0), (NOON + DAY, 0)):
         key = replace(OLD, last_used_at=last)
-        decision = replay(used({key.id: NOON}), {KeyById: key})
+        decision = replay(note_uses({key.id: NOON}), {KeyById: key})
         assert decision.outcome == written
         assert decision.changes == ((ChangeKey(replace(key, last_used_at=NOON)),) if written else ())
-    assert replay(used({"gone": NOON}), {KeyById: None}) == Decision((), 0)
+    assert replay(note_uses({"gone": NOON}), {KeyById: None}) == Decision((), 0)
 
 
 @pytest.mark.requirement("RPC-5", "SCOPE-2")

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.access.key import NewKey, StoredKey
-from germane.access.key_token import Presented, key_id, mint, presented
-from germane.testing.key_contract import a_key
+from germane.kinds.keys.value import NewKey, PresentedToken, StoredKey, key_id, make_token, parse_token
+from germane_testing.injection_contract import a_key
 
-ID, TOKEN = mint(lambda count: bytes(range(count)))
+ID, TOKEN = make_token(lambda count: bytes(range(count)))
 
 
 def sealed_of(token: str) -> StoredKey:
-    return StoredKey(key=a_key(), digest=presented(token).digest)
+    return StoredKey(key=a_key(), digest=parse_token(token).digest)
 
 
 @pytest.mark.requirement("RPC-5")
@@ -31,29 +30,29 @@ def test_a_token_names_its_key_and_holds_256_random_bits() -> None:
         given.append(secrets.token_bytes(count))
         return given[-1]
 
-    id, token = mint(drawn)
+    id, token = make_token(drawn)
     prefix, named, secret = token.split("_")
     assert (prefix, named) == ("gk", id)
     assert b32decode(secret.upper() + "====") == given[1]
     assert len(given[1]) * 8 >= 256
-    assert token not in {mint(secrets.token_bytes)[1] for _ in range(100)}
+    assert token not in {make_token(secrets.token_bytes)[1] for _ in range(100)}
 
 
 @pytest.mark.requirement("RPC-5")
 def test_only_the_same_token_matches() -> None:
     """A token with one other character doesn't match, though its id is the same."""
     stored = sealed_of(TOKEN)
-    assert presented(TOKEN).matches(stored)
+    assert parse_token(TOKEN).matches(stored)
     for at in range(len(TOKEN)):
         other = TOKEN[:at] + ("b" if TOKEN[at] != "b" else "c") + TOKEN[at + 1 :]
-        assert not presented(other).matches(stored)
+        assert not parse_token(other).matches(stored)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text() | st.binary() | st.none() | st.from_regex(r"gk_[a-z2-7]{16}_[a-z2-7]{52}\n?", fullmatch=True))
 def test_nothing_else_matches(shown: object) -> None:
     """Neither any text nor what is no text; it is looked up all the same, and never raises."""
-    found = presented(shown)
+    found = parse_token(shown)
     assert found.id
     assert not found.matches(sealed_of(TOKEN))
     assert not found.matches(None)
@@ -62,7 +61,7 @@ def test_nothing_else_matches(shown: object) -> None:
 @pytest.mark.requirement("RPC-5")
 def test_texts_that_are_no_token_cant_be_told_apart() -> None:
     """Not even by their cost: one lookup and one comparison, however long the text is."""
-    strangers = {presented(shown) for shown in ("", "gk_", TOKEN + "\n", TOKEN.upper(), "x" * 10_000_000, None, 7)}
+    strangers = {parse_token(shown) for shown in ("", "gk_", TOKEN + "\n", TOKEN.upper(), "x" * 10_000_000, None, 7)}
     assert len(strangers) == 1
 
 
@@ -76,8 +75,8 @@ def test_digests_are_compared_in_constant_time_and_always(monkeypatch: pytest.Mo
         compared.append((one, other))
         return exact(one, other)
 
-    monkeypatch.setattr("germane.access.key_token.hmac.compare_digest", compare)
-    shown = presented(TOKEN)
+    monkeypatch.setattr("germane.kinds.keys.value.hmac.compare_digest", compare)
+    shown = parse_token(TOKEN)
     assert not shown.matches(None)
     assert shown.matches(sealed_of(TOKEN))
     assert [one == shown.digest and len(other) == 32 for one, other in compared] == [True, True]
@@ -85,15 +84,15 @@ def test_digests_are_compared_in_constant_time_and_always(monkeypatch: pytest.Mo
 
 def test_no_digest_opens_the_place_of_a_key_that_there_isnt() -> None:
     """The digest that stands in for a missing key's matches no token."""
-    assert not Presented(id="-", digest=bytes(32)).matches(None)
+    assert not PresentedToken(id="-", digest=bytes(32)).matches(None)
 
 
 @pytest.mark.requirement("RPC-5")
 def test_no_repr_holds_a_token_or_its_digest() -> None:
     """They end up in logs and tracebacks."""
-    told = repr((NewKey(key=a_key(), token=TOKEN), sealed_of(TOKEN), presented(TOKEN)))
+    told = repr((NewKey(key=a_key(), token=TOKEN), sealed_of(TOKEN), parse_token(TOKEN)))
     assert TOKEN.rpartition("_")[2] not in told
-    assert repr(presented(TOKEN).digest) not in told
+    assert repr(parse_token(TOKEN).digest) not in told
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from germane import Germane
 from germane.clock import Clock
 from germane.errors import NotFound, StoreUnavailable
 from germane.sync import Germane as Blocking
-from germane.testing.clocks import Ticking
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON
+from germane_testing.builders import NOON, Hashed
+from germane_testing.time_warp import Ticking
 
 
 def opened(path: Path, clock: Clock | None = None) -> Germane:

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from germane.access.usage import KeyUsage
 from germane.errors import StoreUnavailable
-from germane.testing.faults import Hang, Raise, faulty
-from germane.testing.stored import NOON
-from germane.testing.time_warp import warped
+from germane.kinds.keys.verifier import KeyUsage
+from germane_testing.builders import NOON
+from germane_testing.faults import Hang, Raise, faulty
+from germane_testing.time_warp import warped
 from support.key_stores import MemoryKeyStore
 
 

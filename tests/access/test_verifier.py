@@ -9,19 +9,16 @@ from typing import Any
 
 import pytest
 
-from germane.access.grant import Grant
-from germane.access.key import StoredKey
-from germane.access.key_token import mint
-from germane.access.keyring import Keyring
-from germane.access.usage import KeyUsage
-from germane.access.verifier import FRESH, GRACE, Verifier
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreCorrupt, StoreUnavailable
-from germane.testing.faults import Garbage, Hang, Raise, Slow, faulty
-from germane.testing.key_contract import issuing
-from germane.testing.stored import NOON
-from germane.testing.time_warp import warped
+from germane.kinds.keys.handle import Keyring
+from germane.kinds.keys.value import Grant, StoredKey, make_token
+from germane.kinds.keys.verifier import FRESH, GRACE, KeyUsage, Verifier
 from germane.types.plan import replay
+from germane_testing.builders import NOON
+from germane_testing.faults import Garbage, Hang, Raise, Slow, faulty
+from germane_testing.injection_contract import issuing
+from germane_testing.time_warp import warped
 from support.key_stores import FailingKeyStore, MemoryKeyStore
 
 
@@ -359,7 +356,7 @@ async def test_a_flood_of_bad_keys_costs_a_bounded_number_of_looks() -> None:
     new_key, key_store = chest.put(), FailingKeyStore(chest, Hang())
     checking = verifier(key_store)
     assert await checking.verify(new_key.token, 0.02)
-    strangers = [mint(lambda count, n=n: n.to_bytes(count))[1] for n in range(1000, 6000)]  # type: ignore[misc]
+    strangers = [make_token(lambda count, n=n: n.to_bytes(count))[1] for n in range(1000, 6000)]  # type: ignore[misc]
     flood = [asyncio.create_task(checking.verify(token, 0.02)) for token in strangers]
     found = await asyncio.gather(*flood, return_exceptions=True)
     assert {type(one) for one in found} == {StoreUnavailable}

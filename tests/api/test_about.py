@@ -8,7 +8,7 @@ import pytest
 
 from germane import Agent, Germane
 from germane.errors import InvalidInput
-from germane.pipeline.gather.about import names_one
+from germane.stages.gather.about import names_one
 from germane.types.query import Filters
 
 MAY = datetime(2024, 5, 1, tzinfo=UTC)

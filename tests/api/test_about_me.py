@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from germane import Agent, Germane
-from germane.api.about import AboutEntity
+from germane.api.verbs.about import AboutEntity
 from germane.errors import InvalidInput
-from germane.pipeline.gather.about_person import is_oneself
+from germane.stages.gather.about import is_oneself
 from germane.types.query import Filters
 
 pytestmark = pytest.mark.requirement("PERSON-7")

@@ -16,9 +16,9 @@ from aiohttp.test_utils import TestServer
 from numpy.typing import NDArray
 
 from germane import Agent, EmbedderError, Germane
-from germane.embedders.openai import OpenAICompatible
-from germane.testing.faults import Fault, Garbage, Hang, Raise, faulty
-from germane.testing.hashed import Hashed
+from germane.models.embedders.openai import OpenAICompatible
+from germane_testing.builders import Hashed
+from germane_testing.faults import Fault, Garbage, Hang, Raise, faulty
 
 ASKED = [{"role": "user", "content": "Where is the blue vase?"}]
 
@@ -26,8 +26,8 @@ ASKED = [{"role": "user", "content": "Where is the blue vase?"}]
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pauses in real time."""
-    monkeypatch.setattr("germane.api.catch_up._FIRST_PAUSE", 0.01)
-    monkeypatch.setattr("germane.api.catch_up._PATIENCE", 0.05)
+    monkeypatch.setattr("germane.api.workers.batch_writers._FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("germane.api.workers.batch_writers._PATIENCE_SECONDS", 0.05)
     monkeypatch.setattr("germane.api.wiring._PREPARING_SECONDS", 0.05)
 
 

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from germane import Conflict, Germane, InvalidInput, NotFound, NotPermitted, Stale
-from germane.api.agent_blocks import MemoryBlocks
-from germane.blocks import revise
-from germane.blocks.block import Block
-from germane.blocks.mutation import AppendText, InsertLines, PushItem, ReplaceText, SetField, SetText
-from germane.testing.hashed import Hashed
-from germane.testing.stored import question
+from germane.kinds.blocks import revision
+from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.blocks.mutation import AppendText, InsertLines, PushItem, ReplaceText, SetField, SetText
+from germane.kinds.blocks.value import Block
+from germane_testing.builders import Hashed, question
 
 pytest.importorskip("loro")
 
@@ -337,7 +336,7 @@ async def test_a_viewport_that_goes_may_leave_a_text_over_the_limit(germane: Ger
 
 async def test_a_history_that_cant_be_consolidated_has_an_end(germane: Germane, monkeypatch: pytest.MonkeyPatch) -> None:
     """A document with its history has a size at most; what would exceed it is refused."""
-    monkeypatch.setattr(revise, "_MAX_STORED", 600)
+    monkeypatch.setattr(revision, "_MAX_STORED", 600)
     blocks = germane.agent("x").blocks
     await blocks.create("notes", text="")
     await blocks.set_text("notes", "short")

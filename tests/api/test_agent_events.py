@@ -13,14 +13,12 @@ from typing import Any
 import pytest
 
 from germane import Conflict, Filters, Germane, InvalidInput, UnknownName
-from germane.api.agent_events import EventLog
-from germane.archetypes.archetype import Archetype, ContextWeights
-from germane.archetypes.findings import Findings
-from germane.archetypes.recorded_event import RecordedEvent
-from germane.events.event import Event
-from germane.events.new_event import NewEvent
-from germane.graph.findings import EntityFinding
-from germane.testing.hashed import Hashed
+from germane.kinds.archetypes.findings import Findings, RecordedEvent
+from germane.kinds.archetypes.value import Archetype, ContextWeights
+from germane.kinds.events.handle import EventLog
+from germane.kinds.events.value import Event, NewEvent
+from germane.kinds.graph.value import EntityFinding
+from germane_testing.builders import Hashed
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ALL = Filters(sensitivities=("public", "private", "sensitive"))

@@ -13,9 +13,9 @@ from germane import Agent, Germane, InvalidInput, NotFound
 from germane.compaction.strategy import Summarise, Truncate
 from germane.dialects.registry import dialect
 from germane.errors import StoreUnavailable
-from germane.history import compact
-from germane.testing.hashed import Hashed
+from germane.integrations import compact
 from germane.types.message import Wire
+from germane_testing.builders import Hashed
 
 pytestmark = pytest.mark.requirement("HIST-2", "HIST-5")
 
@@ -190,7 +190,7 @@ async def test_a_store_that_fails_leaves_a_prompt_without_handles(agent: Agent, 
 
 
 async def test_what_can_t_be_used_is_refused(agent: Agent) -> None:
-    """As by `germane.history.compact`."""
+    """As by `germane.integrations.compact`."""
     bad: list[dict[str, Any]] = [{"deadline": -1}, {"strategy": "all"}, {"provider": "x"}, {"session": ""}, {"tools": "x"}]
     for given in bad:
         with pytest.raises(InvalidInput):

@@ -11,8 +11,8 @@ import pytest
 import pytest_asyncio
 
 from germane import Agent, Germane
-from germane.embedders.distilled import Distilled
 from germane.errors import InvalidInput
+from germane.models.embedders.distilled import Distilled
 from support.calendar import Calendar
 from support.mixed_texts import mixed_texts, nearly
 

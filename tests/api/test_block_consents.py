@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from germane import ConsentNeeded, Germane, InvalidInput, NotFound, NotPermitted, Settings
-from germane.api.agent_blocks import MemoryBlocks
 from germane.clock import Clock
-from germane.testing.hashed import Hashed
+from germane.kinds.blocks.handle import MemoryBlocks
+from germane_testing.builders import Hashed
 
 pytest.importorskip("loro")
 pytestmark = pytest.mark.requirement("BLK-5")

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from germane import Conflict, Germane, InvalidInput, NotFound
-from germane.api.agent_blocks import MemoryBlocks
 from germane.errors import ConsentNeeded, NotPermitted
+from germane.kinds.blocks.handle import MemoryBlocks
 
 
 @pytest.fixture

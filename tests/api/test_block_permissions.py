@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from germane import ConsentNeeded, Germane, InvalidInput, NotFound, NotPermitted
-from germane.api.agent_blocks import MemoryBlocks
-from germane.blocks.mutation import MUTATIONS, OPERATIONS, parse_mutation
-from germane.blocks.permission import PERMISSIONS, Needs, Permission
-from germane.testing.hashed import Hashed
+from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.blocks.mutation import MUTATIONS, OPERATIONS, parse_mutation
+from germane.kinds.blocks.permission import PERMISSIONS, Needs, Permission
+from germane_testing.builders import Hashed
 
 pytest.importorskip("loro")
 pytestmark = pytest.mark.requirement("BLK-5", "BLK-6")

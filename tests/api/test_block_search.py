@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from germane import Agent, Germane, InvalidInput
-from germane.api import archive_search
-from germane.api.agent_blocks import MemoryBlocks
-from germane.blocks.mutation import AppendEntry, AppendText
-from germane.blocks.operations import IndexBlock
+from germane.api import contents
 from germane.errors import NotFound, StoreError
-from germane.testing.hashed import Hashed
+from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.blocks.mutation import AppendEntry, AppendText
+from germane.kinds.blocks.reads import IndexBlock
 from germane.types.plan import Decision, Plan
 from germane.types.query import Filters
+from germane_testing.builders import Hashed
 
 pytest.importorskip("loro")
 pytestmark = pytest.mark.requirement("SEARCH-1")
@@ -169,7 +169,7 @@ async def test_where_nothing_can_be_written_a_search_goes_on(agent: Agent, monke
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(archive_search, "index_blocks", failing)
+        patched.setattr(contents, "index_blocks", failing)
         assert await labels(agent.blocks) == ["plan"]
         assert await recalled(agent) == ["plan: the pump"]
     assert len(await labels(agent.blocks)) == 2

@@ -16,10 +16,10 @@ import apsw
 import pytest
 
 from germane import Germane, InvalidInput, NotFound, StoreCorrupt, StoreError
-from germane.api.agent_blocks import MemoryBlocks
-from germane.blocks.mutation import AppendText, SetText
-from germane.stores.sqlite import block_work
-from germane.testing.hashed import Hashed
+from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.blocks.mutation import AppendText, SetText
+from germane.stores.sql.blocks import plans as block_work
+from germane_testing.builders import Hashed
 
 pytest.importorskip("loro")
 
@@ -191,7 +191,7 @@ async def test_an_edit_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypa
 _KILLED = """
 import asyncio, sys
 from germane import Germane
-from germane.testing.hashed import Hashed
+from germane_testing.builders import Hashed
 async def main():
     async with Germane.open(sys.argv[1], embedder=Hashed()) as germane:
         blocks = germane.agent("x").blocks

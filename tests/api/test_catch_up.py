@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from germane.api.catch_up import CatchUp
+from germane.api.workers.batch_writers import CatchUp
 from germane.errors import EmbedderError
-from germane.store import Store
-from germane.testing.time_warp import warped
+from germane.stores.contract import Store
+from germane_testing.time_warp import warped
 
 
 class Away:

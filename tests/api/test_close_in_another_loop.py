@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from germane import Germane
-from germane.ports.batch_writer import BatchWriter, stopped
-from germane.testing.hashed import Hashed
+from germane.ports.store import BatchWriter, stopped
+from germane_testing.builders import Hashed
 
 pytestmark = pytest.mark.requirement("ENG-3")
 

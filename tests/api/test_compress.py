@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from germane import Agent, Germane, InvalidInput
-from germane.api import compressing
+from germane.api.verbs import expand
 from germane.errors import LLMError
-from germane.tokenizers.named import open_tokenizer
+from germane.models.tokenizers import open_tokenizer
 from support.scripted_llm import ScriptedLLM
 
 COUNT = open_tokenizer("o200k").count
@@ -107,7 +107,7 @@ async def test_a_language_model_that_never_answers_is_given_up(
     asked: Agent, llm: ScriptedLLM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a minute; here at once."""
-    monkeypatch.setattr(compressing, "_PATIENCE", 0.0)
+    monkeypatch.setattr(expand, "_LLM_SECONDS", 0.0)
     llm.script.append(lambda prompt: asyncio.Event().wait())  # type: ignore[arg-type, return-value]
     assert (await asked.compress(REPORT, 60)).note == "the language model gave no answer: TimeoutError"
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from germane import Agent, Germane, InvalidInput
-from germane.memories.memory import Memory
-from germane.testing.builders import MOMENT
+from germane.kinds.memories.value import Memory
+from germane_testing.builders import MOMENT
 from support.calendar import Opening
 
 pytestmark = pytest.mark.requirement("MEM-6")

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from germane import Agent, Candidate, Filters, Germane, InvalidInput, UnknownName, derive
-from germane.api.context_build import BUILD
 from germane.api.strategies import COMPACT
-from germane.testing.builders import MOMENT
-from germane.tokenizers.named import open_tokenizer
-from germane.types.built_context import BuiltContext
+from germane.api.verbs.build import BUILD
+from germane.models.tokenizers import open_tokenizer
+from germane.types.context import BuiltContext
 from germane.types.evidence import Evidence
+from germane_testing.builders import MOMENT
 from support.stories import QUESTION, TALK, told
 
 COUNT = open_tokenizer("o200k").count

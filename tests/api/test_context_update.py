@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from germane import Agent, Filters, Germane, InvalidInput, NotFound
-from germane.testing.builders import MOMENT
-from germane.tokenizers.named import open_tokenizer
-from germane.types.built_context import BuiltContext
+from germane.models.tokenizers import open_tokenizer
+from germane.types.context import BuiltContext
+from germane_testing.builders import MOMENT
 
 LATER = MOMENT + timedelta(days=9_999)
 COUNT = open_tokenizer("o200k").count

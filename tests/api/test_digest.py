@@ -11,7 +11,7 @@ import pytest
 from bench.digest import engine, problems, violations
 
 from germane import Agent, Germane
-from germane.api.digest_settings import DIGEST, digest_strategy
+from germane.api.digest import DIGEST, digest_strategy
 from germane.api.strategies import Strategies
 from germane.errors import InvalidInput
 from germane.settings.settings import Settings

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from germane import Germane, InvalidInput
-from germane.testing.hashed import Hashed
+from germane_testing.builders import Hashed
 
 
 def embed(texts: list[str]) -> list[list[float]]:

@@ -12,13 +12,13 @@ from germane import EmbedderError
 from germane.api import wiring
 from germane.api.wiring import wire
 from germane.clock import Clock
-from germane.embedders import table_embedder
-from germane.embedders.cached import CachedEmbedder
-from germane.embedders.word_vectors import StaticWordVectors, TokenTable
-from germane.ports.embedder import Embedder, is_contextual, prepare
+from germane.models.embedders import tables as table_embedder
+from germane.models.embedders.tables import StaticWordVectors, TokenTable
+from germane.models.embedders.wrappers import CachedEmbedder
+from germane.ports.models import Embedder, is_contextual, prepare
 from germane.search.relevance import shipped
 from germane.settings.settings import Settings
-from germane.testing.hashed import Hashed
+from germane_testing.builders import Hashed
 
 
 class Six:
@@ -97,7 +97,7 @@ async def test_the_default_embedder_lends_its_table_to_the_word_vectors(monkeypa
 
     monkeypatch.setattr(StaticWordVectors, "__init__", noted)
     monkeypatch.setattr(table_embedder, "_words", {})  # as in a process that has opened no store yet
-    monkeypatch.setattr(wiring, "_searched", set())
+    monkeypatch.setattr(wiring, "_searched_embedders", set())
     parts = await wire(":memory:", settings=Settings(), embedder="distilled", clock=Clock(), sources={})
     assert tables == [parts.embedder]
     await parts.store.close()

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from germane import Agent, sync
-from germane.archetypes.archetype import Archetype, ContextWeights
-from germane.archetypes.findings import Findings
 from germane.errors import NotFound
-from germane.graph.entity import Entity
-from germane.graph.findings import EntityFinding, EntityName, RelationFinding
-from germane.testing.hashed import Hashed
+from germane.kinds.archetypes.findings import Findings
+from germane.kinds.archetypes.value import Archetype, ContextWeights
+from germane.kinds.graph.value import Entity, EntityFinding, EntityName, RelationFinding
+from germane_testing.builders import Hashed
 from support.calendar import Opening
 
 TALK = [

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from germane import Agent, Germane
-from germane.archetypes.archetype import Archetype, ContextWeights
-from germane.archetypes.findings import Findings
-from germane.events.event import Event
-from germane.events.new_event import NewEvent
+from germane.kinds.archetypes.findings import Findings
+from germane.kinds.archetypes.value import Archetype, ContextWeights
+from germane.kinds.events.value import Event, NewEvent
 
 pytestmark = pytest.mark.requirement("TASK-1")
 

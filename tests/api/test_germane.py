@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from germane import Germane
-from germane.testing.hashed import Hashed
+from germane_testing.builders import Hashed
 
 
 class Closing(Hashed):

@@ -10,14 +10,34 @@ import pytest
 
 from germane import Germane
 from germane.cli import main
-from germane.cli.command_table import COMMANDS
+from germane.cli.app import COMMANDS
 
 ROOMS = [
-    *("api.about", "api.builder.builder", "api.consolidating", "api.delegation", "api.export", "api.restore", "api.why"),
-    *("api.agent_blocks", "api.agent_documents", "api.agent_graph", "api.agent_history", "api.agent_tasks"),
-    *("api.extraction_worker", "api.summary_worker", "blocks.document", "compaction.followed", "compaction.reading.read_line"),
-    *("documents.ingest", "embedders.openai", "embedders.static", "graph.extraction.days", "graph.extraction.extract"),
-    *("evaluate", "grpc", "http", "memory_tool", "observe", "serve", "stores.sqlite.checkup", "testing", "transfer"),
+    *(
+        "api.verbs.about",
+        "api.builder.building",
+        "api.verbs.consolidate",
+        "kinds.tasks.handle",
+        "api.verbs.transfer",
+        "api.verbs.transfer",
+        "api.verbs.why",
+    ),
+    *("kinds.blocks.handle", "kinds.documents.handle", "kinds.graph.handle", "kinds.archive.handle", "kinds.tasks.handle"),
+    *(
+        "api.workers.extraction",
+        "api.workers.summaries",
+        "kinds.blocks.document",
+        "compaction.conversation",
+        "compaction.reading.outline_line",
+    ),
+    *(
+        "kinds.documents.plans",
+        "models.embedders.openai",
+        "models.embedders.static",
+        "kinds.graph.extraction.days",
+        "kinds.graph.extraction.entities",
+    ),
+    *("evaluate", "grpc", "http", "memory_tool", "observe", "serve", "stores.sqlite.backup", "testing", "transfer"),
 ]
 """Rooms of germane that few programs enter."""
 PACKAGES = ["loro", "onnxruntime", "pydantic", "quicktok", "requests", "rich", "tokenizers", "typer", "wordllama", "yaml"]
@@ -66,7 +86,7 @@ async def test_a_store_command_loads_neither_other_commands_nor_a_vocabulary(tmp
     async with Germane.open(tmp_path / "a.db", warm=False):
         pass
     modules = loaded(COMMAND, str(tmp_path / "a.db"))
-    assert [name for name in modules if name.startswith("germane.cli.commands.")] == ["germane.cli.commands.stats"]
+    assert [name for name in modules if name.startswith("germane.cli.commands.")] == ["germane.cli.commands.store"]
     assert among(modules, ROOMS, ["rich.progress", "toktok"]) == []
 
 

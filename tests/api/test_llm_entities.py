@@ -10,7 +10,7 @@ import pytest
 
 from germane import LLMError
 from germane.api.agent import Agent
-from germane.testing.clocks import Ticking
+from germane_testing.time_warp import Ticking
 from support.llm_store import Opening, opening_in, standing_clock
 from support.scripted_llm import ScriptedLLM, entry, listed
 

@@ -10,8 +10,8 @@ import pytest
 from bench.erased import bytes_of
 
 from germane import Germane, InvalidInput
-from germane.api.extraction_worker import ExtractionWorker
-from germane.testing.clocks import Ticking
+from germane.api.workers.extraction import ExtractionWorker
+from germane_testing.time_warp import Ticking
 from support.llm_store import Opening, opening_in, standing_clock
 from support.scripted_llm import ScriptedLLM, entry, listed
 

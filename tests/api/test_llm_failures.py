@@ -13,12 +13,12 @@ from unittest.mock import AsyncMock
 import pytest
 
 from germane import Germane, InvalidInput, LLMError
-from germane.api.extraction_worker import ExtractionWorker
-from germane.memories.llm_extraction.answer import Accepted, accepted
-from germane.memories.llm_extraction.claim import Claim
-from germane.memories.llm_extraction.known import KnownStatement
-from germane.ports.llm import Completion
-from germane.testing.clocks import Ticking
+from germane.api.workers.extraction import ExtractionWorker
+from germane.kinds.memories.llm_extraction.answer import Accepted, accept_answer
+from germane.kinds.memories.llm_extraction.prompt import KnownStatement
+from germane.kinds.memories.llm_extraction.queue import Claim
+from germane.ports.models import Completion
+from germane_testing.time_warp import Ticking
 from support.llm_store import Opening, opening_in, standing_clock
 from support.scripted_llm import ScriptedLLM, entry, listed
 
@@ -85,9 +85,9 @@ async def test_an_answer_that_breaks_its_reader_keeps_nobody_waiting(opening: Op
     def broken(text: str, claim: Claim, *, model: str, known: Sequence[KnownStatement]) -> Accepted:
         if claim.scope.user == "ben":
             raise OverflowError("a number of 400 digits")
-        return accepted(text, claim, model=model, known=known)
+        return accept_answer(text, claim, model=model, known=known)
 
-    monkeypatch.setattr("germane.api.extraction_worker.accepted", broken)
+    monkeypatch.setattr("germane.api.workers.extraction.accept_answer", broken)
     async with opening(ScriptedLLM(always=listed(LOVES))) as germane:
         for user in ("ben", "ana"):
             await germane.agent(user=user).record(TALK, session="s")

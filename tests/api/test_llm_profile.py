@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from germane import Agent
-from germane.api.extraction_worker import ExtractionRun
-from germane.events.operations import PutReplacement
-from germane.llms.chat_completions import ChatCompletions
-from germane.testing.clocks import Ticking
-from germane.testing.stored import writing
+from germane.api.workers.extraction import ExtractionRun
+from germane.kinds.events.reads import PutReplacement
+from germane.models.llm_endpoints import ChatCompletions
+from germane_testing.builders import writing
+from germane_testing.time_warp import Ticking
 from support.llm_server import serving_llm
 from support.llm_store import Opening, opening_in, standing_clock
 from support.scripted_llm import ScriptedLLM, entry, listed

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from germane import Filters, Germane, InvalidInput, Memory, NotFound, Scope, StoreUnavailable
-from germane.testing.hashed import Hashed
+from germane_testing.builders import Hashed
 
 pytestmark = pytest.mark.requirement("CLI-2")
 

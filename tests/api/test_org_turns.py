@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 
 from germane import Germane
-from germane.api import agent_blocks, arguments, session_compactions
-from germane.api.org_turns import OrgTurns, by_turns
-from germane.blocks.edit import screened_mutations
+from germane.api import arguments, session_compactions
+from germane.api.workers.threads import OrgTurns, by_turns
 from germane.compaction.strategy import Truncate
-from germane.grpc.conversation import WireConversation
+from germane.engine import fallback
+from germane.engine import fallback as answer
+from germane.grpc.server.assembly_servicer import WireConversation
 from germane.grpc.stubs import context_pb2
-from germane.pipeline import answer, fallback, history_stage, measure_request
+from germane.kinds.blocks import handle as agent_blocks
+from germane.kinds.blocks.plans import screened_mutations
+from germane.stages import compact, measure
 
 pytestmark = pytest.mark.requirement("ENGINE-4", "ENGINE-2")
 
@@ -74,8 +77,8 @@ async def test_a_piece_that_fails_or_that_nobody_waits_for_gives_its_place_back(
 @pytest.mark.parametrize("kept", [True, False])
 async def test_planning_ends_with_its_caller(germane: Germane, monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
     """What was done for a conversation that is kept is there for the next call; for another one it goes on no further."""
-    monkeypatch.setattr(session_compactions, "_PIECE", 0.0)
-    monkeypatch.setattr(session_compactions, "_LASTING", 0.0)
+    monkeypatch.setattr(session_compactions, "_PIECE_SECONDS", 0.0)
+    monkeypatch.setattr(session_compactions, "_LASTING_SECONDS", 0.0)
     assert germane._parts is not None
     compactions = germane._parts.compactions
     said: list[dict[str, Any]] = [{"role": "user", "content": f"message {number}"} for number in range(400)]
@@ -167,7 +170,7 @@ async def test_a_long_conversation_is_read_counted_and_written_off_the_loop(
         threads.append(current_thread() is not main_thread())
         return real(*given, **named)
 
-    for module, name in ((arguments, "parse_all"), (measure_request, "measure"), (answer, "inject")):
+    for module, name in ((arguments, "parse_all"), (measure, "measure"), (answer, "inject")):
         monkeypatch.setattr(module, name, partial(noted, getattr(module, name)))
     said = [{"role": "user", "content": "hi"}] * count
     await germane.agent("a", user="u").assemble(said, model="gpt-4o", deadline=None)
@@ -205,11 +208,11 @@ async def test_a_long_conversation_is_cut_in_haste_and_given_back_off_the_loop(
     def fails(*_: Any, **__: Any) -> Any:
         raise RuntimeError
 
-    for module, name in ((history_stage, "keep_newest"), (fallback, "at_most"), (answer, "inject")):
+    for module, name in ((compact, "keep_newest"), (fallback, "at_most"), (answer, "inject")):
         monkeypatch.setattr(module, name, partial(noted, name, getattr(module, name)))
     monkeypatch.setattr(session_compactions.SessionCompactions, "compact", fails)
     if late:
-        monkeypatch.setattr(measure_request, "measure", fails)
+        monkeypatch.setattr(measure, "measure", fails)
     said = [{"type": "reasoning", "id": f"r{number}", "summary": []} for number in range(1_001)]
     history: dict[str, Any] = {"history": Truncate(keep_recent=4), "max_tokens": 100}
     await germane.agent("a", user="u").assemble(

@@ -9,11 +9,9 @@ import pytest
 
 from germane import Germane, InvalidInput, Settings
 from germane.api.strategies import DEFAULT
-from germane.evaluate.fit.coefficients import load_tables, written
-from germane.evaluate.fit.columns import BESIDES, shipped_tables
 from germane.search.relevance import Relevance
-from germane.testing.builders import MOMENT
-from germane.testing.hashed import Hashed
+from germane_eval.fit.fitting import BESIDES, load_tables, model_toml, shipped_tables
+from germane_testing.builders import MOMENT, Hashed
 
 
 @pytest.fixture
@@ -21,7 +19,7 @@ def model(tmp_path: Path) -> Path:
     """Everything is twenty-nine in thirty likely, and the shorter the likelier."""
     tables = {name: {"intercept": 4.0, "length": -1.0} for name in shipped_tables() if name not in BESIDES}
     path = tmp_path / "mine.toml"
-    path.write_text(written(tables, {"data": ["made up"]}, MOMENT), "utf-8")
+    path.write_text(model_toml(tables, {"data": ["made up"]}, MOMENT), "utf-8")
     return path
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from germane import Agent, Germane
-from germane.api.profile_view import ProfileView
 from germane.errors import InvalidInput, NotFound
-from germane.profile.offered import OFFERED
+from germane.kinds.profile.handle import ProfileView
+from germane.kinds.profile.offer import MAX_OFFERED
 from germane.sync import Germane as BlockingGermane
 from support.calendar import Calendar
 
@@ -65,7 +65,7 @@ async def test_it_chooses_among_the_lines_that_an_assembly_chooses_among(agent: 
     out = {one.scored.id for one in context.trace.left_out if one.scored.candidate.line is not None}
     assert {item.id for item in context.items} == {line.id for line in view.lines}
     assert out == {line.id for line in view.left_out}
-    assert len(view.lines) + len(view.left_out) == OFFERED
+    assert len(view.lines) + len(view.left_out) == MAX_OFFERED
 
 
 async def test_what_is_left_out_has_a_reason(agent: Agent) -> None:

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from germane import Agent, Conflict, Germane, InvalidInput
-from germane.graph.findings import EntityFinding
-from germane.graph.operations import PutPattern
-from germane.graph.pattern import Pattern
-from germane.testing.graph_stored import living, person, saying
-from germane.testing.stored import NOON, writing
+from germane.kinds.graph.reads import PutPattern
+from germane.kinds.graph.value import EntityFinding, Pattern
+from germane_testing.builders import NOON, living, person, saying, writing
 from support.calendar import Calendar
 
 

@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import pytest
 
-from germane.api.retrieval_counter import RetrievalCounter
+from germane.api.workers.batch_writers import RetrievalCounter
 from germane.errors import StoreUnavailable
-from germane.memories.operations import CountRetrievals
-from germane.store import Store
-from germane.testing.faults import Hang, faulty
-from germane.testing.time_warp import warped
+from germane.kinds.memories.reads import CountRetrievals
+from germane.stores.contract import Store
 from germane.types.plan import replay
 from germane.types.scope import Scope
+from germane_testing.faults import Hang, faulty
+from germane_testing.time_warp import warped
 from support.rendering import chosen
 
 ANN, BO = Scope(user="ann"), Scope(user="bo")

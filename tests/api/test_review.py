@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from germane import Agent, Germane, InvalidInput, NotFound
-from germane.memories.link import Contradiction
+from germane.kinds.memories.conflicts import Contradiction
 from support.calendar import Calendar
 from support.stories import ask
 

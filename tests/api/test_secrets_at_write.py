@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from germane import Germane, InvalidInput, Message
-from germane.cli.imports.jsonl import read_jsonl
+from germane.cli.imports.rows import read_jsonl
 from germane.cli.imports.store_rows import ImportTally, store_rows
-from germane.testing.hashed import Hashed
-from germane.types.candidate import LONG
+from germane.types.candidate import LONG_TEXT
 from germane.types.query import Filters
+from germane_testing.builders import Hashed
 from support.calendar import Opening
 
 pytestmark = pytest.mark.requirement("MEM-7")
@@ -120,7 +120,7 @@ async def test_what_was_exported_comes_back_as_known(opening: Opening, ids: bool
 
 
 @pytest.mark.requirement("GATHER-2a")
-@pytest.mark.parametrize("length", [40, 3 * LONG], ids=["short", "long"])
+@pytest.mark.parametrize("length", [40, 3 * LONG_TEXT], ids=["short", "long"])
 async def test_a_redacted_message_in_the_request_is_no_candidate(opening: Opening, length: int) -> None:
     """It is recognised by what was sent, without a search for secrets in the request."""
     filler = "The greyhound Biscuit sleeps near the river and dreams of rabbits. " * 400
@@ -143,7 +143,7 @@ async def test_an_assembly_never_looks_for_secrets(opening: Opening, monkeypatch
     async with opening() as germane:
         agent = germane.agent()
         await agent.record(TALK, session="s")
-        for name in ("germane.text.secrets.screen.find_secrets", "germane.events.screened_message.find_secrets"):
+        for name in ("germane.text.secrets.detection.find_secrets", "germane.kinds.messages.prepared.find_secrets"):
             monkeypatch.setattr(name, lambda *given: pytest.fail("searched"))
         await agent.assemble(TALK, model="gpt-4o", session="s", deadline=None)
         await agent.recall(AWS)

@@ -11,13 +11,13 @@ import pytest
 
 from germane import Germane, InvalidInput
 from germane.api.agent import Agent
-from germane.api.agent_blocks import MemoryBlocks
-from germane.api.agent_documents import Documents
-from germane.api.agent_events import EventLog
-from germane.api.agent_graph import KnownGraph
-from germane.api.agent_memories import Recollections
-from germane.api.agent_tasks import TaskStack
-from germane.testing.hashed import Hashed
+from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.documents.handle import Documents
+from germane.kinds.events.handle import EventLog
+from germane.kinds.graph.handle import KnownGraph
+from germane.kinds.memories.handle import Recollections
+from germane.kinds.tasks.handle import TaskStack
+from germane_testing.builders import Hashed
 
 pytest.importorskip("loro")
 pytestmark = pytest.mark.requirement("MEM-7")

@@ -14,14 +14,14 @@ from aiohttp import web
 
 from germane import Agent, Germane
 from germane.api import session_compactions
-from germane.api.summary_worker import SummaryWorker
-from germane.compaction.followed import FollowedConversation
+from germane.api.workers.summaries import SummaryWorker
+from germane.compaction.conversation import FollowedConversation
 from germane.compaction.message_cost import Measure
+from germane.compaction.placeholders import held_summary
 from germane.compaction.strategy import Truncate
-from germane.compaction.wording import held_summary
 from germane.errors import StoreUnavailable
-from germane.testing.clocks import Ticking
 from germane.types.message import Message
+from germane_testing.time_warp import Ticking
 from support.heated_rooms import rooms, turns
 from support.llm_server import LLMServer, openai, serving_llm
 from support.llm_store import Opening, opening_in, standing_clock

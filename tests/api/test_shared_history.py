@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from germane import Germane, InvalidInput, NotFound, Stale
-from germane.api.agent_blocks import MemoryBlocks
-from germane.grpc.client import Client
-from germane.grpc.client_blocks import ClientBlocks
-from germane.testing.hashed import Hashed
+from germane.grpc.client import Client, ClientBlocks
+from germane.kinds.blocks.handle import MemoryBlocks
+from germane_testing.builders import Hashed
 from support.listening import listening
 
 pytest.importorskip("loro")

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from germane.api.summarising import summary_worker
-from germane.api.summary_worker import SummaryWorker
+from germane.api.workers.on_demand import summary_worker
+from germane.api.workers.summaries import SummaryWorker
 from germane.compaction.llm_summary.covered_span import CoveredExchange, CoveredSpan
-from germane.compaction.llm_summary.told_summary import prose_lines
-from germane.compaction.summary import SpanSummary
+from germane.compaction.notes import SpanSummary
+from germane.compaction.summary_text import prose_lines
 from germane.errors import InvalidInput, LLMError, UnknownName
 from germane.types.message import Message
 from support.scripted_llm import ScriptedLLM

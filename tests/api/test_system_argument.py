@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from germane import Agent, Context, Germane, Message
-from germane.dialects.registry import dialect
-from germane.dialects.system_prompt import system_prompt
-from germane.pipeline.inject.inject import untouched
+from germane.dialects.registry import dialect, system_prompt
+from germane.stages.inject import untouched
 from germane.types.message import Wire
 from support.exchanges import request
 from support.stories import ASKED, MODELS, ask, told

@@ -8,7 +8,7 @@ import pytest
 
 from germane import Context, Germane
 from germane.api.agent import Agent
-from germane.types.explain import explain
+from germane.types.trace import explain
 
 QUESTION = [{"role": "user", "content": "Which violin teacher did Ana find in Lisbon?"}]
 ANSWER = "Ana: I found a violin teacher in Lisbon at last, her name is Marta Sousa."

@@ -11,10 +11,10 @@ import pytest
 
 from germane import Germane, InvalidInput
 from germane.api import wiring
-from germane.api.warm_up import freeze
-from germane.embedders import table_embedder
-from germane.embedders.distilled import Distilled
-from germane.tokenizers import bpe
+from germane.api.workers.warm_up import freeze
+from germane.models import tokenizers
+from germane.models.embedders import tables
+from germane.models.embedders.distilled import Distilled
 
 
 class Collector:
@@ -86,8 +86,8 @@ async def test_the_first_search_loads_nothing(tmp_path: Path, monkeypatch: pytes
         return whole_words(embedder)
 
     monkeypatch.setattr(Distilled, "whole_words", counted)
-    monkeypatch.setattr(table_embedder, "_words", {})  # the other tests' embedders have them
-    monkeypatch.setattr(wiring, "_searched", set())
+    monkeypatch.setattr(tables, "_words", {})  # the other tests' embedders have them
+    monkeypatch.setattr(wiring, "_searched_embedders", set())
     async with Germane.open(path) as germane:
         assert len(vocabulary) == 1
         before = set(sys.modules)
@@ -102,13 +102,13 @@ async def test_the_first_search_loads_nothing(tmp_path: Path, monkeypatch: pytes
 async def test_opening_without_warming_up_loads_no_vocabulary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For programs that store and search only; an assembly still works, and loads it."""
     loaded: list[str] = []
-    load = bpe._load
+    load = tokenizers._load
 
     def counted(package: str, encoding: str) -> Any:
         loaded.append(encoding)
         return load(package, encoding)
 
-    monkeypatch.setattr(bpe, "_load", counted)
+    monkeypatch.setattr(tokenizers, "_load", counted)
     async with Germane.open(tmp_path / "germane.db", warm=False) as germane:
         agent = germane.agent()
         await agent.remember("Ana lives in Lisbon")

@@ -11,19 +11,18 @@ from typing import Any
 import pytest
 
 from germane import Agent, Filters, Germane
-from germane.api.agent_blocks import MemoryBlocks
-from germane.api.agent_delegations import Delegations
-from germane.api.agent_documents import Documents
-from germane.api.agent_events import EventLog
-from germane.api.agent_graph import KnownGraph, Patterns
-from germane.api.agent_history import AgentHistory
-from germane.api.agent_memories import Recollections
-from germane.api.agent_tasks import TaskStack
 from germane.cli.imports import read
 from germane.cli.imports.store_rows import ImportTally, store_rows
-from germane.events.new_event import NewEvent
-from germane.history import MemoryArchive, compact, show_earlier
-from germane.memory_tool.tool import memory_tool
+from germane.integrations import MemoryArchive, compact, show_earlier
+from germane.integrations.memory_tool.tool import memory_tool
+from germane.kinds.archive.handle import AgentHistory
+from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.documents.handle import Documents
+from germane.kinds.events.handle import EventLog
+from germane.kinds.events.value import NewEvent
+from germane.kinds.graph.handle import KnownGraph, Patterns
+from germane.kinds.memories.handle import Recollections
+from germane.kinds.tasks.handle import Delegations, TaskStack
 from support.calendar import Opening
 from support.product_exports import named_files
 

@@ -12,13 +12,13 @@ import pytest
 
 from germane import Filters, Germane, InvalidInput
 from germane.api.agent import Agent
-from germane.api.context_build import BUILD
 from germane.api.strategies import DEFAULT
-from germane.testing.hashed import Hashed
+from germane.api.verbs.build import BUILD
 from germane.types.candidate import Reason
 from germane.types.context import Context
+from germane.types.reports import LEFT_OUT_REASONS, Outcome, Why
 from germane.types.strategy import SourcePlan
-from germane.types.why import LEFT_OUT, Outcome, Why
+from germane_testing.builders import Hashed
 
 pytestmark = pytest.mark.requirement("CLI-2")
 
@@ -56,7 +56,7 @@ async def test_a_candidate_that_was_left_out_has_the_traces_reason(agent: Agent)
     memory = await agent.remember("The ferry to Skye has a restaurant on deck two")
     found = await asked(agent, memory.id, max_tokens=1)
     assert (found.outcome, found.reason) == ("left_out", "budget")
-    assert set(LEFT_OUT) == set(get_args(Reason))
+    assert set(LEFT_OUT_REASONS) == set(get_args(Reason))
 
 
 async def test_a_search_that_ended_before_it_tells_rank_and_probability(agent: Agent) -> None:

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from germane import Germane, InvalidInput, UnknownName
-from germane.archetypes.archetype import Archetype, ContextWeights
-from germane.archetypes.archetypes import Archetypes
-from germane.archetypes.builtin import BUILT_IN, CODING
-from germane.archetypes.findings import Findings
-from germane.testing.hashed import Hashed
+from germane.kinds.archetypes.findings import Findings
+from germane.kinds.archetypes.registry import BUILT_IN, CODING, Archetypes
+from germane.kinds.archetypes.value import Archetype, ContextWeights
+from germane_testing.builders import Hashed
 
 
 @pytest.mark.requirement("GRAPH-5")

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.archetypes.archetype import Archetype
-from germane.archetypes.builtin import BUILT_IN, CODING, RESEARCH, SUPPORT
-from germane.archetypes.extract import extract_from, window
-from germane.archetypes.findings import Findings, merged
-from germane.archetypes.names import names
-from germane.events.event import FIRST_TYPED, Event
-from germane.events.wording import wording
-from germane.graph.findings import EntityFinding, EntityName, RelationFinding
-from germane.testing.stored import NOON, an_event
+from germane.kinds.archetypes.extractors import names
+from germane.kinds.archetypes.findings import Findings, merged
+from germane.kinds.archetypes.plans import extract_from, window
+from germane.kinds.archetypes.registry import BUILT_IN, CODING, RESEARCH, SUPPORT
+from germane.kinds.archetypes.value import Archetype
+from germane.kinds.events.value import FIRST_TYPED, Event
+from germane.kinds.events.wording import wording
+from germane.kinds.graph.value import EntityFinding, EntityName, RelationFinding
+from germane_testing.builders import NOON, an_event
 
 
 def done(type: str, content: Any, outcome: str = "", *, minute: int = 0, task: str | None = None) -> Event:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from bench.compaction_fuzz import FOUND, case, outcome, run
 
-from germane.compaction.compaction import Compaction
-from germane.history.compacting import compact
+from germane.compaction.plan import Compaction
+from germane.integrations.compactor import compact
 
 pytestmark = pytest.mark.requirement("HIST-1", "HIST-4", "HIST-5")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bench.embedders import main, nearest
 
-from germane.embedders.distilled import Distilled
+from germane.models.embedders.distilled import Distilled
 
 
 @pytest.mark.requirement("SEARCH-6")

@@ -19,12 +19,12 @@ from bench.erased import bytes_of, left_by
 from bench.made_texts import ORG, WAYS, Room, lived_in, word_of
 
 from germane import Germane
-from germane.embedders.distilled import Distilled
-from germane.events.event import Event
-from germane.memories.memory import Memory
+from germane.kinds.events.value import Event
+from germane.kinds.memories.value import Memory
+from germane.kinds.tasks.reads import PutFrame
+from germane.kinds.tasks.value import TaskFrame
+from germane.models.embedders.distilled import Distilled
 from germane.stores.sqlite import journal
-from germane.tasks.frame import TaskFrame
-from germane.tasks.operations import PutFrame
 from germane.types.plan import Change, Decision, Plan, Read, run_plan
 from support.calendar import Calendar
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from bench.block_rendering import forged, generated
 
-from germane.blocks.render import render, shown_lines
-from germane.blocks.schema import Viewport, parse_schema
+from germane.kinds.blocks.render import render, shown_lines
+from germane.kinds.blocks.schema import Viewport, parse_schema
 
 CHECKS = {"type": "list", "checkboxes": True}
 NUMBER = {"type": "map", "fields": [{"name": "a"}, {"name": "b", "type": "number", "read_only": True}]}
@@ -75,5 +75,5 @@ def test_no_hostile_content_is_taken_for_structure() -> None:
 
 def test_the_judge_notices_a_forgery(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the backslashes the same contents are taken for structure."""
-    monkeypatch.setattr("germane.blocks.render._told_apart", lambda line, headers: line)
+    monkeypatch.setattr("germane.kinds.blocks.render._told_apart", lambda line, headers: line)
     assert any(forged(generated(Random(number))) for number in range(300))

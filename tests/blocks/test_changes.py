@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loro import LoroDoc
 
-from germane.blocks.changes import Splice, merged_items, merged_text, reorder, splices
+from germane.kinds.blocks.merge import Splice, merged_items, merged_text, reorder, splices
 from support.steps import steps
 
 
@@ -65,8 +65,8 @@ def test_the_check_of_rewrites_notices_a_lost_edit() -> None:
     """As when the later rewrite replaces the earlier one."""
     from unittest.mock import patch
 
-    from germane.blocks.document import BlockDocument
-    from germane.blocks.mutation import SetText
+    from germane.kinds.blocks.document import BlockDocument
+    from germane.kinds.blocks.mutation import SetText
 
     with patch.object(BlockDocument, "rewrite", lambda self, text, base: self.apply(SetText(text=text))):
         assert any(lost(Random(number)) for number in range(20))

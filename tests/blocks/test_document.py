@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.blocks.document import BlockDocument
-from germane.blocks.mutation import (
+from germane.errors import InvalidInput, MissingExtra, NotFound, StoreCorrupt
+from germane.kinds.blocks.document import BlockDocument
+from germane.kinds.blocks.mutation import (
     AppendEntry,
     AppendText,
     AppendToField,
@@ -31,8 +32,7 @@ from germane.blocks.mutation import (
     SetValue,
     UpdateItem,
 )
-from germane.blocks.schema import ListSchema, TextSchema, parse_schema
-from germane.errors import InvalidInput, MissingExtra, NotFound, StoreCorrupt
+from germane.kinds.blocks.schema import ListSchema, TextSchema, parse_schema
 from support.steps import growth, steps
 
 TEXT = TextSchema()

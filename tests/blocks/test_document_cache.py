@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from germane.blocks.cache import DocumentCache
-from germane.blocks.document import BlockDocument
-from germane.blocks.schema import TextSchema
+from germane.kinds.blocks.cache import DocumentCache
+from germane.kinds.blocks.document import BlockDocument
+from germane.kinds.blocks.schema import TextSchema
 
 pytest.importorskip("loro")
 pytestmark = pytest.mark.requirement("BLK-4")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from germane import Agent
-from germane.blocks.edit import screened_mutations
 from germane.errors import InvalidInput
+from germane.kinds.blocks.plans import screened_mutations
 
 pytestmark = pytest.mark.requirement("BLK-4", "LIMITS-2")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from germane.blocks.label import checked_label, checked_name, label_key
 from germane.errors import InvalidInput
+from germane.kinds.blocks.field import checked_label, checked_name, label_key
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from typing import Any, cast
 import pytest
 from loro import LoroDoc
 
-from germane.blocks import document as block_document
-from germane.blocks.document import BlockDocument
-from germane.blocks.mutation import AppendText, SetText
-from germane.blocks.schema import TextSchema
+from germane.kinds.blocks import document as block_document
+from germane.kinds.blocks.document import BlockDocument
+from germane.kinds.blocks.mutation import AppendText, SetText
+from germane.kinds.blocks.schema import TextSchema
 
 pytestmark = pytest.mark.requirement("BLK-4", "ENGINE-4")
 TEXT = TextSchema()

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from germane.blocks.document import BlockDocument
-from germane.blocks.mutation import AppendText
-from germane.blocks.schema import parse_schema
 from germane.errors import InvalidInput
+from germane.kinds.blocks.document import BlockDocument
+from germane.kinds.blocks.mutation import AppendText
+from germane.kinds.blocks.schema import parse_schema
 
 
 def composite(*sections: dict[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from germane.blocks.mutation import MUTATIONS, Mutation, SetText, as_dict, checked_mutation, parse_mutation
 from germane.errors import InvalidInput
+from germane.kinds.blocks.mutation import MUTATIONS, Mutation, SetText, as_dict, checked_mutation, parse_mutation
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "set_text": {"text": "a"},

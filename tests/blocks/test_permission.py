@@ -6,8 +6,9 @@ from typing import get_args
 
 import pytest
 
-from germane.blocks.mutation import MUTATIONS, OPERATIONS
-from germane.blocks.permission import (
+from germane.errors import UnknownName
+from germane.kinds.blocks.mutation import MUTATIONS, OPERATIONS
+from germane.kinds.blocks.permission import (
     PERMISSIONS,
     SHOWN_PERMISSIONS,
     Needs,
@@ -17,7 +18,6 @@ from germane.blocks.permission import (
     decide,
     effective_permission,
 )
-from germane.errors import UnknownName
 
 TABLE: dict[Permission, str] = {
     "read_only": "refused refused refused",

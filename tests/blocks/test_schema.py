@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from germane.blocks.field import Field, checked_value
-from germane.blocks.schema import SCHEMAS, MapSchema, parse_schema
 from germane.errors import InvalidInput
+from germane.kinds.blocks.field import Field, checked_value
+from germane.kinds.blocks.schema import SCHEMAS, MapSchema, parse_schema
 
 WHOLE: list[dict[str, Any]] = [
     {"type": "text"},

@@ -7,9 +7,8 @@ import threading
 
 import pytest
 
-from germane.catalog.bounded import count_within
-from germane.tokenizers import open_tokenizer
-from germane.tokenizers.cached import CachedTokenizer
+from germane.catalog.request_tokens import count_within
+from germane.models.tokenizers import CachedTokenizer, open_tokenizer
 
 LARGE = "a large text " * 10_000
 

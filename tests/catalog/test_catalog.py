@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.catalog.catalog import Catalog
-from germane.catalog.images import price
-from germane.catalog.profile import Profile
+from germane.catalog.media_tokens import image_tokens
+from germane.catalog.profiles import Catalog, Profile
 from germane.errors import InvalidInput
-from germane.tokenizers import TOKENIZERS, open_tokenizer
+from germane.models.tokenizers import TOKENIZERS, open_tokenizer
 from germane.types.message import Image
 
 CATALOG = Catalog.built_in()
@@ -130,7 +129,7 @@ def test_a_version_nobody_listed_is_not_taken_for_its_predecessor(model: str, fa
 def test_every_profile_can_be_used(profile: Profile) -> None:
     """Its tokenizer opens, its image rule prices, its safety fits the way its tokens are counted."""
     assert profile.tokenizer in TOKENIZERS
-    assert price(profile.images, Image()) > 0
+    assert image_tokens(profile.images, Image()) > 0
     assert profile.max_output <= profile.window
     exact = open_tokenizer(profile.tokenizer).exact
     assert profile.safety == 0.02 if exact else profile.safety >= 0.05

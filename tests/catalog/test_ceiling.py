@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.catalog.catalog import Catalog
-from germane.catalog.ceiling import Ceiling, at_most, light
-from germane.catalog.measure_budget import measure
-from germane.tokenizers.named import open_tokenizer
+from germane.catalog.profiles import Catalog
+from germane.catalog.request_tokens import Ceiling, at_most, is_light, measure
+from germane.models.tokenizers import open_tokenizer
 from germane.types.message import Image, Message, Text, ToolCall, ToolResult
 
 CATALOG = Catalog.built_in()
@@ -68,8 +67,8 @@ def test_not_even_the_rarest_characters_cost_more_than_their_bytes(text: str) ->
 def test_what_is_light_is_counted_and_the_rest_is_not() -> None:
     """Few, short, and nothing but text."""
     few = [Message.of("user", "x" * 100)] * 200
-    assert light(few, ())
-    assert not light([Message.of("user", "x")] * 501, ())
-    assert not light(few, ({"name": "f"},))
-    assert not light([Message.of("user", "x" * 20_001)], ())
-    assert not light([Message(role="user", parts=(Image(width=1, height=1),))], ())
+    assert is_light(few, ())
+    assert not is_light([Message.of("user", "x")] * 501, ())
+    assert not is_light(few, ({"name": "f"},))
+    assert not is_light([Message.of("user", "x" * 20_001)], ())
+    assert not is_light([Message(role="user", parts=(Image(width=1, height=1),))], ())

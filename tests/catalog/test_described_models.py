@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from germane.catalog.catalog import Catalog
+from germane.catalog.profiles import Catalog
 from germane.errors import InvalidInput
 
 CATALOG = Catalog.built_in()

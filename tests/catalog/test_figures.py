@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from germane.catalog.catalog import Catalog
-from germane.catalog.figures import figures, own_tool_tokens
-from germane.catalog.measure_budget import message_tokens
-from germane.catalog.payload import split_payloads
+from germane.catalog.media_tokens import figures, own_tool_tokens, split_payloads
+from germane.catalog.profiles import Catalog
+from germane.catalog.request_tokens import message_tokens
 from germane.dialects.registry import parse
 from germane.errors import InvalidInput
-from germane.history import compact
+from germane.integrations import compact
 from germane.types.message import Image
 from support.made_pdf import made_pdf
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.catalog.images import price
+from germane.catalog.media_tokens import image_tokens
 from germane.errors import InvalidInput
 from germane.types.message import Image
 
@@ -34,14 +34,14 @@ RULES = ("fixed:258", "tiles:85:170", "patches:1.62", "area:750:1600", "grid:258
 )
 def test_published_examples(rule: str, width: int, height: int, tokens: int) -> None:
     """The rules give the figures of the providers' own pages."""
-    assert price(rule, Image(width=width, height=height)) == tokens
+    assert image_tokens(rule, Image(width=width, height=height)) == tokens
 
 
 @pytest.mark.requirement("BUD-4")
 def test_low_detail_costs_the_base_alone() -> None:
     """Where the model has tiles, whatever the size."""
-    assert price("tiles:85:170", Image(width=4000, height=4000, detail="low")) == 85
-    assert price("tiles:85:170", Image(detail="low")) == 85
+    assert image_tokens("tiles:85:170", Image(width=4000, height=4000, detail="low")) == 85
+    assert image_tokens("tiles:85:170", Image(detail="low")) == 85
 
 
 @pytest.mark.requirement("BUD-4")
@@ -52,7 +52,7 @@ def test_an_unknown_size_costs_the_most(rule: str) -> None:
     @settings(max_examples=100, deadline=None)
     @given(st.integers(1, 20_000), st.integers(1, 20_000), st.sampled_from(("auto", "low", "high")))
     def dearest(width: int, height: int, detail: str) -> None:
-        assert 0 < price(rule, Image(width=width, height=height, detail=detail)) <= price(rule, Image())
+        assert 0 < image_tokens(rule, Image(width=width, height=height, detail=detail)) <= image_tokens(rule, Image())
 
     dearest()
 
@@ -60,7 +60,7 @@ def test_an_unknown_size_costs_the_most(rule: str) -> None:
 @pytest.mark.parametrize("size", [(0, 5), (-1, 5), (None, 5), (5, None)])
 def test_a_size_that_is_none_is_unknown(size: tuple[int | None, int | None]) -> None:
     """Zero and negative pixels are no size."""
-    assert price("area:750:1600", Image(width=size[0], height=size[1])) == 1600
+    assert image_tokens("area:750:1600", Image(width=size[0], height=size[1])) == 1600
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_a_size_that_is_none_is_unknown(size: tuple[int | None, int | None]) -> 
 def test_a_wrong_rule_is_refused(rule: str) -> None:
     """The message names it and shows right ones."""
     with pytest.raises(InvalidInput, match="image rule"):
-        price(rule, Image(width=9, height=9))
+        image_tokens(rule, Image(width=9, height=9))

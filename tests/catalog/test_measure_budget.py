@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.catalog.catalog import Catalog
-from germane.catalog.measure_budget import measure, message_tokens, texts_of, tools_tokens
-from germane.catalog.payload import split_payloads
-from germane.catalog.profile import Profile
-from germane.tokenizers import open_tokenizer
+from germane.catalog.media_tokens import split_payloads
+from germane.catalog.profiles import Catalog, Profile
+from germane.catalog.request_tokens import measure, message_tokens, texts_of, tools_tokens
+from germane.models.tokenizers import open_tokenizer
 from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 from support.oracle import oracle
 

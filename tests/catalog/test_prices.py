@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.catalog.catalog import Catalog
-from germane.catalog.prices import Price, Prices
+from germane.catalog.profiles import Catalog, Price, Prices
 from germane.errors import InvalidInput
 
 PRICES = Prices.built_in()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from germane.cli.imports.claude_account import read_account
+from germane.cli.imports.chat_exports import read_account
 from germane.cli.imports.detect_format import read
 from germane.cli.imports.rows import BrokenRow, DocumentRow, MemoryRow, Remark
 from germane.errors import InvalidInput

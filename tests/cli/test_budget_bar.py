@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.cli.budget_bar import bar, slices, widths
+from germane.cli.assembly_screen import bar, slices, widths
 from germane.cli.screen import console
 from germane.types.budget import allocate
 from germane.types.context import Metadata

@@ -11,7 +11,7 @@ import pytest
 
 from germane.cli import main
 from germane.cli.app import hoist
-from germane.cli.exits import Exit, describe_exit
+from germane.cli.screen import Exit, describe_exit
 from germane.errors import Conflict, EmbedderError, InvalidInput, NotFound, StoreCorrupt, StoreTooNew, StoreUnavailable
 
 
@@ -130,4 +130,4 @@ def test_help_loads_no_commands_work() -> None:
         "evaluation",
     )
     assert not [name for name in lazy if f"germane.cli.{name}" in loaded]
-    assert not [name for name in ("'germane.evaluate", "'numpy'") if name in loaded]
+    assert not [name for name in ("'germane_eval", "'numpy'") if name in loaded]

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from germane.cli.duration import duration
+from germane.cli.options import duration
 from germane.errors import InvalidInput
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from germane.cli import main
 from germane.cli.app import hoist
-from germane.cli.commands import eval as eval_group
-from germane.cli.evaluation.result_files import load_reports
 from germane.errors import InvalidInput
-from germane.evaluate.report import Report
+from germane_eval.cli import eval as eval_group
+from germane_eval.cli.result_files import load_reports
+from germane_eval.report import Report
 from support.small_sets import everyday, written
 
 pytestmark = pytest.mark.requirement("EVAL-1")
@@ -385,7 +385,7 @@ def test_an_interrupt_ends_it_cleanly(
     async def interrupted(*_: object, **__: object) -> Report:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("germane.cli.evaluation.measure.evaluate", interrupted)
+    monkeypatch.setattr("germane_eval.cli.run.evaluate", interrupted)
     assert main(["eval", "requests.jsonl", "--json", "out.json"]) == 130
     assert capsys.readouterr().err == "germane: interrupted\n"
     assert not (folder / "out.json").exists()

@@ -68,7 +68,7 @@ def test_a_model_is_fitted_to_recorded_requests_and_used(run: Run) -> None:
 def test_what_was_kept_is_read_the_second_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """No store is opened for it, and the figures are the same."""
     first = json.loads(run("eval", "fit", "mine.jsonl", "--cache", "lists.npz", "--no-keywords", "--json"))
-    monkeypatch.setattr("germane.evaluate.fit.collect.wire", None)
+    monkeypatch.setattr("germane_eval.fit.collect.wire", None)
     assert json.loads(run("eval", "fit", "mine.jsonl", "--cache", "lists.npz", "--no-keywords", "--json")) == first
     assert set(first["columns"]) == {"people"}
     assert first["columns"]["people"]["questions"] == 12

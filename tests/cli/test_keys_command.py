@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from germane.access.grant import Grant
 from germane.cli import main
 from germane.cli.app import hoist
+from germane.kinds.keys.value import Grant
 from germane.sync import Germane
 
 

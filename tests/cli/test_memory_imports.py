@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from germane.cli.imports import BrokenRow, DirectiveRow, MemoryRow, MessageRow, Row, read, read_all
-from germane.cli.imports.archive import Document, in_archive, in_folder
+from germane.cli.imports.detect_format import Document, archive_documents, folder_documents
 from germane.errors import InvalidInput
 from support.product_exports import chat, zipped
 
@@ -38,7 +38,7 @@ def test_chatgpts_zip_is_read_as_it_comes() -> None:
         {"conversations.json": [first, second]},
         {"conversations-000.json": [first], "conversations-001.json": [second]},
     ):
-        kind, rows = read_all(in_archive(zipped(files | beside)), "export")
+        kind, rows = read_all(archive_documents(zipped(files | beside)), "export")
         assert kind == "chatgpt"
         assert said(list(rows)) == [
             ("c1", "user", "hi"),
@@ -78,7 +78,7 @@ def test_claudes_export_is_read_from_a_zip_and_from_a_folder(tmp_path: Path) -> 
     (tmp_path / "export").mkdir()
     for name, content in files.items():
         (tmp_path / "export" / name).write_text(json.dumps(content))
-    for documents in (in_archive(zipped(files)), in_folder(tmp_path / "export")):
+    for documents in (archive_documents(zipped(files)), folder_documents(tmp_path / "export")):
         kind, found = read_all(documents, "export")
         rows = list(found)
         assert kind == "claude"
@@ -198,7 +198,7 @@ def test_a_memory_folder_becomes_notes(tmp_path: Path) -> None:
     (folder / "habits.md").write_text("# Tea\n\nGreen, in the morning.\n")
     (folder / "link.md").symlink_to(tmp_path / "secret.md")
     (tmp_path / "secret.md").write_text("outside")
-    kind, rows = read_all(in_folder(folder), "memories")
+    kind, rows = read_all(folder_documents(folder), "memories")
     found = memories(list(rows))
     assert kind == "notes"
     assert [(one["title"], one["body"]) for one in found] == [("Tea", "Green, in the morning."), ("ada", "Lives in Linz.")]
@@ -212,21 +212,21 @@ def test_a_memory_folder_becomes_notes(tmp_path: Path) -> None:
 def test_a_zip_that_isnt_one_is_refused(data: bytes, said: str) -> None:
     """With what to do."""
     with pytest.raises(InvalidInput, match=said):
-        in_archive(io.BytesIO(data))
+        archive_documents(io.BytesIO(data))
 
 
 def test_an_archive_is_bounded_and_never_extracted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By entries, by size, by ratio; a name that leads elsewhere is only a label."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInput, match="more than 200 times larger"):
-        in_archive(zipped({"conversations.json": " " * 5_000_000}))
+        archive_documents(zipped({"conversations.json": " " * 5_000_000}))
     with pytest.raises(InvalidInput, match="more than 1,000 bytes"):
-        in_archive(zipped({f"{n}.json": "[" + "1," * 200 + "1]" for n in range(5)}), max_bytes=1000)
+        archive_documents(zipped({f"{n}.json": "[" + "1," * 200 + "1]" for n in range(5)}), max_bytes=1000)
     with pytest.raises(InvalidInput, match="has 5 entries"):
-        in_archive(zipped({f"{n}.json": "[]" for n in range(5)}), max_entries=4)
+        archive_documents(zipped({f"{n}.json": "[]" for n in range(5)}), max_entries=4)
     with pytest.raises(InvalidInput, match="nothing in it that could be read"):
-        in_archive(zipped({"picture.png": "x"}))
-    documents = in_archive(zipped({"../../evil.md": "Be evil.", "/etc/x.md": "y"}))
+        archive_documents(zipped({"picture.png": "x"}))
+    documents = archive_documents(zipped({"../../evil.md": "Be evil.", "/etc/x.md": "y"}))
     assert documents == [Document("../../evil.md", b"Be evil."), Document("/etc/x.md", b"y")]
     assert list(tmp_path.iterdir()) == []
 
@@ -238,7 +238,7 @@ def test_a_damaged_archive_is_refused() -> None:
     flipped[60] ^= 0xFF
     for data in (bytes(flipped), whole[:-30], whole[: len(whole) // 2]):
         with pytest.raises(InvalidInput):
-            in_archive(io.BytesIO(data))
+            archive_documents(io.BytesIO(data))
 
 
 def test_one_bad_document_doesnt_spoil_the_others() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from germane.cli import main
-from germane.transfer.line import VERSION
+from germane.transfer.lines import VERSION
 from support.product_exports import chat, zipped
 
 TALK = '[{"role": "user", "content": "hello", "id": "m1"}, {"role": "assistant", "content": "hi"}]'
@@ -127,7 +127,7 @@ def test_bad_exports_are_refused_in_one_line(run: Run) -> None:
 
 def test_a_line_that_is_too_long_ends_the_import(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file without line breaks isn't read into memory."""
-    import germane.cli.imports.export_file as module
+    import germane.cli.imports.load as module
 
     run("import", "talk.json")
     run("export", "a.jsonl")

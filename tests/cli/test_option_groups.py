@@ -9,10 +9,9 @@ from typing import Annotated
 import pytest
 import typer
 
-from germane.cli.commands.assemble import assemble
-from germane.cli.commands.explain import explain
+from germane.cli.commands.assemble import assemble, explain
 from germane.cli.commands.search import search
-from germane.cli.option_groups import expand_groups
+from germane.cli.options import expand_groups
 
 
 @dataclass(frozen=True, kw_only=True)

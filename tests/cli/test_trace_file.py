@@ -12,17 +12,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from germane.cli.assembly_screen import SavedTrace, dump, load, print_explanation, save
 from germane.cli.codec import decode, encode
-from germane.cli.explanation_table import print_explanation
 from germane.cli.screen import console, plain, print_json, printable_json, table
-from germane.cli.trace_file import SavedTrace, dump, load, save
 from germane.errors import InvalidInput
-from germane.types.amount import Cut, Need, TokenPrice
-from germane.types.budget import allocate
-from germane.types.candidate import Breakdown, Candidate, Chosen, LeftOut, PassageRange, Provenance, Scored
+from germane.types.budget import Cut, Need, TokenPrice, allocate
+from germane.types.candidate import (
+    Breakdown,
+    Candidate,
+    Chosen,
+    EntityText,
+    GraphItem,
+    LeftOut,
+    PassageRange,
+    PatternText,
+    Provenance,
+    RelationText,
+    Scored,
+)
 from germane.types.context import Metadata
 from germane.types.evidence import Evidence
-from germane.types.graph_item import EntityText, GraphItem, PatternText, RelationText
 from germane.types.query import Days, Query, Term
 from germane.types.trace import SourceReport, Trace
 

@@ -290,7 +290,7 @@ def test_a_folder_of_markdown_is_shown_before_it_is_taken(run: Run, tmp_path: Pa
     assert "2 sections of 1 Markdown files" in refused
     assert "--dry-run, then pass --yes" in refused
     assert not (tmp_path / "germane.db").exists()
-    monkeypatch.setattr("germane.cli.commands.import_files._asks", lambda: True)
+    monkeypatch.setattr("germane.cli.commands.transfer._asks", lambda: True)
     answers = chain([False], repeat(True))
     monkeypatch.setattr("typer.confirm", lambda text, err: next(answers))
     assert "nothing was stored" in run("import", ".", expect=2)

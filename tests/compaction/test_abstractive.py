@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from germane.compaction.extractive import extractive_summary, notes_of_summary
 from germane.compaction.llm_summary.abstractive import abstract
-from germane.compaction.llm_summary.told_summary import prose_lines, told_summary
-from germane.compaction.summary import SpanSummary
+from germane.compaction.notes import SpanSummary
+from germane.compaction.summary_text import extractive_summary, notes_of_summary, prose_lines, told_summary
 from germane.errors import LLMError
-from germane.llms.function import FunctionLLM
+from germane.models.llms import FunctionLLM
 from germane.types.message import Message, Text, ToolResult
 from support.scripted_llm import ScriptedLLM
 from support.summed_story import BEGINNING, HONEST, LIES, MESSAGES, NOTES, count, long_story

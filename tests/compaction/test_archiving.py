@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.compaction.archive import ArchiveEntry
-from germane.compaction.wording import held_summary, mask_line, masked_handle, summary_block
-from germane.history import FolderArchive, MemoryArchive, compact, rebuild, show_earlier, tool_definition
+from germane.compaction.placeholders import held_summary, mask_line, masked_handle, summary_block
+from germane.integrations import FolderArchive, MemoryArchive, compact, rebuild, show_earlier, tool_definition
+from germane.kinds.archive.value import ArchiveEntry
 from germane.types.message import Message
 from support.long_talk import in_shape, long_talk
 from support.wild_conversations import conversations, dicts

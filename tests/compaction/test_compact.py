@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from germane.compaction.reading.output_facts import OutputFacts, facts_of
+from germane.compaction.reading.results import OutputFacts, facts_of
 from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
 from germane.dialects.registry import dialect
 from germane.errors import InvalidInput
-from germane.history import Compaction, Compactor, MemoryArchive, compact, rebuild
+from germane.integrations import Compaction, Compactor, MemoryArchive, compact, rebuild
 from germane.types.message import Message, ToolResult, Wire
 from support.long_talk import in_shape, long_talk, tool_turns
 

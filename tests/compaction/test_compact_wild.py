@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from germane.catalog.catalog import Catalog
-from germane.catalog.measure_budget import message_tokens
-from germane.compaction.compaction import Compaction
+from germane.catalog.profiles import Catalog
+from germane.catalog.request_tokens import message_tokens
+from germane.compaction.plan import Compaction
 from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
+from germane.dialects.fields import sendable
 from germane.dialects.registry import dialect, parse, parse_all
-from germane.dialects.wording import sendable
-from germane.history import MemoryArchive, compact
-from germane.history.tokenizers import tokenizer
+from germane.integrations import MemoryArchive, compact
+from germane.integrations.compactor import tokenizer
 from germane.types.message import Message, Wire, is_human, system_text
 from support.wild_conversations import conversations, dicts
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from germane.compaction.summary import SpanSummary
+from germane.compaction.notes import SpanSummary
 from germane.errors import InvalidInput
-from germane.history import Compactor, MemoryArchive, Truncate, compact, rebuild, recompact
+from germane.integrations import Compactor, MemoryArchive, Truncate, compact, rebuild, recompact
 from support.long_talk import in_shape, long_talk
 from support.steps import growth
 

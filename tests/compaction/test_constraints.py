@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.compaction.reading.constraints import constraints_in
-from germane.compaction.reading.statements import statement_rules
-from germane.text.demands.demands_in import MAX_DEMAND
-from germane.text.demands.phrase_rules import LANGUAGES, demand_rules
+from germane.compaction.reading.statements import constraints_in, statement_rules
+from germane.text.demands import LANGUAGES, MAX_DEMAND, demand_rules
 from germane.text.normal import in_lower_case
 from germane.text.own.own_words import own_sentences
 from support.expressions import faults

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from germane.compaction.divide import Division, divide
+from germane.compaction.exchanges import Division, divide
 from germane.dialects.dialect import OutgoingMessage
-from germane.dialects.orphans import orphans
-from germane.history.compacting import compact
-from germane.testing.validators import validate_against
+from germane.dialects.edits import orphans
+from germane.integrations.compactor import compact
 from germane.types.message import Message, Opaque, Part, ToolCall, ToolResult
+from germane_testing.validators import validate_against
 from support.wild_conversations import conversations
 
 pytestmark = pytest.mark.requirement("HIST-1")

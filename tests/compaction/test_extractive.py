@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from germane.compaction.extractive import constraints_left_out, extractive_summary, notes_of_summary
-from germane.compaction.ledger import Ledger
-from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ExchangeNotes
+from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ExchangeNotes, Ledger
+from germane.compaction.summary_text import constraints_left_out, extractive_summary, notes_of_summary
 
 pytestmark = pytest.mark.requirement("HIST-3", "HIST-5")
 

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.compaction.fold import plan_compaction
-from germane.compaction.followed import FollowedConversation
+from germane.compaction.conversation import FollowedConversation, plan_compaction
 from germane.compaction.render import render
 from germane.compaction.strategy import Summarise
-from germane.history.arguments import compactable
+from germane.integrations.compactor import compactable
 from support.heated_rooms import turns
 
 pytestmark = pytest.mark.requirement("HIST-2", "HIST-5")

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.compaction.ledger import Ledger, folded_change, is_open
-from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ErrorResolution, ExchangeNotes
+from germane.compaction.notes import (
+    Artifact,
+    ArtifactKind,
+    Constraint,
+    ErrorResolution,
+    ExchangeNotes,
+    Ledger,
+    folded_change,
+    is_open,
+)
 
 pytestmark = pytest.mark.requirement("HIST-5")
 

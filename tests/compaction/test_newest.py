@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.compaction.newest import keep_newest
+from germane.compaction.eviction import keep_newest
 from germane.dialects.registry import DIALECTS
 from germane.types.message import Message, ToolCall, ToolResult, is_human
 from support.wild_conversations import conversations

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from germane.compaction.outline import MAX_SAID, SaidMessage, line_of_exchange, split_exchanges
-from germane.compaction.reading.read_exchange import read_exchange
-from germane.compaction.reading.read_line import read_line
+from germane.compaction.reading.exchange import read_exchange
+from germane.compaction.reading.outline_line import read_line
 from germane.dialects.registry import parse_all
+from germane.kinds.archive.outline import MAX_EXCHANGE_MESSAGES, OutlinedMessage, line_of_exchange, split_exchanges
 from germane.types.message import Message
 
 pytestmark = pytest.mark.requirement("HIST-5")
@@ -19,12 +19,12 @@ pytestmark = pytest.mark.requirement("HIST-5")
 TEXT = "please fix the crane in src/quay.py because 12 ships wait; don't touch the tests. Done, it works now! ok thanks"
 
 
-def said(*texts: str, raw: dict[str, Any] | None = None) -> list[SaidMessage]:
+def said(*texts: str, raw: dict[str, Any] | None = None) -> list[OutlinedMessage]:
     """Messages of a user, and of the assistant where the text begins with `>`."""
     made = []
     for place, text in enumerate(texts):
         role = "assistant" if text.startswith(">") else "user"
-        made.append(SaidMessage(place, f"{role}_message", role, "", text.removeprefix(">"), raw or {}, 1))
+        made.append(OutlinedMessage(place, f"{role}_message", role, "", text.removeprefix(">"), raw or {}, 1))
     return made
 
 
@@ -33,7 +33,7 @@ def test_an_exchange_goes_from_a_user_s_words_to_the_next() -> None:
     parts = [len(part) for part in split_exchanges(said(">hello", "a", ">b", ">c", "d", "e"))]
     assert parts == [1, 3, 1, 1]
     long = [len(part) for part in split_exchanges(said("go", *([">on"] * 250)))]
-    assert long == [MAX_SAID, MAX_SAID, 51]
+    assert long == [MAX_EXCHANGE_MESSAGES, MAX_EXCHANGE_MESSAGES, 51]
     assert list(split_exchanges([])) == []
 
 
@@ -54,8 +54,8 @@ def test_a_call_s_file_is_in_the_line_though_its_content_is_long() -> None:
     result = {"role": "tool", "tool_call_id": "c", "content": "written"}
     exchange = said("Make a module for the harbour, please")
     exchange += [
-        SaidMessage(1, "assistant_message", "assistant", "", "write_file(…)", call, 1),
-        SaidMessage(2, "tool_message", "tool", "", "written", result, 1),
+        OutlinedMessage(1, "assistant_message", "assistant", "", "write_file(…)", call, 1),
+        OutlinedMessage(2, "tool_message", "tool", "", "written", result, 1),
     ]
     line = line_of_exchange(exchange)
     assert "src/harbour.py" in line

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.compaction.reading.output_facts import MAX_FACTS, OutputFacts, facts_of, read_facts
-from germane.compaction.reading.read_exchange import read_exchange
-from germane.compaction.wording import mask_line, masked_facts, masked_handle
+from germane.compaction.placeholders import mask_line, masked_facts, masked_handle
+from germane.compaction.reading.exchange import read_exchange
+from germane.compaction.reading.results import MAX_FACTS, OutputFacts, facts_of, read_facts
 from germane.types.message import Message, ToolCall, ToolResult
 
 pytestmark = pytest.mark.requirement("HIST-5")

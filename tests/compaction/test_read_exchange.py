@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from germane.compaction.notes import Artifact, ArtifactKind, ExchangeNotes
+from germane.compaction.reading.exchange import read_exchange
 from germane.compaction.reading.outline_line import MAX_LINE
-from germane.compaction.reading.read_exchange import read_exchange
 from germane.types.message import Message, ToolCall, ToolResult
 from support.wild_conversations import conversations
 

@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from germane.compaction.extractive import extractive_summary
 from germane.compaction.llm_summary.abstractive import abstract
-from germane.compaction.llm_summary.told_summary import prose_lines
-from germane.compaction.summary import SpanSummary
-from germane.llms.anthropic_messages import AnthropicMessages
-from germane.llms.chat_completions import ChatCompletions
-from germane.ports.llm import LLM
+from germane.compaction.notes import SpanSummary
+from germane.compaction.summary_text import extractive_summary, prose_lines
+from germane.models.llm_endpoints import AnthropicMessages, ChatCompletions
+from germane.ports.models import LLM
 from support.llm_server import (
     LLMServer,
     Reply,

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.compaction.kept_history import told_fingerprint, told_span
-from germane.compaction.llm_summary.covered_span import CoveredExchange, CoveredSpan
-from germane.compaction.llm_summary.summary_shelf import ShelvedSummary, SummaryShelf
+from germane.compaction.llm_summary.covered_span import CoveredExchange, CoveredSpan, ShelvedSummary, SummaryShelf
 from germane.compaction.notes import ExchangeNotes
+from germane.kinds.archive.value import told_fingerprint, told_span
 
 pytestmark = pytest.mark.requirement("HIST-2", "HIST-3")
 

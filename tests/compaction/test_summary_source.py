@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from germane.api.summary_worker import SummaryWorker
+from germane.api.workers.summaries import SummaryWorker
 from germane.compaction.llm_summary.covered_span import CoveredSpan
 from germane.compaction.message_cost import Measure
 from germane.compaction.strategy import Importance, Summarise, Truncate
-from germane.history import Compaction, Compactor, compact
-from germane.llms.function import FunctionLLM
+from germane.integrations import Compaction, Compactor, compact
+from germane.models.llms import FunctionLLM
 from support.heated_rooms import rooms, turns
 
 pytestmark = pytest.mark.requirement("HIST-3")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from germane.dialects.unbinding import unbound
-from germane.history import Compactor, MemoryArchive, Truncate, compact, rebuild
-from germane.testing.validators import validate, validate_against
+from germane.dialects.opaque import unbound
+from germane.integrations import Compactor, MemoryArchive, Truncate, compact, rebuild
+from germane_testing.validators import validate, validate_against
 
 pytestmark = pytest.mark.requirement("HIST-5")
 

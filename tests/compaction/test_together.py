@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.compaction.boundaries import Boundaries, Room
-from germane.compaction.divide import Division
-from germane.compaction.together import holder, together
+from germane.compaction.exchanges import Division, linked_spans, span_holding
 from germane.dialects.registry import parse_all
-from germane.history import Truncate, compact
-from germane.testing.validators import validate, validate_against
+from germane.integrations import Truncate, compact
 from germane.types.message import Message, ToolCall, ToolResult
+from germane_testing.validators import validate, validate_against
 
 pytestmark = pytest.mark.requirement("HIST-1", "HIST-4")
 
@@ -152,12 +151,12 @@ def test_linked_spans_are_in_one_set(widths: list[int], links: list[tuple[int, i
     for width in widths:
         places.append((start, start + width))
         start += width
-    found = together(places, links)
+    found = linked_spans(places, links)
     assert sorted(span for each in found for span in each) == places
     assert [each[0] for each in found] == sorted(each[0] for each in found)
     of = {span: number for number, each in enumerate(found) for span in each}
     for one, other in links:
-        first, second = holder(places, one), holder(places, other)
+        first, second = span_holding(places, one), span_holding(places, other)
         if first is not None and second is not None:
             assert of[places[first]] == of[places[second]]
 

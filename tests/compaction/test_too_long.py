@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from germane.compaction.too_long import read_too_long
+from germane.compaction.context_overflow import read_overflow
 
 pytestmark = pytest.mark.requirement("HIST-5")
 
@@ -79,4 +79,4 @@ class _ApiError(Exception):
 )
 def test_the_numbers_are_read(error: object, used: int | None, most: int | None) -> None:
     """Texts of exceptions, exceptions, and bodies of answers."""
-    assert read_too_long(error) == (used, most)
+    assert read_overflow(error) == (used, most)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from germane.dialects.orphans import orphans
+from germane.dialects.edits import orphans
 from germane.dialects.registry import dialect, dialect_of, outgoing, parse, parse_all
 from germane.types.message import Opaque
 

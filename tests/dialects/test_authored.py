@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from germane.dialects.authored import authored, authored_dict
+from germane.dialects.edits import authored, authored_dict
 from germane.dialects.registry import parse, parse_all
-from germane.pipeline.inject.inject import inject
+from germane.stages.inject import inject
 from germane.text.injected import LEFT_OUT
 from germane.types.message import Message, Text, ToolCall, ToolResult
 from support.exchanges import CLAUDE, EXCHANGE, GEMINI, request

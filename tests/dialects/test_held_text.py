@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from germane.compaction.outline import SaidMessage, line_of_exchange
-from germane.compaction.reading.read_exchange import read_exchange
-from germane.compaction.reading.read_line import read_line
-from germane.dialects.held_text import held_text
-from germane.dialects.masking import masked
+from germane.compaction.reading.exchange import read_exchange
+from germane.compaction.reading.outline_line import read_line
+from germane.dialects.edits import masked
+from germane.dialects.opaque import held_text
 from germane.dialects.registry import dialect, parse
+from germane.kinds.archive.outline import OutlinedMessage, line_of_exchange
 from germane.types.message import Message, Opaque, ToolResult
 
 pytestmark = pytest.mark.requirement("INJECT-11")
@@ -142,15 +142,15 @@ def test_the_outline_reads_a_long_document_in_part() -> None:
     raw = of_user(
         DOCUMENT | {"source": {"type": "text", "data": "long " * 100_000}}, {"type": "text", "text": "Weigh the xenolith."}
     )
-    assert "Weigh the xenolith" in line_of_exchange([SaidMessage(0, "user_message", "user", "", "", raw)])
+    assert "Weigh the xenolith" in line_of_exchange([OutlinedMessage(0, "user_message", "user", "", "", raw)])
 
 
 @pytest.mark.parametrize("name", ["a document", "a search result", "an MCP result", "mcp_call", "a transcript"])
 def test_the_outline_names_what_a_part_says_beside_what_was_asked(name: str) -> None:
     """It stands where tools stand, as nobody's words, but for what the assistant spoke."""
     raw = HOLDERS[name]
-    said = [SaidMessage(0, "user_message", "user", "", "Summarise this.", {})]
-    said.append(SaidMessage(1, "assistant_message", raw.get("role", "assistant"), "", "", raw))
+    said = [OutlinedMessage(0, "user_message", "user", "", "Summarise this.", {})]
+    said.append(OutlinedMessage(1, "assistant_message", raw.get("role", "assistant"), "", "", raw))
     line = line_of_exchange(said)
     assert line.startswith("Summarise this. → ")
     assert "xenolith" in line or "Stones" in line

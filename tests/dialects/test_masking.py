@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.dialects.masking import masked
+from germane.dialects.edits import masked
 from germane.dialects.registry import DIALECTS, dialect, dialect_of, parse
 from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult
 from support.wild_conversations import PNG, dicts

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from germane.dialects.opaque import bound_to_next, prefix_bound, signed
+from germane.dialects.opaque import bound_to_next, prefix_bound, signed, unbound
 from germane.dialects.registry import dialect
-from germane.dialects.unbinding import unbound
 from germane.types.message import Message, Opaque, Text
 
 pytestmark = pytest.mark.requirement("HIST-5")

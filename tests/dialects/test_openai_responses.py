@@ -12,7 +12,7 @@ from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.openai_responses import OpenAIResponses
 from germane.dialects.registry import dialect, parse, parse_all
 from germane.errors import InvalidInput
-from germane.pipeline.inject.inject import inject
+from germane.stages.inject import inject
 from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult, Wire
 from support.exchanges import CLAUDE, EXCHANGE, GEMINI, ITEMS, request
 from support.steps import growth

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from germane.dialects.pieces import joined_messages
+from germane.dialects.framework_messages import joined_messages
 from germane.errors import Conflict
 from germane.sync import Germane
 

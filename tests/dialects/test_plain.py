@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.clock import Clock
-from germane.dialects.plain import plain, sent
-from germane.dialects.registry import parse, parse_all
-from germane.pipeline.inject.inject import inject
+from germane.dialects.registry import is_plain, parse, parse_all, plain_to_send
+from germane.stages.inject import inject
 from germane.types.request import Request
 from germane.types.scope import Scope
 
@@ -53,7 +52,7 @@ def test_the_short_way_writes_what_the_long_one_does(
     request = asked(raws)
     quick = inject(request, stable, late, placement=placement)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("germane.pipeline.inject.inject.sent", lambda *_: None)
+        patch.setattr("germane.stages.inject.plain_to_send", lambda *_: None)
         slow = inject(request, stable, late, placement=placement)
     assert (quick.messages, quick.system, quick.added) == (slow.messages, slow.system, slow.added)
     for one, two in zip(quick.messages, slow.messages, strict=True):
@@ -67,6 +66,6 @@ def test_the_short_way_writes_what_the_long_one_does(
 )
 def test_what_is_not_plain_is_looked_at(raw: Any) -> None:
     """Whatever it is, nothing is raised here."""
-    assert not plain(raw)
-    assert sent([{"role": "user", "content": "x"}, raw], "openai") is None
-    assert sent([{"role": "user", "content": "x"}], "anthropic") is None
+    assert not is_plain(raw)
+    assert plain_to_send([{"role": "user", "content": "x"}, raw], "openai") is None
+    assert plain_to_send([{"role": "user", "content": "x"}], "anthropic") is None

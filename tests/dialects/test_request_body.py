@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.dialects.anthropic_check import BREAKPOINTS, faults
-from germane.dialects.request_body import RequestBody, body_of
+from germane.dialects.registry import RequestBody, body_of
 from germane.types.message import Wire
 
 MARK = {"cache_control": {"type": "ephemeral"}}

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.catalog.catalog import Catalog
-from germane.catalog.measure_budget import measure
-from germane.dialects.registry import DIALECTS, dialect
-from germane.dialects.shaping import shaping
-from germane.tokenizers import open_tokenizer
+from germane.catalog.profiles import Catalog
+from germane.catalog.request_tokens import measure
+from germane.dialects.registry import DIALECTS, dialect, shaping
+from germane.models.tokenizers import open_tokenizer
 from germane.types.message import Image, Message, Text, ToolCall, ToolResult, Wire
 from support.oracle import oracle
 from support.wild_conversations import conversations

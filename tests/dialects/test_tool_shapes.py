@@ -14,12 +14,10 @@ from openai.types.chat import ChatCompletionToolUnionParam
 from openai.types.responses import ToolParam as ResponsesToolParam
 from pydantic import TypeAdapter
 
-from germane.dialects.tool_schema import from_openapi, is_closed, rooted
-from germane.dialects.tool_shapes import parse_tools
-from germane.dialects.written_tools import convert_tools, write_tools
+from germane.dialects.tools import convert_tools, from_openapi, is_closed, parse_tools, rooted, write_tools
 from germane.errors import InvalidInput, UnknownName
 from germane.types.limits import VALUES
-from germane.types.tool import Tool
+from germane.types.message import Tool
 
 PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini")
 SDK: dict[str, TypeAdapter[Any]] = {

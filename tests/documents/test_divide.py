@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.documents.chunk import BYTES, CHARACTERS
-from germane.documents.divide import divide
-from germane.documents.media import MediaFormat
-from germane.documents.passage import DocumentPassage, headed, place_label
-from germane.search.parts import parts
+from germane.kinds.documents.formats import MediaFormat, divide
+from germane.kinds.documents.value import MAX_BYTES, MAX_CHARACTERS, DocumentPassage, place_label, with_heading
+from germane.search.unit import parts
 from support.steps import growth
 
 pytestmark = pytest.mark.requirement("GRAPH-1")
@@ -137,9 +135,9 @@ def test_passages_fit_stand_in_order_and_lose_no_letter(text: str, format: Media
     """Of any text, in any format, each letter is in a passage or a heading, and the store doesn't divide a passage again."""
     found = divided(text, format)
     for passage in found:
-        assert len(passage.text) <= CHARACTERS
-        assert len(passage.text.encode("utf-8", "surrogatepass")) <= BYTES
-        assert len(parts(headed(passage, "t" * 300))) == 1
+        assert len(passage.text) <= MAX_CHARACTERS
+        assert len(passage.text.encode("utf-8", "surrogatepass")) <= MAX_BYTES
+        assert len(parts(with_heading(passage, "t" * 300))) == 1
         assert 0 <= passage.start <= passage.stop <= len(text)
         assert len(place_label(passage.metadata("t" * 300, ""))) <= 64
     assert [passage.start for passage in found] == sorted(passage.start for passage in found)
@@ -154,7 +152,7 @@ def test_passages_fit_stand_in_order_and_lose_no_letter(text: str, format: Media
 def test_runs_of_one_thing_are_divided(format: MediaFormat, run: str) -> None:
     """In a moment, and into passages that fit."""
     found = divided(run * 20_000, format)
-    assert all(len(passage.text) <= CHARACTERS for passage in found)
+    assert all(len(passage.text) <= MAX_CHARACTERS for passage in found)
 
 
 def test_a_label_keeps_the_file_the_last_heading_and_the_place() -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from germane import Germane, InvalidInput
-from germane.api.document_files import read_file, source_for
 from germane.errors import MissingExtra
-from germane.testing.hashed import Hashed
+from germane.kinds.documents.handle import read_file, source_for
 from germane.types import limits
 from germane.types.limits import Limit
+from germane_testing.builders import Hashed
 from support.made_pdf import made_pdf
 
 
@@ -125,7 +125,7 @@ def test_a_file_that_may_not_be_read_is_said(folder: Path, monkeypatch: pytest.M
     def refuse(*given: Any) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("germane.api.document_files.os.open", refuse)
+    monkeypatch.setattr("germane.kinds.documents.handle.os.open", refuse)
     with pytest.raises(InvalidInput, match="permission denied"):
         read_file(folder / "a.md")
 
@@ -142,7 +142,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again_and_then_refused(
             path.write_text("x" * times[0])
         return real(descriptor)
 
-    monkeypatch.setattr("germane.api.document_files.os.fstat", growing)
+    monkeypatch.setattr("germane.kinds.documents.handle.os.fstat", growing)
     until = 2
     assert read_file(path) == b"xx"
     until, times[0] = 99, 0
@@ -153,20 +153,20 @@ def test_a_file_that_changes_while_it_is_read_is_read_again_and_then_refused(
 async def test_too_much_is_refused_with_what_to_do(opened: Germane, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By bytes before it is read, by characters and pages before it is divided, by the number of files."""
     agent = opened.agent("a")
-    monkeypatch.setattr("germane.api.document_files.DOCUMENT_BYTES", small(limits.DOCUMENT_BYTES, 5))
+    monkeypatch.setattr("germane.kinds.documents.handle.DOCUMENT_BYTES", small(limits.DOCUMENT_BYTES, 5))
     with pytest.raises(InvalidInput, match=r"has 10 bytes, 5 are allowed: split it"):
         await agent.documents.ingest(folder / "a.md")
     monkeypatch.undo()
-    monkeypatch.setattr("germane.api.ingesting.DOCUMENT_TEXT", small(limits.DOCUMENT_TEXT, 5))
+    monkeypatch.setattr("germane.api.verbs.ingest.DOCUMENT_TEXT", small(limits.DOCUMENT_TEXT, 5))
     with pytest.raises(InvalidInput, match=r"has 10 characters, 5 are allowed: split it"):
         await agent.documents.ingest(folder / "a.md")
     monkeypatch.undo()
-    monkeypatch.setattr("germane.api.document_files.DOCUMENT_FILES", small(limits.DOCUMENT_FILES, 1))
+    monkeypatch.setattr("germane.kinds.documents.handle.DOCUMENT_FILES", small(limits.DOCUMENT_FILES, 1))
     with pytest.raises(InvalidInput, match="more than 1 files"):
         await agent.documents.ingest_folder(folder)
     monkeypatch.undo()
     pytest.importorskip("pypdf")
-    monkeypatch.setattr("germane.api.ingesting.DOCUMENT_PAGES", small(limits.DOCUMENT_PAGES, 1))
+    monkeypatch.setattr("germane.api.verbs.ingest.DOCUMENT_PAGES", small(limits.DOCUMENT_PAGES, 1))
     (folder / "two.pdf").write_bytes(made_pdf(["one", "two"]))
     with pytest.raises(InvalidInput, match="has 2 pages, 1 are allowed"):
         await agent.documents.ingest(folder / "two.pdf")
@@ -223,7 +223,7 @@ async def test_without_pypdf_a_pdf_names_the_extra(opened: Germane, folder: Path
 async def test_a_pdf_that_takes_too_long_is_given_up(opened: Germane, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two pages."""
     pytest.importorskip("pypdf")
-    monkeypatch.setattr("germane.api.ingesting._LONGEST", -1.0)
+    monkeypatch.setattr("germane.api.verbs.ingest._MAX_READING_SECONDS", -1.0)
     (folder / "x.pdf").write_bytes(made_pdf(["one"]))
     with pytest.raises(InvalidInput, match="to read: split it"):
         await opened.agent("a").documents.ingest(folder / "x.pdf")

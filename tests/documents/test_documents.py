@@ -14,15 +14,13 @@ import pytest
 
 import germane.sync
 from germane import Filters, Germane, InvalidInput, NotFound, Scope
-from germane.documents.ingest import update_of, write_document
-from germane.documents.operations import DocumentMark, MarkOfDocument, PlacePassages
-from germane.documents.placement import GAP
 from germane.errors import Conflict
-from germane.events.operations import PutEvent
-from germane.testing.hashed import Hashed
-from germane.testing.stored import an_event, writing
+from germane.kinds.documents.plans import POSITION_GAP, update_of, write_document
+from germane.kinds.documents.reads import DocumentMark, MarkOfDocument, PlacePassages
+from germane.kinds.events.reads import PutEvent
 from germane.types.plan import replay
 from germane.types.strategy import SourcePlan, Strategy
+from germane_testing.builders import Hashed, an_event, writing
 
 pytestmark = pytest.mark.requirement("GRAPH-1")
 
@@ -419,7 +417,12 @@ async def test_the_neighbours_of_a_passage_are_those_beside_it(opened: Germane) 
     await agent.documents.ingest(text=GUIDE, source="guide.md")
     await agent.documents.ingest(text=GUIDE.replace("## Cleaning", "## Rack\n\nTwo racks.\n\n## Cleaning"), source="guide.md")
     page = (await agent.messages((await agent.documents.get("guide.md")).session)).messages[::-1]
-    assert [event.position for event in page] == [GAP, GAP + GAP // 2, 2 * GAP, 3 * GAP]
+    assert [event.position for event in page] == [
+        POSITION_GAP,
+        POSITION_GAP + POSITION_GAP // 2,
+        2 * POSITION_GAP,
+        3 * POSITION_GAP,
+    ]
     assert [event.created_at for event in page] == sorted(event.created_at for event in page)
 
 

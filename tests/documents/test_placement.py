@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.documents.placement import GAP, Placement, place
+from germane.kinds.documents.plans import POSITION_GAP, Placement, place_passages
 
 pytestmark = pytest.mark.requirement("GRAPH-1")
 
 
 def applied(stored: list[tuple[str, int]], new: str) -> tuple[list[tuple[str, int]], Placement]:
-    placed = place(stored, new)
+    placed = place_passages(stored, new)
     positions = {index: stored[at][1] for index, at in placed.kept.items()} | placed.positions
     return [(key, positions[index]) for index, key in enumerate(new)], placed
 
@@ -20,10 +20,10 @@ def applied(stored: list[tuple[str, int]], new: str) -> tuple[list[tuple[str, in
 def test_an_inserted_passage_moves_nothing() -> None:
     """It gets a position between its neighbours'."""
     stored, _ = applied([], "abcd")
-    assert [position for _, position in stored] == [GAP, 2 * GAP, 3 * GAP, 4 * GAP]
+    assert [position for _, position in stored] == [POSITION_GAP, 2 * POSITION_GAP, 3 * POSITION_GAP, 4 * POSITION_GAP]
     after, placed = applied(stored, "abxcd")
     assert len(placed.kept) == 4
-    assert after[2] == ("x", 2 * GAP + GAP // 2)
+    assert after[2] == ("x", 2 * POSITION_GAP + POSITION_GAP // 2)
 
 
 @settings(deadline=None, max_examples=300)
@@ -48,7 +48,7 @@ def test_a_full_gap_costs_the_passages_behind_it() -> None:
     for number in range(3000):
         text = [key for key, _ in stored]
         new = [*text[:1], f"n{number}", *text[1:]][:40]
-        placed = place(stored, new)
+        placed = place_passages(stored, new)
         positions = {index: stored[at][1] for index, at in placed.kept.items()} | placed.positions
         stored = [(key, positions[index]) for index, key in enumerate(new)]
         assert [position for _, position in stored] == sorted({position for _, position in stored})
@@ -57,6 +57,6 @@ def test_a_full_gap_costs_the_passages_behind_it() -> None:
 def test_a_long_document_is_compared_quickly() -> None:
     """Reversed, repeated and equal contents alike."""
     long = [str(number % 100) for number in range(20_000)]
-    stored = [(key, index * GAP) for index, key in enumerate(long)]
-    assert len(place(stored, long).kept) == 20_000
-    assert len(place(stored, long[::-1]).kept) < 20_000
+    stored = [(key, index * POSITION_GAP) for index, key in enumerate(long)]
+    assert len(place_passages(stored, long).kept) == 20_000
+    assert len(place_passages(stored, long[::-1]).kept) < 20_000

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from germane.documents.decode import decoded
-from germane.documents.html import read_html
-from germane.documents.media import format_of, guessed
-from germane.documents.pdf import PdfPages
 from germane.errors import InvalidInput
+from germane.kinds.documents.file_text import PdfPages, decode, read_html
+from germane.kinds.documents.formats import format_of, guess_format
 from support.made_pdf import made_pdf
 
 
@@ -26,20 +24,20 @@ from support.made_pdf import made_pdf
 )
 def test_the_encoding_is_found_by_the_bytes(data: bytes, text: str) -> None:
     """By the byte order mark, else UTF-8, else Latin-1."""
-    assert decoded(data) == text
+    assert decode(data) == text
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n" + bytes(range(256)), b"text\0text", bytes(range(1, 32)) * 9])
 def test_a_binary_file_is_refused_and_the_message_says_what_to_do(data: bytes) -> None:
     """Zeros and control characters tell."""
     with pytest.raises(InvalidInput, match="binary file, no text: convert it"):
-        decoded(data)
+        decode(data)
 
 
 def test_a_broken_mark_is_said() -> None:
     """It isn't read as something else."""
     with pytest.raises(InvalidInput, match="save it as UTF-8"):
-        decoded(b"\xff\xfea")
+        decode(b"\xff\xfea")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +57,7 @@ def test_a_broken_mark_is_said() -> None:
 )
 def test_the_format_is_found_by_name_and_content(name: str, data: bytes, format: str) -> None:
     """A PDF is one whatever it is called."""
-    assert guessed(name, data) == format
+    assert guess_format(name, data) == format
 
 
 def test_a_media_type_is_one_of_those_that_are_known() -> None:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from germane.embedders.cached import CachedEmbedder
 from germane.errors import EmbedderError, InvalidInput
-from germane.testing.faults import Garbage, Hang, Raise, Slow, faulty
-from germane.testing.time_warp import warped
+from germane.models.embedders.wrappers import CachedEmbedder
+from germane_testing.faults import Garbage, Hang, Raise, Slow, faulty
+from germane_testing.time_warp import warped
 
 
 class Counting:

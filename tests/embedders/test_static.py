@@ -11,10 +11,10 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.embedders import static as module
-from germane.embedders import table_embedder
-from germane.embedders.static import Static
 from germane.errors import EmbedderError, MissingExtra
+from germane.models.embedders import static as module
+from germane.models.embedders import tables
+from germane.models.embedders.static import Static
 
 _TEXT = st.text(st.sampled_from(" \n\t▁abcXYZ019.,हि𝒳ⅷ\ue000!'\"-<s>/éñ中国ไทย😀"), max_size=60) | st.text(max_size=40)
 
@@ -86,7 +86,7 @@ def test_a_damaged_table_says_where_it_lies(monkeypatch: pytest.MonkeyPatch, tmp
 
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights" / "l2_supercat_256.safetensors").write_bytes(b"\0" * 20)
-    monkeypatch.setattr(table_embedder, "_tables", {})
+    monkeypatch.setattr(tables, "_tables", {})
     monkeypatch.setattr(module, "find_spec", lambda _: Spec)
     with pytest.raises(EmbedderError, match=tmp_path.name):
         Static().warm()

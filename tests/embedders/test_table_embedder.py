@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.embedders import table_embedder
-from germane.embedders.distilled import Distilled
-from germane.embedders.static import Static
-from germane.testing.time_warp import warped
+from germane.models.embedders import tables as table_embedder
+from germane.models.embedders.distilled import Distilled
+from germane.models.embedders.static import Static
+from germane_testing.time_warp import warped
 
 EITHER = Distilled | Static
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from germane.embedders.watched import WatchedEmbedder
 from germane.errors import EmbedderError, InvalidInput
-from germane.ports.embedder import Embedder
-from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
-from germane.testing.hashed import Hashed
-from germane.testing.time_warp import warped
+from germane.models.embedders.wrappers import WatchedEmbedder
+from germane.ports.models import Embedder
+from germane_testing.builders import Hashed
+from germane_testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
+from germane_testing.time_warp import warped
 
 GOOD = Hashed(quick=False)
 

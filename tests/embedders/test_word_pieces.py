@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.embedders.character_grams import GRAMS, grams
-from germane.embedders.word_pieces import WordPieces
+from germane.models.embedders.distilled import WordPieces
+from germane.models.embedders.tables import GRAMS, grams
 
 _SMALL = WordPieces(["un", "##aff", "##able", "a", "##a", "!", "cafe", "1"])
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from germane.embedders.distilled import Distilled
-from germane.embedders.word_vectors import StaticWordVectors
-from germane.text.analyse import stem, term_hash
+from germane.models.embedders.distilled import Distilled
+from germane.models.embedders.tables import StaticWordVectors
+from germane.text.terms import stem, term_hash
 
 
 class _Table:

@@ -6,11 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from germane.catalog.prices import Price
-from germane.evaluate.amount import amounts
-from germane.evaluate.answered import Answered, Unlimited
-from germane.evaluate.cost import cost
-from germane.evaluate.prefix import ReplayedCall
+from germane.catalog.profiles import Price
+from germane_eval.answers import Answered, Unlimited
+from germane_eval.metrics import ReplayedCall, amounts, cost
 from support.small_talk import answered
 
 pytestmark = pytest.mark.requirement("EVAL-1")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from germane import InvalidInput
-from germane.evaluate import Report, compare
-from germane.evaluate.answered import Answered
-from germane.evaluate.figures import figures
-from germane.evaluate.report import Run
+from germane_eval import Report, compare
+from germane_eval.answers import Answered
+from germane_eval.metrics import figures
+from germane_eval.report import Run
 from support.small_talk import answered
 
 pytestmark = pytest.mark.requirement("EVAL-1")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.evaluate.containment import contained, words_shared
+from germane_eval.answers import contained, words_shared
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 

@@ -10,11 +10,11 @@ import pytest
 from germane import Clock, InvalidInput, UnknownName
 from germane.api.agent import Agent
 from germane.api.strategies import COMPACT
-from germane.evaluate import Dataset, Report, evaluate
-from germane.evaluate import ask as asking
-from germane.evaluate.dataset import Question, Stated
 from germane.settings.settings import Settings
-from germane.testing.hashed import Hashed
+from germane_eval import Dataset, Report, evaluate
+from germane_eval import passes as asking
+from germane_eval.dataset import Question, Stated
+from germane_testing.builders import Hashed
 from support.small_talk import chat, chosen, dataset
 
 pytestmark = pytest.mark.requirement("EVAL-1")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.evaluate.recall import (
+from germane_eval.answers import (
     any_at,
     any_within,
     every_at,

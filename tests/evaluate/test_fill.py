@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from germane import Agent, Germane, InvalidInput
-from germane.evaluate.dataset import Conversation, Stated
-from germane.evaluate.fill import fill
 from germane.types.message import Message
+from germane_eval.dataset import Conversation, Stated, fill
 
 BEGAN = datetime(2024, 5, 1, 9, tzinfo=UTC)
 

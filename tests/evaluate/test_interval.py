@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.evaluate.interval import Interval, intervals, resampling_groups
+from germane_eval.metrics import Interval, intervals, resampling_groups
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from germane.evaluate.latency import Timed, latencies, quantile
+from germane_eval.metrics import Timed, latencies, quantile
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from germane import Germane
-from germane.cli.evaluation.wording import reuse_advice
-from germane.evaluate.missed import missed_evidence, nearest_budget
-from germane.evaluate.prefix import Reuse
-from germane.testing.hashed import Hashed
+from germane_eval.answers import missed_evidence, nearest_budget
+from germane_eval.cli.wording import reuse_advice
+from germane_eval.metrics import Reuse
+from germane_testing.builders import Hashed
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 

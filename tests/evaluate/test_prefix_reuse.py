@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.evaluate.prefix import ReplayedCall, common_prefix, prefix_reuse, prompt_texts
-from germane.evaluate.replay import call_positions, last_sessions
+from germane_eval.metrics import ReplayedCall, common_prefix, prefix_reuse, prompt_texts
+from germane_eval.passes import call_positions, last_sessions
 from support.small_talk import chat
 
 pytestmark = pytest.mark.requirement("EVAL-1")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from germane import InvalidInput
-from germane.evaluate.question_clock import QuestionClock, ends, starts
+from germane_eval.dataset import QuestionClock, ends, starts
 from support.small_talk import BEGAN, chat
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.evaluate.redundancy import redundancy, shingles, stale
+from germane_eval.answers import redundancy, shingles, stale
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane import InvalidInput
-from germane.evaluate.sample import select_questions, spread_evenly
+from germane_eval.dataset import select_questions, spread_evenly
 from support.small_talk import chat, dataset
 
 

@@ -8,10 +8,11 @@ from importlib.resources import files
 
 import pytest
 
-from germane.compaction.extractive import extractive_summary, notes_of_summary
-from germane.compaction.reading.read_exchange import read_exchange
+from germane.compaction.reading.exchange import read_exchange
+from germane.compaction.summary_text import extractive_summary, notes_of_summary
 from germane.dialects.registry import dialect, parse_all
-from germane.evaluate.survival import (
+from germane.types.message import Message, Wire
+from germane_eval.survival import (
     ExpectedArtifact,
     ExpectedConstraint,
     SurvivalConversation,
@@ -20,7 +21,6 @@ from germane.evaluate.survival import (
     lost_artifacts,
     survival_conversations,
 )
-from germane.types.message import Message, Wire
 
 pytestmark = pytest.mark.requirement("HIST-5")
 
@@ -112,7 +112,7 @@ def test_conversations_are_valid_and_the_same_each_time() -> None:
 
 
 def phrases(split: str) -> Iterator[str]:
-    table = tomllib.loads(files("germane.evaluate.survival").joinpath(f"{split}.toml").read_text("utf-8"))
+    table = tomllib.loads(files("germane_eval.survival").joinpath(f"{split}.toml").read_text("utf-8"))
     for kinds in table.values():
         for kind in ("tasks", "constraints", "chatter", "decisions", "open", "fixed"):
             yield from kinds[kind]

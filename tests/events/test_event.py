@@ -6,7 +6,7 @@ import copy
 import json
 import pickle
 
-from germane.events.event import Event
+from germane.kinds.events.value import Event
 from support.small_talk import BEGAN
 
 

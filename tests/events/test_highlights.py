@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.events.highlights import EventMark, highlights
-from germane.events.outcome import failed, succeeded
+from germane.kinds.events.highlights import EventMark, highlights
+from germane.kinds.events.wording import failed, succeeded
 
 ANY = st.builds(
     EventMark,

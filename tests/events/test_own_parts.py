@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from germane.dialects.registry import parse
-from germane.events.extracting import found_in
-from germane.events.prepared_message import PreparedMessage
+from germane.kinds.messages.extraction import found_in
+from germane.kinds.messages.prepared import PreparedMessage
 from germane.text.normal import content_hash
 from germane.text.own.own_words import own_words
 

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.events.prepared_message import clean, slim
+from germane.kinds.messages.prepared import clean, slim
 
 
 def test_what_json_cannot_hold_is_dropped() -> None:

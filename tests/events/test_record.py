@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from germane.errors import Conflict, InvalidInput
-from germane.events.event import Recorded
+from germane.kinds.events.value import Recorded
 from germane.types.message import Message, Opaque, Role, Text, ToolCall, ToolResult
 from germane.types.scope import Scope
 from support.session_operations import NOW, SessionOperations

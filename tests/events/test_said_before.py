@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from germane.events.said_before import SaidBefore
-from germane.memories.extraction.endings import find_endings
-from germane.memories.extraction.restating import restating_terms
-from germane.text.analyse import hashed
-from germane.text.traits import temporal
+from germane.kinds.events.reads import SaidBefore
+from germane.kinds.memories.extraction.endings import find_endings, restating_terms
+from germane.text.specifics import temporal
+from germane.text.terms import hashed
 
 SAID = (
     "the kiln is booked for 4 May at the studio",

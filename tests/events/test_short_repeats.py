@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from germane.events.event import Recorded
+from germane.kinds.events.value import Recorded
 from germane.types.message import Message
 from support.session_operations import NOW, SessionOperations
 

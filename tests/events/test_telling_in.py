@@ -9,15 +9,15 @@ import pytest
 
 from germane import Germane
 from germane.errors import Conflict
-from germane.events import own_words
-from germane.events.event import Event
-from germane.events.own_words import READ, noting_own_words, told_by, written_by_user
-from germane.profile.marking import mark_line
-from germane.profile.telling import TellingClause
-from germane.testing.stored import NOON, an_event
+from germane.kinds.events.value import Event
+from germane.kinds.messages import extraction
+from germane.kinds.messages.extraction import MAX_READ, noting_own_words, told_by, written_by_user
+from germane.kinds.profile.reads import mark_line
+from germane.kinds.profile.telling import TellingClause
 from germane.types.candidate import Provenance
 from germane.types.message import Message, Text, ToolResult
 from germane.types.query import Filters
+from germane_testing.builders import NOON, an_event
 
 pytestmark = pytest.mark.requirement("PERSON-1")
 
@@ -41,7 +41,7 @@ OTHERS: list[Any] = [
 @pytest.fixture(autouse=True)
 def whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of a text is one telling clause."""
-    monkeypatch.setattr(own_words, "telling_clauses", lambda text: (TellingClause(0, len(text), 0.5, 0.25),))
+    monkeypatch.setattr(extraction, "telling_clauses", lambda text: (TellingClause(0, len(text), 0.5, 0.25),))
 
 
 async def recorded(germane: Germane, messages: list[Any], **given: Any) -> tuple[list[str], list[Event]]:
@@ -86,9 +86,9 @@ async def test_it_tells_whether_facts_are_extracted_or_not(tmp_path: Path) -> No
 async def test_of_a_long_message_the_beginning_is_read() -> None:
     """20,000 characters of it."""
     async with Germane.open(":memory:", warm=False) as germane:
-        told, events = await recorded(germane, [{"role": "user", "content": "é" * (READ + 5)}])
-        assert told == ["é" * READ]
-        assert [clause.end for event in events for clause in told_by(event)] == [READ]
+        told, events = await recorded(germane, [{"role": "user", "content": "é" * (MAX_READ + 5)}])
+        assert told == ["é" * MAX_READ]
+        assert [clause.end for event in events for clause in told_by(event)] == [MAX_READ]
 
 
 def test_only_what_doesnt_show_is_noted() -> None:

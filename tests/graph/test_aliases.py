@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane import Germane
-from germane.graph import aliases
-from germane.graph.aliases import MAX_KEYS, Resolution, index_keys, lookup_keys, name_key, resolve
-from germane.graph.extraction.found import ENTITY_TYPES
+from germane.kinds.graph import aliases
+from germane.kinds.graph.aliases import MAX_KEYS, Resolution, index_keys, lookup_keys, name_key, resolve
+from germane.kinds.graph.value import ENTITY_TYPES
 
 pytestmark = pytest.mark.requirement("GRAPH-2")
 

@@ -10,9 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.graph.llm_extraction.question import MAX_ENTITIES, graph_question, sent_text
-from germane.graph.llm_extraction.reading import GraphReading, UnusableGraph, accepted_graph
-from germane.llms.chat_completions import ChatCompletions
+from germane.kinds.graph.llm_extraction import (
+    MAX_ENTITIES,
+    GraphReading,
+    UnusableGraph,
+    accepted_graph,
+    graph_question,
+    sent_text,
+)
+from germane.models.llm_endpoints import ChatCompletions
 from support.llm_server import serving_llm
 
 pytestmark = pytest.mark.requirement("GRAPH-2")

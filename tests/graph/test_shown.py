@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from germane.graph.shown import entity_hash, pattern_hash, relation_hash
-from germane.testing.builders import MOMENT
+from germane.kinds.graph.value import entity_hash, pattern_hash, relation_hash
+from germane_testing.builders import MOMENT
 
 
 @pytest.mark.requirement("INJECT-6")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.graph.traverse import Edge, chain, decayed, run_walk, shortest_path, walk
+from germane.kinds.graph.traversal import Edge, chain, decayed, run_walk, shortest_path, walk
 
 NODES = st.integers(0, 7)
 GRAPHS = st.lists(st.tuples(NODES, NODES, st.floats(0, 1)), max_size=24).map(

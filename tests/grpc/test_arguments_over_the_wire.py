@@ -12,15 +12,15 @@ import grpc
 import pytest
 
 from germane.api.agent import Agent
-from germane.grpc.assemble_response import GermaneResponses
-from germane.grpc.calling.answer import Answer, ClientMetadata, metadata_from_wire
-from germane.grpc.calling.verify_reply import Altered, verify_reply
+from germane.grpc.answer import Answer, ClientMetadata, metadata_from_wire
 from germane.grpc.client import Client
-from germane.grpc.server import GrpcServer
+from germane.grpc.client.conversation import Altered, verify_reply
+from germane.grpc.server.assembly_servicer import GermaneResponses
+from germane.grpc.server.grpc_server import GrpcServer
+from germane.grpc.server.to_wire import metadata
 from germane.grpc.stubs import context_pb2
-from germane.grpc.to_wire import metadata
 from germane.types.message import system_text
-from germane.types.metadata import Metadata, SourceReport
+from germane.types.reports import Metadata, SourceReport
 from support.listening import Wire, asked, listening, opened, patient
 from support.loopback import unused_port
 

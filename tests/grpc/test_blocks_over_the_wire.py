@@ -16,14 +16,13 @@ from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Value
 
 from germane import Conflict, ConsentNeeded, Germane, InvalidInput, NotFound, NotPermitted, Stale
-from germane.api.agent_blocks import MemoryBlocks
-from germane.blocks.mutation import PushItem
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.client import Client
-from germane.grpc.client_blocks import ClientBlocks
+from germane.grpc.client import Client, ClientBlocks
 from germane.grpc.stubs import block_pb2 as pb
 from germane.grpc.stubs import memory_pb2
-from germane.testing.hashed import Hashed
+from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.blocks.mutation import PushItem
+from germane_testing.builders import Hashed
 from support.listening import SCOPE, Wire, listening, refused, struct
 
 pytestmark = pytest.mark.requirement("RPC-2")

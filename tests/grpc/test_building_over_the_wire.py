@@ -17,8 +17,17 @@ from germane.grpc.client import Client
 from germane.grpc.stubs import build_pb2 as pb
 from germane.grpc.stubs import memory_pb2
 from germane.rules.enforce import ToolRules
-from germane.rules.tool_rule import EndsTurn, MaxCalls, RequiredBeforeExit, RequiresConsent, StartWith, ToolRule
-from germane.rules.verdict import Allow, AskConsent, Refuse
+from germane.rules.tool_rule import (
+    Allow,
+    AskConsent,
+    EndsTurn,
+    MaxCalls,
+    Refuse,
+    RequiredBeforeExit,
+    RequiresConsent,
+    StartWith,
+    ToolRule,
+)
 from germane.types.message import ToolCall
 from support.listening import SCOPE, Wire, listening, opened, refused, said, struct
 

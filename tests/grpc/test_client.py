@@ -19,11 +19,11 @@ import pytest
 
 from germane.errors import InvalidInput
 from germane.grpc import client as client_module
+from germane.grpc.answer import Answer
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.calling.answer import Answer
 from germane.grpc.client import Client
 from germane.grpc.stubs import context_pb2
-from germane.testing.time_warp import warped
+from germane_testing.time_warp import warped
 from support.loopback import ADDED, Response, answering_bytes, enriched, hanging, refusing, serving, unused_port
 
 ASKED: list[Any] = [

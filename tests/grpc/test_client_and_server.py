@@ -14,9 +14,9 @@ import pytest
 import germane.errors
 from germane import Filters, Germane
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.calling.rpcs import ClientRpc
 from germane.grpc.client import Client
-from germane.grpc.server import GrpcServer
+from germane.grpc.client.rpcs import ClientRpc
+from germane.grpc.server.grpc_server import GrpcServer
 from germane.grpc.stubs.context_pb2 import AssembleContextRequest
 from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
 from support.exchanges import ITEMS

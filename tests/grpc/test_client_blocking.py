@@ -16,9 +16,9 @@ import pytest
 
 import germane.grpc.client
 import germane.types.trace
+from germane.grpc.answer import ClientMetadata
 from germane.grpc.blocking import Client
-from germane.grpc.calling.answer import ClientMetadata
-from germane.types.metadata import SourceReport
+from germane.types.reports import SourceReport
 from support.loopback import ADDED, enriched, hanging, refusing, serving, unused_port
 
 ASKED: list[Any] = [{"role": "user", "content": "Where did we go?"}, {"role": "user", "content": "When?", "id": "m2"}]
@@ -143,7 +143,7 @@ def test_the_clients_metadata_are_the_librarys() -> None:
 @pytest.mark.parametrize("start", ["germane.grpc.client", "germane.grpc.blocking"])
 def test_the_client_loads_neither_the_engine_nor_a_store(start: str) -> None:
     """A gateway pays for gRPC alone."""
-    heavy = {"numpy", "apsw", "tokenizers", "wordllama", "starlette", "structlog", "germane.pipeline.engine", "germane.api"}
+    heavy = {"numpy", "apsw", "tokenizers", "wordllama", "starlette", "structlog", "germane.engine.engine", "germane.api"}
     asked = f"import {start}, sys; print(*sorted({heavy} & set(sys.modules)))"
     shown = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert shown.stdout.split() == []

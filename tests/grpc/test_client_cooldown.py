@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.grpc.calling.cooldown import Cooldown
+from germane.grpc.client.fallback import Cooldown
 
 
 def hung(cooldown: Cooldown, times: int, now: float = 0.0) -> Cooldown:

@@ -88,4 +88,4 @@ def test_a_source_distribution_builds_without_the_repository(tmp_path: Path) -> 
     subprocess.run([*command, "-t", "wheel"], cwd=unpacked, check=True, capture_output=True)
     (built,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(built) as archive:
-        assert "germane_client/client.py" in archive.namelist()
+        assert "germane_client/client/__init__.py" in archive.namelist()

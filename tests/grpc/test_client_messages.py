@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.grpc.calling import outbound
-from germane.grpc.calling.assemble_call import ClientScope, assemble
-from germane.grpc.calling.outbound import Oversized, SentMessage, add_messages
-from germane.grpc.calling.verify_reply import Altered, verify_reply
+from germane.grpc.client import conversation
+from germane.grpc.client.assembly import ClientScope, assemble
+from germane.grpc.client.conversation import Altered, Oversized, SentMessage, add_messages, verify_reply
 from germane.grpc.stubs import context_pb2
 
 Wire = context_pb2.Message
@@ -187,7 +186,7 @@ def test_a_long_conversation_is_never_parted_between_a_call_and_its_result() -> 
     for number in range(400):
         talk += [{"role": "user", "content": f"{number}"}, TALK[2], TALK[3], {"role": "assistant", "content": "done"}]
     talk.append({"role": "user", "content": "thanks"})
-    assert talk[-outbound.MAX_MESSAGES]["role"] == "assistant"
+    assert talk[-conversation.MAX_MESSAGES]["role"] == "assistant"
     _, *latest = sent(talk)
     assert latest[0].wire.role == "user"
     with pytest.raises(Altered):  # what stands for others can't be sent on
@@ -196,7 +195,7 @@ def test_a_long_conversation_is_never_parted_between_a_call_and_its_result() -> 
 
 def test_more_than_can_be_sent_in_time_isnt_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """In one message or in many; the client doesn't encode them first."""
-    monkeypatch.setattr(outbound, "MAX_BYTES", 1000)
+    monkeypatch.setattr(conversation, "MAX_BYTES", 1000)
     for talk in ([{"role": "user", "content": "x" * 1001}], [{"role": "user", "content": [{"text": "x" * 1001}]}], TALK * 300):
         with pytest.raises(Oversized):
             sent(talk)

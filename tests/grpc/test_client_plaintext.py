@@ -6,8 +6,8 @@ import pytest
 
 from germane.errors import InvalidInput
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.calling.channel import local
 from germane.grpc.client import Client
+from germane.grpc.client.channel import local
 
 pytestmark = pytest.mark.requirement("RPC-5")
 

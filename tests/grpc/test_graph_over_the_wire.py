@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from germane import Agent, Filters, Germane, InvalidInput, NotFound
-from germane.api.agent_graph import KnownGraph, Patterns
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.client import Client
-from germane.grpc.client_parts import ClientGraph, ClientPatterns
-from germane.testing.hashed import Hashed
+from germane.grpc.client import Client, ClientGraph, ClientPatterns
+from germane.kinds.graph.handle import KnownGraph, Patterns
+from germane_testing.builders import Hashed
 from support.listening import listening
 
 pytestmark = pytest.mark.requirement("RPC-2")

@@ -11,15 +11,15 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from germane import Germane
-from germane.access.grant import Grant
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreUnavailable
-from germane.grpc.authentication import presented_key
-from germane.grpc.loop_bridge import LoopBridge
-from germane.grpc.server import GrpcServer, registry
+from germane.grpc.server.authorisation import presented_key
+from germane.grpc.server.grpc_server import GrpcServer, registry
+from germane.grpc.server.port import LoopBridge
 from germane.grpc.stubs import memory_pb2 as pb
-from germane.settings.address import Address
+from germane.kinds.keys.value import Grant
 from germane.settings.serving import ServiceSettings
+from germane.settings.values import Address
 from support.listening import SCOPE, Wire, asked, ibex_asked, listening, opened, raw, refused
 
 pytestmark = pytest.mark.requirement("RPC-5")

@@ -17,18 +17,16 @@ from germane import Germane, Scope
 from germane.api.agent import Agent
 from germane.clock import Clock
 from germane.errors import EmbedderError, StoreCorrupt, StoreUnavailable
-from germane.grpc import assembly_servicer
-from germane.grpc.call import RpcCall, UnobservedRpc
-from germane.grpc.call_admission import Admission
-from germane.grpc.loop_bridge import LoopBridge
-from germane.grpc.methods import Method
-from germane.grpc.org_slots import Limits, OrgSlots
-from germane.grpc.server_interceptor import ServerInterceptor
+from germane.grpc.server import assembly_servicer
+from germane.grpc.server.admission import Admission, Limits, OrgSlots
+from germane.grpc.server.call import Method, RpcCall, UnobservedRpc
+from germane.grpc.server.interceptor import ServerInterceptor
+from germane.grpc.server.port import LoopBridge
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.settings.serving import ServiceSettings
-from germane.testing.faults import Fault, Garbage, Hang, Raise, faulty
 from germane.types.context import Metadata
+from germane_testing.faults import Fault, Garbage, Hang, Raise, faulty
 from support.listening import SCOPE, Wire, asked, ibex_asked, listening, opened, refused, said
 
 CANARY = "hunter2 said the canary"

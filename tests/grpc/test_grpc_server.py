@@ -19,12 +19,12 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from germane import Germane
 from germane.api.agent import Agent
 from germane.errors import InvalidInput
-from germane.grpc.handover.worker_loads import WorkerPlace
-from germane.grpc.org_slots import Limits
-from germane.grpc.server import GrpcServer
+from germane.grpc.handover.siblings import WorkerPlace
+from germane.grpc.server.admission import Limits
+from germane.grpc.server.grpc_server import GrpcServer
 from germane.grpc.stubs import memory_pb2 as pb
-from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings
+from germane.settings.values import Address
 from support.listening import SCOPE, Wire, asked, listening, opened, refused
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING

@@ -12,16 +12,15 @@ from typing import Any, cast
 import pytest
 
 from germane import Agent, Germane, InvalidInput, NotFound
-from germane.api.agent_history import AgentHistory
-from germane.compaction.report import report_of
+from germane.compaction.plan import report_of
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.calling.history_values import RemoteEarlier, RemoteOutlineLine
-from germane.grpc.client import Client
-from germane.grpc.client_parts import ClientHistory
+from germane.grpc.client import Client, ClientHistory
+from germane.grpc.client.history_rpcs import RemoteEarlier, RemoteOutlineLine
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import history_pb2 as pb
-from germane.history import Importance, Summarise, TimeDecay, Truncate
-from germane.testing.hashed import Hashed
+from germane.integrations import Importance, Summarise, TimeDecay, Truncate
+from germane.kinds.archive.handle import AgentHistory
+from germane_testing.builders import Hashed
 from support.listening import SCOPE, Wire, listening, refused, said
 from support.long_talk import in_shape, long_talk
 

@@ -12,8 +12,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.grpc.json_text import JsonText
-from germane.grpc.refusals import Refused
+from germane.grpc.server.from_wire import JsonText
+from germane.grpc.server.refusals import Refused
 from germane.grpc.stubs import context_pb2, filters_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.types.limits import DEPTH, Limit

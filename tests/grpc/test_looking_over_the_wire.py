@@ -15,8 +15,8 @@ from germane import Filters, Germane, InvalidInput, Memory, NotFound, Provenance
 from germane.api.agent import Agent
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
-from germane.grpc.server import GrpcServer
-from germane.testing.hashed import Hashed
+from germane.grpc.server.grpc_server import GrpcServer
+from germane_testing.builders import Hashed
 from support.listening import patient
 from support.loopback import unused_port
 

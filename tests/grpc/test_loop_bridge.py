@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from germane.grpc.loop_bridge import LoopBridge
+from germane.grpc.server.port import LoopBridge
 
 
 @pytest.fixture(autouse=True)

@@ -6,9 +6,8 @@ import asyncio
 
 import pytest
 
-from germane.grpc.anonymous_slots import AnonymousSlots, Evicted
-from germane.grpc.org_slots import Limits, OrgSlots
-from germane.grpc.refusals import Refused
+from germane.grpc.server.admission import AnonymousSlots, Evicted, Limits, OrgSlots
+from germane.grpc.server.refusals import Refused
 
 pytestmark = pytest.mark.requirement("RPC-5")
 

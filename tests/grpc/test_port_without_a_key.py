@@ -14,16 +14,14 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from germane import Germane
-from germane.access.grant import Grant
 from germane.api.agent import Agent
 from germane.clock import Clock
-from germane.grpc.call_admission import Admission
-from germane.grpc.initial_metadata import send_initial_metadata
-from germane.grpc.loop_bridge import LoopBridge
-from germane.grpc.org_slots import Limits, OrgSlots
-from germane.grpc.server import registry
-from germane.grpc.server_interceptor import ServerInterceptor
+from germane.grpc.server.admission import Admission, Limits, OrgSlots
+from germane.grpc.server.grpc_server import registry
+from germane.grpc.server.interceptor import ServerInterceptor, send_initial_metadata
+from germane.grpc.server.port import LoopBridge
 from germane.grpc.stubs import memory_pb2 as pb
+from germane.kinds.keys.value import Grant
 from support.listening import SCOPE, Wire, asked, listening, opened, raw, refused
 
 pytestmark = pytest.mark.requirement("RPC-5")

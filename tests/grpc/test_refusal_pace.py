@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from germane.grpc.refusal_pace import RefusalPace
+from germane.grpc.server.admission import RefusalPace
 
 
 def test_a_few_are_refused_at_once_and_more_at_a_steady_rate() -> None:

@@ -13,8 +13,8 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from germane.errors import EmbedderError, InvalidInput, MissingExtra, StoreCorrupt, StoreTooNew, StoreUnavailable
-from germane.grpc import refusals
-from germane.grpc.refusals import refusal
+from germane.grpc.server import refusals
+from germane.grpc.server.refusals import refusal
 from germane.grpc.stubs import context_pb2, filters_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from support.listening import SCOPE, Wire, asked, listening, opened, raw, refused, said, struct

@@ -11,14 +11,13 @@ from typing import Any, cast
 import pytest
 
 from germane import Agent, Conflict, Germane, InvalidInput, NotFound
-from germane.api.agent_tasks import TaskStack
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.client import Client
-from germane.grpc.client_parts import ClientTasks
+from germane.grpc.client import Client, ClientTasks
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import task_pb2 as pb
-from germane.tasks.frame import TaskArtifact
-from germane.testing.hashed import Hashed
+from germane.kinds.tasks.handle import TaskStack
+from germane.kinds.tasks.value import TaskArtifact
+from germane_testing.builders import Hashed
 from support.listening import SCOPE, asked, listening, refused
 
 pytestmark = pytest.mark.requirement("RPC-2")

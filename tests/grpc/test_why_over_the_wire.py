@@ -10,12 +10,12 @@ import pytest
 
 from germane import Germane, InvalidInput
 from germane.errors import GermaneError
-from germane.events.event import Recorded
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
-from germane.grpc.server import GrpcServer
+from germane.grpc.server.grpc_server import GrpcServer
 from germane.grpc.stubs import memory_pb2 as pb
-from germane.testing.hashed import Hashed
+from germane.kinds.events.value import Recorded
+from germane_testing.builders import Hashed
 from support.listening import asked, listening, patient, refused
 
 pytestmark = pytest.mark.requirement("RPC-2")

@@ -13,16 +13,14 @@ from typing import Any
 import pytest
 
 from germane import Agent, Conflict, Filters, Germane, InvalidInput, NotFound
-from germane.api.agent_documents import Documents
-from germane.api.agent_events import EventLog
-from germane.archetypes.recorded_event import RecordedEvent
-from germane.events.event import Event
-from germane.events.new_event import NewEvent
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.client import Client
-from germane.grpc.client_parts import ClientDocuments, ClientEvents
+from germane.grpc.client import Client, ClientDocuments, ClientEvents
 from germane.grpc.stubs import activity_pb2, compose_pb2, document_pb2
-from germane.testing.hashed import Hashed
+from germane.kinds.archetypes.findings import RecordedEvent
+from germane.kinds.documents.handle import Documents
+from germane.kinds.events.handle import EventLog
+from germane.kinds.events.value import Event, NewEvent
+from germane_testing.builders import Hashed
 from support.listening import SCOPE, Wire, listening, refused
 
 pytestmark = pytest.mark.requirement("RPC-2")

@@ -15,9 +15,14 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from germane.history import MemoryArchive, compact
-from germane.history.langchain_messages import compacted_messages, stand_ins
-from germane.history.langgraph import CompactionMiddleware, pre_model_hook, show_earlier_tool
+from germane.integrations import MemoryArchive, compact
+from germane.integrations.langgraph import (
+    CompactionMiddleware,
+    compacted_messages,
+    pre_model_hook,
+    show_earlier_tool,
+    stand_ins,
+)
 from support.strict_provider import SAID, StrictProvider, strict_provider
 
 pytestmark = [pytest.mark.requirement("HIST-4"), pytest.mark.filterwarnings("ignore:create_react_agent")]
@@ -172,7 +177,7 @@ def test_calls_without_results_become_text_and_the_others_stay() -> None:
 def test_an_error_leaves_the_messages_as_they_came_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     hook = pre_model_hook("gpt-5.4", max_tokens=1_000, archive=Broken())
     strange: Any = [HumanMessage("hi"), object()]
-    with caplog.at_level(logging.WARNING, "germane.history"):
+    with caplog.at_level(logging.WARNING, "germane.integrations"):
         assert hook({"messages": strange})["llm_input_messages"] == strange
         assert hook({"messages": strange})["llm_input_messages"] == strange
     assert len(caplog.records) == 1

@@ -23,8 +23,8 @@ from agents import (
 from agents.run_config import CallModelData, ModelInputData
 from openai import AsyncOpenAI
 
-from germane.history import MemoryArchive
-from germane.history.openai_agents import call_model_input_filter, show_earlier_tool
+from germane.integrations import MemoryArchive
+from germane.integrations.openai_agents import call_model_input_filter, show_earlier_tool
 from support.strict_provider import SAID, StrictProvider, strict_provider
 from support.wild_conversations import PNG
 
@@ -146,7 +146,7 @@ async def test_an_error_leaves_the_input_as_it_came_and_is_logged_once(caplog: p
     filter = call_model_input_filter()
     broken: list[Any] = [{"type": "message", "role": "nobody"}]
     data = CallModelData(ModelInputData(input=broken, instructions=None), Agent("a"), None)
-    with caplog.at_level(logging.WARNING, "germane.history"):
+    with caplog.at_level(logging.WARNING, "germane.integrations"):
         assert await filter(data) is data.model_data
         assert await filter(data) is data.model_data
     assert len(caplog.records) == 1

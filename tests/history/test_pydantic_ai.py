@@ -39,9 +39,14 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from germane.history import MemoryArchive
-from germane.history.pydantic_ai import HistoryCompaction, history_processor, show_earlier_tool
-from germane.history.pydantic_messages import compacted_messages, stand_ins
+from germane.integrations import MemoryArchive
+from germane.integrations.pydantic_ai import (
+    HistoryCompaction,
+    compacted_messages,
+    history_processor,
+    show_earlier_tool,
+    stand_ins,
+)
 from support.strict_provider import SAID, strict_provider
 
 pytestmark = pytest.mark.requirement("HIST-4")
@@ -185,7 +190,7 @@ def test_instructions_that_changed_stay_when_their_exchange_leaves() -> None:
 
 async def test_an_error_leaves_the_messages_as_they_came_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     agent = Agent(TestModel(custom_output_text="done"), capabilities=[Unreadable(max_tokens=10)])
-    with caplog.at_level(logging.WARNING, "germane.history"):
+    with caplog.at_level(logging.WARNING, "germane.integrations"):
         assert (await agent.run("one")).output == "done"
         assert (await agent.run("two")).output == "done"
     assert [record.levelname for record in caplog.records] == ["WARNING"]
@@ -204,7 +209,7 @@ class Unreadable(HistoryCompaction):
 
 
 def within(max_tokens: int) -> Any:
-    from germane.history import compact
+    from germane.integrations import compact
 
     return lambda given: compact(given, model="gpt-5.4", max_tokens=max_tokens, provider="openai")
 

@@ -11,9 +11,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from germane.errors import InvalidInput
-from germane.http.app import app
-from germane.http.server import HttpServer
-from germane.settings.address import Address
+from germane.service.http import HttpServer, app
+from germane.settings.values import Address
 from support.http_requests import LOOPBACK, asked
 
 pytestmark = pytest.mark.requirement("OPS-1")

@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from germane.http.app import app
-from germane.http.connections import ConnectionLimits, Connections
-from germane.http.server import HttpServer
+from germane.service.http import HttpServer, app
+from germane.service.http_connections import ConnectionLimits, Connections
 from support.http_requests import LOOPBACK, asked
 
 pytestmark = pytest.mark.requirement("OPS-1")

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput, LLMError, UnknownName
-from germane.llms.anthropic_messages import AnthropicMessages
-from germane.llms.chat_completions import ChatCompletions
-from germane.llms.function import FunctionLLM
-from germane.llms.named import open_llm
-from germane.ports.llm import LLM, Completion
+from germane.models.llm_endpoints import AnthropicMessages, ChatCompletions
+from germane.models.llms import FunctionLLM, open_llm
+from germane.ports.models import LLM, Completion
 from support.llm_server import LLMServer, anthropic, cut, dropped, openai, says, serving_llm, status
 
 KEY, SAID = "sk-very-secret", "my sister lives in Oslo"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput, UnknownName
-from germane.memories.compose import MAIN_FIELDS, compose
-from germane.memories.memory import KINDS, Behavior, Content, Episode, Fact, Note, Preference, Procedure
+from germane.kinds.memories.fields import MAIN_FIELDS, compose
+from germane.kinds.memories.value import KINDS, Behavior, Content, Episode, Fact, Note, Preference, Procedure
 
 pytestmark = pytest.mark.requirement("MEM-1")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from germane.memories.contrast import Statement, contrast
+from germane.kinds.memories.conflicts import Statement, contrast
 
 SAME = (
     ("Prefers e-mail to phone calls", "She prefers e-mail over phone calls"),

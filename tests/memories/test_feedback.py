@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput
-from germane.memories.directive import set_directive
-from germane.memories.feedback import count_retrievals, feedback
-from germane.memories.memory import Memory
-from germane.memories.operations import CountRetrievals
-from germane.memories.remember import new_memory, remember
+from germane.kinds.memories.directive import set_directive
+from germane.kinds.memories.plans import count_retrievals, feedback, new_memory, remember
+from germane.kinds.memories.reads import CountRetrievals
+from germane.kinds.memories.value import Memory
 from germane.types.plan import replay
 from germane.types.scope import Scope
 from support.memory_operations import MemoryOperations

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput
-from germane.memories.forget import forget, left_of
-from germane.memories.operations import Forget, ForgetOwner, LeftOf, Remains, Select, Selection
-from germane.memories.receipt import Receipt
-from germane.memories.remember import new_memory, remember
+from germane.kinds.memories.forgetting import forget, left_of
+from germane.kinds.memories.plans import new_memory, remember
+from germane.kinds.memories.reads import Forget, ForgetOwner, LeftOf, Remains, Select, Selection
+from germane.kinds.memories.value import Receipt
 from germane.types.plan import Read, replay
 from germane.types.scope import Scope
 from support.memory_operations import MemoryOperations

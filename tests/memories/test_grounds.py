@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from germane.compaction.reading.constraints import constraints_in
-from germane.memories.grounds import Grounds
+from germane.compaction.reading.statements import constraints_in
+from germane.kinds.memories.grounds import Grounds
 
 pytestmark = pytest.mark.requirement("HIST-3")
 

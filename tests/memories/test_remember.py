@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.memories.extraction.extracted import extracted_memory
-from germane.memories.extraction.remember_found import remember_found
-from germane.memories.memory import Memory
-from germane.memories.operations import FactsOnKey, MemoriesByHash
-from germane.memories.remember import Remembered, new_memory, remember
+from germane.kinds.memories.extraction.extracted import extracted_memory
+from germane.kinds.memories.extraction.plans import remember_found
+from germane.kinds.memories.plans import Remembered, new_memory, remember
+from germane.kinds.memories.reads import FactsOnKey, MemoriesByHash
+from germane.kinds.memories.value import Memory
 from germane.types.candidate import Provenance
 from germane.types.plan import Decision, Plan, Read
 from germane.types.scope import Scope

@@ -7,16 +7,15 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput
-from germane.memories.directive import set_directive
-from germane.memories.memory import Memory
-from germane.memories.operations import MemoriesById, PutMemory
-from germane.memories.remember import new_memory
-from germane.memories.update import update
-from germane.testing.stored import NOON
-from germane.text.secrets.screen import POLICIES, SecretPolicy
+from germane.kinds.memories.directive import set_directive
+from germane.kinds.memories.plans import new_memory, update
+from germane.kinds.memories.reads import MemoriesById, PutMemory
+from germane.kinds.memories.value import Memory
+from germane.text.secrets.detection import POLICIES, SecretPolicy
 from germane.types.candidate import Provenance
 from germane.types.plan import Decision, replay
 from germane.types.scope import Scope
+from germane_testing.builders import NOON
 
 pytestmark = pytest.mark.requirement("MEM-7")
 

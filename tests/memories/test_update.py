@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput, NotFound
-from germane.memories.memory import Memory
-from germane.memories.operations import MemoriesById
-from germane.memories.remember import new_memory, remember
-from germane.memories.update import update
+from germane.kinds.memories.plans import new_memory, remember, update
+from germane.kinds.memories.reads import MemoriesById
+from germane.kinds.memories.value import Memory
 from germane.types.plan import replay
 from germane.types.scope import Scope
 from support.memory_operations import MemoryOperations

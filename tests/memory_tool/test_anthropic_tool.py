@@ -10,7 +10,7 @@ from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryT
 from anthropic.types.beta import BetaMemoryTool20250818CreateCommand, BetaMemoryTool20250818ViewCommand
 
 from germane import Germane
-from germane.memory_tool.anthropic_tool import AnthropicMemoryTool, BlockingAnthropicMemoryTool
+from germane.integrations.memory_tool.anthropic_tool import AnthropicMemoryTool, BlockingAnthropicMemoryTool
 from germane.sync import Germane as BlockingGermane
 
 CREATE = {"command": "create", "path": "/memories/a.md", "file_text": "hello", "reason": "asked"}
@@ -49,8 +49,8 @@ def test_without_the_sdk_the_error_names_the_extra() -> None:
     """The other modules of the memory tool don't need it."""
     code = (
         "import sys; sys.modules['anthropic'] = None\n"
-        "import germane.memory_tool.tool\n"
-        "try: import germane.memory_tool.anthropic_tool\n"
+        "import germane.integrations.memory_tool.tool\n"
+        "try: import germane.integrations.memory_tool.anthropic_tool\n"
         "except ImportError as error: print(error)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -14,7 +14,7 @@ from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.memory_tool.tool import memory_tool
+from germane.integrations.memory_tool.tool import memory_tool
 from germane.sync import Germane
 
 NAMES = ("a", "b.md", ".hidden", "notes", "system", "päth")

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from germane import Agent, Germane
-from germane.memory_tool.answer import ToolAnswer
-from germane.memory_tool.commands import COMMANDS
-from germane.memory_tool.tool import MemoryTool, memory_tool
+from germane.integrations.memory_tool.commands import COMMANDS, ToolAnswer
+from germane.integrations.memory_tool.tool import MemoryTool, memory_tool
 
 ROOT = "/memories"
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane import Agent, Germane, InvalidInput, UnknownName
-from germane.memory_tool.folder_files import export_folder, import_folder
-from germane.memory_tool.layout import file_of, read_file
-from germane.testing.stored import a_block
+from germane.integrations.memory_tool.folders import export_folder, file_of, import_folder, read_memory_file
+from germane_testing.builders import a_block
 
 
 @pytest.fixture
@@ -85,7 +84,7 @@ def test_a_block_comes_back_from_its_file(text: str, description: str, label: st
         written = file_of(block, layout)
         if written is None:
             continue
-        file = read_file(written[0], written[1].encode(), layout)
+        file = read_memory_file(written[0], written[1].encode(), layout)
         assert (file.label, file.text, file.type) == (label, text, type)
         assert layout == "anthropic" or (file.description, file.limit) == (description, 6_000)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.memory_tool.paths import ROOT, parse_path, path_of
+from germane.integrations.memory_tool.files import ROOT, parse_path, path_of
 
 OUTSIDE = [
     *(

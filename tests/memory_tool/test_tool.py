@@ -13,9 +13,8 @@ from openai.types.responses import FunctionToolParam
 from pydantic import TypeAdapter
 
 from germane import Germane, UnknownName
-from germane.memory_tool.commands import COMMANDS
-from germane.memory_tool.definition import PROVIDERS, definition
-from germane.memory_tool.tool import memory_tool
+from germane.integrations.memory_tool.commands import COMMANDS
+from germane.integrations.memory_tool.tool import PROVIDERS, definition, memory_tool
 from germane.sync import Germane as BlockingGermane
 
 SHAPES: list[tuple[str, Any]] = [

@@ -10,7 +10,7 @@ import pytest
 from bench.memory_tool import interleaved
 
 from germane import Germane
-from germane.memory_tool.tool import memory_tool
+from germane.integrations.memory_tool.tool import memory_tool
 
 
 @pytest.mark.requirement("BLK-8")

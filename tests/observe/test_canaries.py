@@ -14,10 +14,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from germane import Candidate, Germane, SourcePlan, derive
 from germane.api.strategies import DEFAULT
 from germane.errors import GermaneError
-from germane.observe.metrics import Metrics
-from germane.observe.observer import Observer
-from germane.observe.spans import Spans
-from germane.observe.stdlib_logging import log_uncaught, route_stdlib_logging
+from germane.service.logs import log_uncaught, route_stdlib_logging
+from germane.service.metrics import Metrics
+from germane.service.observer import Observer
+from germane.service.spans import Spans
 from germane.types.query import Query
 from support.log_lines import kept
 

@@ -8,9 +8,8 @@ import threading
 
 import pytest
 
-from germane.observe.lag import Heartbeat, Lag
-from germane.observe.watchdog import LoopWatchdog
-from germane.testing.time_warp import warped
+from germane.service.readiness import Heartbeat, Lag, LoopWatchdog
+from germane_testing.time_warp import warped
 from support.log_lines import kept
 
 pytestmark = pytest.mark.requirement("OPS-1")

@@ -15,13 +15,11 @@ from typing import Any
 
 import pytest
 
-from germane.observe.log_writer import LogWriter
-from germane.observe.logs import Logs
-from germane.observe.observer import Observer
-from germane.observe.stdlib_logging import log_uncaught, route_stdlib_logging
-from germane.testing.clocks import fixed
+from germane.service.logs import Logs, LogWriter, log_uncaught, route_stdlib_logging
+from germane.service.observer import Observer
 from germane.types.context import Metadata
 from germane.types.trace import SourceReport
+from germane_testing.time_warp import fixed
 from support.log_lines import kept, named
 
 pytestmark = pytest.mark.requirement("OPS-1")

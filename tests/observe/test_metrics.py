@@ -12,14 +12,14 @@ import pytest
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
-from germane.observe.metrics import Metrics
-from germane.observe.multiprocess import join_folder, mark_process_dead, metrics_folder
-from germane.observe.observer import Observer
-from germane.observe.traffic import Traffic
-from germane.pipeline.circuit_breaker import BreakerState
-from germane.pipeline.status import State
+from germane.engine.breakers import BreakerState
+from germane.engine.engine import State
+from germane.service.metrics import Metrics
+from germane.service.observer import Observer
+from germane.service.supervisor import join_folder, mark_process_dead, metrics_folder
 from germane.types.context import Metadata
 from germane.types.trace import SourceReport
+from germane.types.traffic import Traffic
 from support.log_lines import kept
 
 pytestmark = pytest.mark.requirement("OPS-1")
@@ -134,10 +134,10 @@ def test_the_registry_is_its_own() -> None:
 WORKER = """
 import os, sys
 from pathlib import Path
-from germane.observe.multiprocess import join_folder
+from germane.service.supervisor import join_folder
 join_folder(Path(sys.argv[1]))
 from germane.types.context import Metadata
-from germane.observe.metrics import Metrics
+from germane.service.metrics import Metrics
 metrics = Metrics(metrics_folder=Path(sys.argv[1]))
 for _ in range(int(sys.argv[2])):
     metrics.call_started()

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from germane.observe.metrics import Metrics
-from germane.observe.port_monitor import PortMonitor
-from germane.observe.readiness import Readiness
-from germane.observe.saturation import Saturation
-from germane.observe.traffic import REASONS, Traffic
+from germane.service.metrics import Metrics
+from germane.service.monitoring import PortMonitor, Saturation
+from germane.service.readiness import Readiness
+from germane.types.traffic import REASONS, Traffic
 from support.log_lines import kept
 
 pytestmark = pytest.mark.requirement("OPS-1")

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from germane.observe.readiness import Readiness
-from germane.testing.time_warp import warped
+from germane.service.readiness import Readiness
+from germane_testing.time_warp import warped
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

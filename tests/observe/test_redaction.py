@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.access.pseudonym import pseudonym
-from germane.observe import redaction
-from germane.observe.redaction import EVENTS, FIELDS
+from germane.kinds.keys.value import pseudonym
+from germane.service import redaction
+from germane.service.redaction import EVENTS, FIELDS
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

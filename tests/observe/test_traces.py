@@ -13,9 +13,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from germane.errors import MissingExtra
-from germane.observe.observer import Observer
-from germane.observe.spans import Spans
-from germane.observe.traces import open_traces
+from germane.service.observer import Observer, open_traces
+from germane.service.spans import Spans
 from germane.types.context import Metadata
 from germane.types.trace import SourceReport
 from support.log_lines import kept
@@ -98,7 +97,7 @@ def test_only_the_share_that_was_asked_for_is_recorded() -> None:
 def test_off_nothing_of_it_is_imported() -> None:
     """What isn't used costs nothing."""
     asked = (
-        "import sys; from germane.observe.traces import open_traces; t = open_traces('off');"
+        "import sys; from germane.service.observer import open_traces; t = open_traces('off');"
         "t.begin('AssembleContext', {}).end('OK'); t.close(); print('opentelemetry' in sys.modules)"
     )
     shown = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
@@ -118,7 +117,7 @@ def test_a_log_line_says_which_trace_it_belongs_to() -> None:
 def test_to_the_console_a_span_is_a_line(capfd: pytest.CaptureFixture[str]) -> None:
     """Standard output."""
     script = (
-        "from germane.observe.traces import open_traces; traces = open_traces('console');"
+        "from germane.service.observer import open_traces; traces = open_traces('console');"
         "traces.begin('Remember', {}).end('OK'); traces.close()"
     )
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

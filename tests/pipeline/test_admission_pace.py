@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.admission_pace import AdmissionPace
+from germane.engine.admission import AdmissionPace
 
 pytestmark = pytest.mark.requirement("ENGINE-10")
 

@@ -9,10 +9,9 @@ from random import Random
 import pytest
 
 from germane.clock import Clock
-from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
-from germane.pipeline.admission_slot import Slot
-from germane.pipeline.deadline import Deadline
-from germane.testing.time_warp import warped
+from germane.engine.admission import AdmissionQueue, Overloaded, Slot
+from germane.engine.assembly import Deadline
+from germane_testing.time_warp import warped
 from support.scoped_stores import idle
 
 CLOCK = Clock()

@@ -12,8 +12,8 @@ import pytest_asyncio
 from germane import Agent, Cap, Context, Germane, Shares
 from germane.api.strategies import COMPACT, DEFAULT, derive
 from germane.clock import Clock
-from germane.pipeline.assembly_state import Assembly
-from germane.types.effort import price
+from germane.engine.assembly import Assembly
+from germane.types.budget import price_of_effort
 from support.oracle import oracle
 from support.scoped_stores import request
 from support.stories import ask, texts, told
@@ -150,7 +150,9 @@ async def test_the_explanation_says_where_the_cut_was(knowing: Agent) -> None:
     gain, due = cut.price.gain(cut.nearest.scored.score), cut.price.per_token * cut.nearest.tokens
     assert gain < due
     (line,) = lines(context, "price ")
-    assert line.startswith(f"price {price('low'):.1e} of what is missing a token; {cut.price.expected:.2f} relevant items")
+    assert line.startswith(
+        f"price {price_of_effort('low'):.1e} of what is missing a token; {cut.price.expected:.2f} relevant items"
+    )
     assert line.endswith(
         f"#{cut.nearest.scored.rank}, would bring {gain:.2%} for {cut.nearest.tokens} tokens, which have to bring {due:.2%}"
     )
@@ -172,18 +174,18 @@ async def test_a_fixed_budget_is_still_filled(knowing: Agent, max_tokens: int, s
 @pytest.mark.parametrize(
     ("strategy", "effort", "max_tokens", "expected"),
     [
-        (DEFAULT, None, None, price("medium")),
+        (DEFAULT, None, None, price_of_effort("medium")),
         (DEFAULT, None, 500, None),
-        (DEFAULT, "high", None, price("high")),
-        (DEFAULT, "high", 500, price("high")),
-        (DEFAULT, 2, 0, price("medium") / 2),
+        (DEFAULT, "high", None, price_of_effort("high")),
+        (DEFAULT, "high", 500, price_of_effort("high")),
+        (DEFAULT, 2, 0, price_of_effort("medium") / 2),
         (COMPACT, None, None, None),
         (COMPACT, None, 500, None),
-        (COMPACT, "low", None, price("low")),
-        (COMPACT, "low", 500, price("low")),
-        (replace(COMPACT, effort="low"), None, None, price("low")),
+        (COMPACT, "low", None, price_of_effort("low")),
+        (COMPACT, "low", 500, price_of_effort("low")),
+        (replace(COMPACT, effort="low"), None, None, price_of_effort("low")),
         (replace(COMPACT, effort="low"), None, 500, None),
-        (replace(COMPACT, effort="low"), "high", None, price("high")),
+        (replace(COMPACT, effort="low"), "high", None, price_of_effort("high")),
     ],
 )
 async def test_the_calls_effort_counts_before_its_budget_and_its_budget_before_the_strategys_effort(

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from germane import Context, Germane
-from germane.embedders.distilled import Distilled
+from germane.models.embedders.distilled import Distilled
 from support.appending import APPEND, APPEND_XML, FACTS, Chat, prefix
 from support.stories import MODELS
 

@@ -9,7 +9,7 @@ import pytest
 
 from germane import Agent, Context, Germane, Strategies
 from germane.dialects.registry import dialect
-from germane.embedders.distilled import Distilled
+from germane.models.embedders.distilled import Distilled
 from germane.types.message import Message, Wire
 from support.calendar import Calendar
 from support.oracle import oracle

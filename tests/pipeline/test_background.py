@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from germane.pipeline.background import Background, Breath
-from germane.testing.time_warp import warped
+from germane.background import Background, Throttle
+from germane_testing.time_warp import warped
 
 
 class Time:
@@ -32,7 +32,7 @@ def time() -> Time:
 
 
 def test_short_steps_are_not_interrupted(time: Time) -> None:
-    breath = Breath(lambda: False, steady=time.steady, sleep=time.sleep)
+    breath = Throttle(lambda: False, steady=time.steady, sleep=time.sleep)
     for _ in range(4):
         time.now += 0.0001
         breath()
@@ -40,7 +40,7 @@ def test_short_steps_are_not_interrupted(time: Time) -> None:
 
 
 def test_after_half_a_millisecond_of_work_it_rests_once(time: Time) -> None:
-    breath = Breath(lambda: False, steady=time.steady, sleep=time.sleep)
+    breath = Throttle(lambda: False, steady=time.steady, sleep=time.sleep)
     time.now += 0.0006
     breath()
     breath()
@@ -49,7 +49,7 @@ def test_after_half_a_millisecond_of_work_it_rests_once(time: Time) -> None:
 
 def test_it_stands_back_until_the_assembly_has_ended(time: Time) -> None:
     looks: Iterator[bool] = iter([True, True, True, False])
-    breath = Breath(lambda: next(looks), steady=time.steady, sleep=time.sleep)
+    breath = Throttle(lambda: next(looks), steady=time.steady, sleep=time.sleep)
     time.now += 0.0006
     breath()
     assert time.slept == [0.00005, 0.001, 0.001, 0.001]
@@ -58,14 +58,14 @@ def test_it_stands_back_until_the_assembly_has_ended(time: Time) -> None:
 @pytest.mark.requirement("ENGINE-4")
 def test_it_goes_on_in_the_end_however_busy_everybody_is(time: Time) -> None:
     """Ten milliseconds at most: a recording isn't kept from ending."""
-    breath = Breath(lambda: True, steady=time.steady, sleep=time.sleep)
+    breath = Throttle(lambda: True, steady=time.steady, sleep=time.sleep)
     time.now += 0.0006
     breath()
     assert sum(time.slept) == pytest.approx(0.010, abs=0.0011)
 
 
 def test_while_no_assembly_is_at_work_the_pauses_may_be_further_apart(time: Time) -> None:
-    breath = Breath(lambda: False, quiet=0.002, steady=time.steady, sleep=time.sleep)
+    breath = Throttle(lambda: False, quiet=0.002, steady=time.steady, sleep=time.sleep)
     for _ in range(6):
         time.now += 0.0006
         breath()
@@ -75,7 +75,7 @@ def test_while_no_assembly_is_at_work_the_pauses_may_be_further_apart(time: Time
 @pytest.mark.requirement("LIMITS-3")
 def test_for_an_assembly_it_stands_back_after_half_a_millisecond_all_the_same(time: Time) -> None:
     looks: Iterator[bool] = iter([True, True, False])
-    breath = Breath(lambda: next(looks), quiet=0.002, steady=time.steady, sleep=time.sleep)
+    breath = Throttle(lambda: next(looks), quiet=0.002, steady=time.steady, sleep=time.sleep)
     time.now += 0.0006
     breath()
     assert time.slept == [0.00005, 0.001]

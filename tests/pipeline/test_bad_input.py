@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from germane import Agent, Conflict, Filters, Germane, InvalidInput, Message, UnknownName
-from germane.testing.builders import MOMENT
+from germane_testing.builders import MOMENT
 from support.calendar import Calendar
 from support.oracle import oracle
 from support.stories import ASKED, MODELS, ask, ids, told

@@ -11,10 +11,10 @@ import pytest
 
 from germane import Agent, Context, Germane, InvalidInput
 from germane.api.strategies import COMPOSITE, VERBOSE
-from germane.pipeline import result_cache
-from germane.testing.hashed import Hashed
-from germane.testing.injection_contract import all_records
+from germane.engine import result_cache
 from germane.types.query import Filters
+from germane_testing.builders import Hashed
+from germane_testing.injection_contract import all_records
 from support.appending import APPEND, APPEND_XML, Chat, prefix
 
 pytest.importorskip("loro")
@@ -298,7 +298,7 @@ async def test_a_block_that_is_too_long_says_how_much_of_it_is_shown(agent: Agen
 @pytest.mark.requirement("ENGINE-6")
 async def test_a_cached_answer_is_as_new_as_the_blocks(germane: Germane, agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     """An edit, also through a share, and another list of names make another answer."""
-    monkeypatch.setattr(result_cache, "_LOOKUP", 60.0)  # however busy the machine is
+    monkeypatch.setattr(result_cache, "_MAX_REVISION_SECONDS", 60.0)  # however busy the machine is
     owner = germane.agent("owner", user="anna")
     await owner.blocks.create("common", text="version one", type="core", permission="admin")
     await owner.blocks.share("common", "x")

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from germane import Germane
-from germane.pipeline.last_known import KnownTurn, LastKnown
-from germane.testing.builders import MOMENT
-from germane.types.earlier import EarlierInjection
+from germane.engine.bound_injections import KnownTurn, LastKnown
 from germane.types.scope import Scope
+from germane.types.trace import EarlierInjection
+from germane_testing.builders import MOMENT
 from support.bound_sessions import FAULTS, HARMLESS, HARMS, BoundSession, Faults, Step
 from support.calendar import Opening
 

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from germane.api.strategies import DEFAULT
-from germane.memories.directive import Directive
-from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
-from germane.pipeline.circuit_breaker import Breakers
-from germane.pipeline.engine import Engine
-from germane.store import ScopedStore
-from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
-from germane.testing.hashed import Hashed
-from germane.testing.time_warp import warped
+from germane.engine.admission import AdmissionQueue, Overloaded
+from germane.engine.breakers import Breakers
+from germane.engine.engine import Engine
+from germane.kinds.memories.directive import Directive
+from germane.stores.contract import ScopedStore
 from germane.types.context import Context
 from germane.types.request import Request
 from germane.types.scope import Scope
+from germane_testing.builders import Hashed
+from germane_testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
+from germane_testing.time_warp import warped
 from support.calendar import Opening
 from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, idle, keep_result, request, scoped
 
@@ -246,7 +246,7 @@ async def test_every_answer_has_the_directive_read_last_whatever_hangs() -> None
     answers = [context for context, _ in await asyncio.gather(*(asked(germane, hung) for _ in range(40)))]
     answers += [(await asked(germane, hung))[0] for _ in range(30)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("germane.pipeline.engine.read", lambda _: 1 / 0)
+        patch.setattr("germane.engine.engine.read", lambda _: 1 / 0)
         answers.append((await asked(germane, hung))[0])
     assert {rung(context) for context in answers} >= {
         *((2, "assembly_timeout"), (2, "shed"), (2, "assembly_error:BreakerOpen"), (2, "assembly_error:ZeroDivisionError")),
@@ -314,7 +314,7 @@ async def test_a_strategy_without_a_directive_gets_none_in_any_fallback() -> Non
     await asked(germane, scoped())
     silent = replace(DEFAULT, sources=tuple(plan for plan in DEFAULT.sources if plan.name != "directive"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("germane.pipeline.engine.read", lambda _: 1 / 0)
+        patch.setattr("germane.engine.engine.read", lambda _: 1 / 0)
         context = await germane.assemble(request(), scoped(), silent)
     assert (context.added, context.metadata.degradation_level) == ("", 2)
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from germane import Agent, Germane
 from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, VERBOSE, derive
-from germane.catalog.catalog import Catalog
+from germane.catalog.profiles import Catalog
 from germane.dialects.registry import parse_all
-from germane.testing.time_warp import run
 from germane.types.context import Context
+from germane_testing.time_warp import run
 from support.oracle import oracle
 from support.scoped_stores import engine, request, scoped
 from support.stories import ask, told

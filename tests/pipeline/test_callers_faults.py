@@ -13,13 +13,13 @@ import pytest
 
 from germane import Filters, InvalidInput
 from germane.api.strategies import DEFAULT
-from germane.pipeline.engine import Engine
-from germane.store import ScopedStore
-from germane.testing.faults import Fault, Hang, Raise, faulty
-from germane.testing.hashed import Hashed
-from germane.testing.time_warp import warped
+from germane.engine.engine import Engine
+from germane.stores.contract import ScopedStore
 from germane.types.context import Context
 from germane.types.scope import Scope
+from germane_testing.builders import Hashed
+from germane_testing.faults import Fault, Hang, Raise, faulty
+from germane_testing.time_warp import warped
 from support.calendar import Opening
 from support.scoped_stores import Kept, engine, keep_result, request, scoped
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.pipeline.circuit_breaker import BreakerKey, Breakers, BreakerState
+from germane.engine.breakers import BreakerKey, Breakers, BreakerState
 
 ANN, BO, CY, DI, ED = (BreakerKey("acme", "support", user) for user in ("ann", "bo", "cy", "di", "ed"))
 ELSEWHERE = [BreakerKey(org, "support", "flo") for org in ("brill", "corp", "duff")]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.deadline import Deadline
+from germane.engine.assembly import Deadline
 
 
 @pytest.mark.requirement("ENGINE-2", "ENGINE-10", "GATHER-2")

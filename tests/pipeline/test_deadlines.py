@@ -12,19 +12,18 @@ import pytest
 
 from germane.api.strategies import DEFAULT
 from germane.clock import Clock
+from germane.engine import selection
+from germane.engine.engine import Engine
 from germane.errors import StoreCorrupt, StoreUnavailable
-from germane.memories.directive import Directive
-from germane.pipeline import pack_stage, score_stage
-from germane.pipeline.engine import Engine
-from germane.pipeline.gather.abandoned import Abandoned
-from germane.store import ScopedStore
-from germane.testing.builders import MOMENT
-from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
-from germane.testing.hashed import Hashed
-from germane.testing.time_warp import run, warped
+from germane.kinds.memories.directive import Directive
+from germane.stages.gather.gather import Abandoned
+from germane.stores.contract import ScopedStore
 from germane.types.context import Context
 from germane.types.request import Request
 from germane.types.trace import SourceReport
+from germane_testing.builders import MOMENT, Hashed
+from germane_testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
+from germane_testing.time_warp import run, warped
 from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, engine, idle, keep_result, request, scoped
 
 CANARY = "canary-7351"
@@ -250,8 +249,8 @@ def failing(*_: object, **__: object) -> Any:
 @pytest.mark.parametrize(
     "stage",
     [
-        *("engine.gather", "engine.read", "engine.distinct", "score_stage.score", "score_stage.split_at_floor"),
-        *("pack_stage.pack", "engine.ask_gate"),
+        *("engine.gather", "engine.read", "engine.distinct", "selection.score", "selection.split_at_floor"),
+        *("selection.pack", "engine.ask_gate"),
     ],
 )
 @warped
@@ -260,7 +259,7 @@ async def test_a_fault_between_measuring_and_writing_leaves_the_directive(stage:
     germane = engine()
     await answered(germane, scoped())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"germane.pipeline.{stage}", failing)
+        patch.setattr(f"germane.engine.{stage}", failing)
         context, _ = await answered(germane, scoped(), request("another question?"))
     assert context.metadata.fallback_reason == "assembly_error:ZeroDivisionError"
     assert (context.metadata.degradation_level, context.items) == (2, ())
@@ -272,11 +271,11 @@ async def test_a_fault_between_measuring_and_writing_leaves_the_directive(stage:
 @pytest.mark.parametrize(
     "part",
     [
-        "germane.pipeline.engine.open_format",
-        "germane.pipeline.engine.nonce",
-        "germane.pipeline.format.layout.Format.write",
-        "germane.pipeline.answer.inject",
-        "germane.catalog.catalog.Catalog.find",
+        "germane.engine.engine.open_format",
+        "germane.engine.engine.nonce",
+        "germane.stages.write.layout.Format.write",
+        "germane.engine.fallback.inject",
+        "germane.catalog.profiles.Catalog.find",
     ],
 )
 @warped
@@ -296,7 +295,7 @@ async def test_where_not_even_the_directive_can_be_written_the_messages_come_bac
 
 
 @pytest.mark.requirement("ENGINE-2", "ENGINE-8")
-@pytest.mark.parametrize(("module", "stage"), [(score_stage, "score"), (pack_stage, "pack")])
+@pytest.mark.parametrize(("module", "stage"), [(selection, "score"), (selection, "pack")])
 @warped
 async def test_a_stage_that_takes_too_long_is_noticed_right_after_it(module: ModuleType, stage: str) -> None:
     """The deadline is looked at between the stages: the directive alone, in time for the caller to go on."""
@@ -372,7 +371,7 @@ def test_an_interpreter_exit_propagates_from_a_stage(leaving: type[BaseException
         raise leaving
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("germane.pipeline.score_stage.score", exiting)
+        patch.setattr("germane.engine.selection.score", exiting)
         with pytest.raises(leaving):
             run(engine().assemble(request(), scoped(), DEFAULT))
 

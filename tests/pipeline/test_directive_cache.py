@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from germane.memories.directive import Directive
-from germane.pipeline.directive_cache import DirectiveCache
-from germane.pipeline.gather.gather import Gathered
-from germane.testing.builders import MOMENT
+from germane.engine.fallback import DirectiveCache
+from germane.kinds.memories.directive import Directive
+from germane.stages.gather.gather import Gathered
 from germane.types.query import Query
 from germane.types.scope import Scope
 from germane.types.trace import SourceReport
+from germane_testing.builders import MOMENT
 
 AGENT, ANN, BO = Scope(), Scope(user="ann"), Scope(user="bo")
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from germane.api.strategies import DEFAULT
-from germane.memories.directive import Directive
-from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
-from germane.testing.faults import Fault, Hang, Raise, Slow, faulty
-from germane.testing.time_warp import warped
+from germane.engine.admission import AdmissionQueue, Overloaded
+from germane.kinds.memories.directive import Directive
 from germane.types.context import Context
+from germane_testing.faults import Fault, Hang, Raise, Slow, faulty
+from germane_testing.time_warp import warped
 from support.calendar import Opening
 from support.scoped_stores import DIRECTIVE, Kept, engine, request
 

@@ -11,15 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.injections.injection import Injection, KeptInjections
-from germane.pipeline.earlier_injections import Standing, stand
-from germane.pipeline.inject.match_turns import match_turns
-from germane.pipeline.inject.turns import HumanTurn, human_turns
-from germane.pipeline.matched_injections import match_records
-from germane.testing.injection_contract import head_of
-from germane.types.earlier import InjectedItem
+from germane.engine.earlier_injections import EarlierTexts, find_earlier_texts
+from germane.engine.turns import HumanTurn, human_turns, match_records, match_turns
+from germane.kinds.injections import Injection, KeptInjections
 from germane.types.message import Message
 from germane.types.query import Filters
+from germane.types.trace import InjectedItem
+from germane_testing.injection_contract import head_of
 
 pytestmark = pytest.mark.requirement("INJECT-6")
 
@@ -46,7 +44,7 @@ def record(turn: HumanTurn, occurrence: int = 1, tokens: int = 10) -> Injection:
     )
 
 
-def standing(turns: Sequence[HumanTurn], records: Sequence[Injection], available: int = 1000, cap: int = 1000) -> Standing:
+def standing(turns: Sequence[HumanTurn], records: Sequence[Injection], available: int = 1000, cap: int = 1000) -> EarlierTexts:
     return standing_with(turns, records, {item.id: 1 for one in records for item in one.items}, Filters(), available, cap)
 
 
@@ -57,13 +55,13 @@ def standing_with(
     filters: Filters,
     available: int = 1000,
     cap: int = 1000,
-) -> Standing:
+) -> EarlierTexts:
     """What stands where the store reads only the records that are wanted."""
     heads = [head_of(one) for one in records]
     matched = match_records(turns, heads, open=True, available=available, cap=cap, per_text=0, now=NOW)
     whole = tuple(one for one in records if one.key in matched.wanted("t").keys)
     kept = KeptInjections(tuple(heads), whole, allowed)
-    return stand(matched, kept, filters, available=available, per_text=0, tokens=lambda one: one.tokens)
+    return find_earlier_texts(matched, kept, filters, available=available, per_text=0, tokens=lambda one: one.tokens)
 
 
 def test_a_turn_is_its_content_and_the_message_before() -> None:
@@ -185,7 +183,7 @@ def test_a_text_without_room_isnt_said_to_be_withdrawn() -> None:
     for heads in ([head_of(one) for one in records], records):
         matched = match_records(turns, heads, open=True, available=300, cap=300, per_text=0, now=NOW)
         kept = KeptInjections(tuple(heads), (), {})
-        found = stand(matched, kept, Filters(), available=300, per_text=0, tokens=lambda one: one.tokens)
+        found = find_earlier_texts(matched, kept, Filters(), available=300, per_text=0, tokens=lambda one: one.tokens)
         assert found.warnings == ("the texts injected for messages 0, 2 are dropped: the budget has no room",)
 
 

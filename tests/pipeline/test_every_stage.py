@@ -15,6 +15,7 @@ import pytest
 
 from germane import Agent
 from germane.api.strategies import DEFAULT
+from germane.engine.engine import Engine
 from germane.errors import (
     Conflict,
     EmbedderError,
@@ -27,14 +28,13 @@ from germane.errors import (
     StoreUnavailable,
     UnknownName,
 )
-from germane.memories.directive import Directive
-from germane.pipeline.engine import Engine
-from germane.store import ScopedStore
-from germane.testing.faults import Raise, faulty
-from germane.testing.hashed import Hashed
-from germane.testing.time_warp import run
-from germane.tokenizers.named import open_tokenizer
+from germane.kinds.memories.directive import Directive
+from germane.models.tokenizers import open_tokenizer
+from germane.stores.contract import ScopedStore
 from germane.types.context import Context
+from germane_testing.builders import Hashed
+from germane_testing.faults import Raise, faulty
+from germane_testing.time_warp import run
 from support.scoped_stores import DIRECTIVE, MEMORY, engine, keep_result, request, scoped
 
 CANARY = "canary-7351"
@@ -56,31 +56,31 @@ STORE = (
     *("blocks.standing", "blocks.search", "journal.revision"),
 )
 STAGES = {
-    "turns": "germane.pipeline.admission_queue.AdmissionQueue.acquire",
-    "measure": "germane.pipeline.measure_request.measure",
-    "settle": "germane.pipeline.measure_request.count_within",
-    "cache suits": "germane.pipeline.result_cache.ResultCache.suits",
-    "cache key": "germane.pipeline.result_cache.ResultCache.key",
-    "cache find": "germane.pipeline.result_cache.ResultCache.find",
-    "read": "germane.pipeline.engine.read",
-    "sources": "germane.pipeline.engine.sources",
-    "gather": "germane.pipeline.engine.gather",
-    "standing": "germane.pipeline.directive_cache.DirectiveCache.fill_missing",
-    "merge": "germane.pipeline.gather.merge.merge",
-    "fresh": "germane.pipeline.gather.merge.fresh",
-    "score": "germane.pipeline.score_stage.score",
-    "floor": "germane.pipeline.score_stage.split_at_floor",
-    "pack": "germane.pipeline.pack_stage.pack",
-    "gate": "germane.pipeline.ask_gate.gate",
-    "cache put": "germane.pipeline.result_cache.ResultCache.put",
+    "turns": "germane.engine.admission.AdmissionQueue.acquire",
+    "measure": "germane.stages.measure.measure",
+    "settle": "germane.stages.measure.count_within",
+    "cache suits": "germane.engine.result_cache.ResultCache.suits",
+    "cache key": "germane.engine.result_cache.ResultCache.key",
+    "cache find": "germane.engine.result_cache.ResultCache.find",
+    "read": "germane.engine.engine.read",
+    "sources": "germane.engine.engine.sources",
+    "gather": "germane.engine.engine.gather",
+    "standing": "germane.engine.fallback.DirectiveCache.fill_missing",
+    "merge": "germane.stages.gather.merge.merge",
+    "fresh": "germane.stages.gather.merge.fresh",
+    "score": "germane.engine.selection.score",
+    "floor": "germane.engine.selection.split_at_floor",
+    "pack": "germane.engine.selection.pack",
+    "gate": "germane.engine.selection.gate",
+    "cache put": "germane.engine.result_cache.ResultCache.put",
 }
 """Where the directive can still be written."""
 LAST = {
-    "catalog": "germane.catalog.catalog.Catalog.find",
-    "format": "germane.pipeline.engine.open_format",
-    "nonce": "germane.pipeline.engine.nonce",
-    "write": "germane.pipeline.format.layout.Format.write",
-    "inject": "germane.pipeline.answer.inject",
+    "catalog": "germane.catalog.profiles.Catalog.find",
+    "format": "germane.engine.engine.open_format",
+    "nonce": "germane.engine.engine.nonce",
+    "write": "germane.stages.write.layout.Format.write",
+    "inject": "germane.engine.fallback.inject",
 }
 """Where it can't."""
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.fair_queue import FairQueue
+from germane.engine.admission import FairQueue
 
 
 def test_keys_take_turns_and_items_of_one_key_keep_their_order() -> None:

@@ -12,12 +12,12 @@ import apsw
 import pytest
 
 from germane import Agent, Germane
-from germane.memories.directive import Directive
-from germane.memories.receipt import Receipt
+from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.value import Receipt
+from germane.stores.sql.memories.conflicts import directive_now
 from germane.stores.sqlite import erasure, store
-from germane.stores.sqlite.directives import directive_now
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
-from germane.testing.hashed import Hashed
+from germane_testing.builders import Hashed
 
 ASKED = [{"role": "user", "content": "What does Caroline drink?"}]
 MODEL = "gpt-4o"

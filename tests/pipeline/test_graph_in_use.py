@@ -10,14 +10,13 @@ import pytest
 
 from germane import Agent, Context, Filters, Germane
 from germane.api.strategies import DEFAULT, VERBOSE, derive
-from germane.graph.operations import PutEntity, PutPattern, PutRelation
-from germane.graph.said import Said, keys_of
-from germane.store import ScopedStore
-from germane.testing.builders import MOMENT
-from germane.testing.stored import writing
+from germane.kinds.graph.reads import PutEntity, PutPattern, PutRelation
+from germane.kinds.graph.statement import EntityStatement, keys_of
+from germane.stores.contract import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.message import Message
 from germane.types.strategy import SourcePlan
+from germane_testing.builders import MOMENT, writing
 from support.graph_stub import a_pattern, a_relation, an_entity
 
 GRAPH = tuple(SourcePlan(name=name) for name in ("entities", "relations", "patterns"))
@@ -35,7 +34,10 @@ def store_of(agent: Agent) -> ScopedStore:
 async def filled(agent: Agent, **changes: Any) -> Agent:
     """A person at a company, a pattern, and a session in which the tests fail."""
     entities = (replace(CAROLINE, user=agent.scope.user, **changes), replace(ACME, user=agent.scope.user))
-    names = [PutEntity(one, keys_of(one), Said(names=(one.name, *one.aliases), properties=one.properties)) for one in entities]
+    names = [
+        PutEntity(one, keys_of(one), EntityStatement(names=(one.name, *one.aliases), properties=one.properties))
+        for one in entities
+    ]
     more = (PutRelation(replace(WORKS, user=agent.scope.user)), PutPattern(replace(AGAIN, user=agent.scope.user)))
     await store_of(agent).journal.commit(writing(*names, *more))
     await agent.events.record("file_read", {"path": "src/app.py"}, session="s1", outcome="success")

@@ -10,23 +10,23 @@ import pytest
 
 from germane.api.strategies import DEFAULT
 from germane.clock import Clock
-from germane.pipeline import engine as engine_module
-from germane.pipeline import pack_stage, score_stage
-from germane.store import ScopedStore
-from germane.testing.builders import MOMENT, candidate
-from germane.testing.faults import Hang, Slow, faulty
-from germane.testing.time_warp import warped
+from germane.engine import engine as engine_module
+from germane.engine import selection
+from germane.stores.contract import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.context import Context
+from germane_testing.builders import MOMENT, candidate
+from germane_testing.faults import Hang, Slow, faulty
+from germane_testing.time_warp import warped
 from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, engine, request, scoped
 
 BOTH = {MEMORY.id, MESSAGE.id}
 HOMES = {
     "distinct": engine_module,
-    "score": score_stage,
-    "split_at_floor": score_stage,
-    "pack": pack_stage,
-    "pack_hastily": pack_stage,
+    "score": selection,
+    "split_at_floor": selection,
+    "pack": selection,
+    "pack_by_bounds": selection,
 }
 """The module that calls each."""
 
@@ -82,7 +82,7 @@ def rung(context: Context) -> tuple[int, str, set[str]]:
         ({"distinct": 0.0435}, set(), (1, "hurried")),
         ({"split_at_floor": 0.0435}, {"score", "pack"}, (0, "")),
         ({"split_at_floor": 0.0445}, {"score"}, (1, "hurried")),
-        ({"distinct": 0.044, "pack_hastily": 0.001}, set(), (1, "hurried")),
+        ({"distinct": 0.044, "pack_by_bounds": 0.001}, set(), (1, "hurried")),
     ],
 )
 @warped

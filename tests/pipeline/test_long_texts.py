@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from germane import Agent, Germane
-from germane.pipeline.admission_queue import AdmissionQueue
+from germane.engine.admission import AdmissionQueue
 from support.calendar import Opening
 
 FILLER = " ".join(f"filler{number}" for number in range(4_000))

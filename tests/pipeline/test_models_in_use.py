@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from germane import Germane
-from germane.catalog import unknown_model
+from germane.catalog import profiles
 from support.stories import ask
 
 
 @pytest.fixture(autouse=True)
 def nothing_logged_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unknown_model, "_LOGGED", set())
+    monkeypatch.setattr(profiles, "_LOGGED", set())
 
 
 @pytest.mark.requirement("BUD-1a")
@@ -68,10 +68,10 @@ def test_a_log_that_fails_and_many_names_do_no_harm(caplog: pytest.LogCaptureFix
     logger.addHandler(handler := Failing())
     try:
         for number in range(100):
-            unknown_model.log_once(f"deployment-{number}", 8192)
+            profiles.log_unknown_model(f"deployment-{number}", 8192)
     finally:
         logger.removeHandler(handler)
-    assert len(unknown_model._LOGGED) == 64
+    assert len(profiles._LOGGED) == 64
 
 
 @pytest.mark.requirement("AMOUNT-2")

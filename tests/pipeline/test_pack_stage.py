@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from germane.api.strategies import DEFAULT, VERBOSE
-from germane.pipeline import pack_stage
-from germane.pipeline.pack.pack import pack
-from germane.testing.builders import candidate
-from germane.testing.time_warp import warped
+from germane.engine import selection
+from germane.stages.pack.pack import pack
 from germane.types.candidate import Candidate
 from germane.types.context import Context
+from germane_testing.builders import candidate
+from germane_testing.time_warp import warped
 from support.scoped_stores import engine, request, scoped
 
 pytestmark = pytest.mark.requirement("ENGINE-8")
@@ -48,7 +48,7 @@ async def answered(count: int, sentences: int, patch: pytest.MonkeyPatch) -> tup
 
     source = Long(count, sentences)
     with patch.context() as within:
-        within.setattr(pack_stage, "pack", noting)
+        within.setattr(selection, "pack", noting)
         germane = engine(sources={"memories": lambda _: source})
         return await germane.assemble(request(), scoped(), replace(VERBOSE, floor=0.0)), threads
 
@@ -64,7 +64,7 @@ async def test_many_long_texts_are_packed_in_a_thread_and_few_or_short_ones_are_
 @warped
 async def test_it_is_the_same_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     beside, _ = await answered(60, 12, monkeypatch)
-    monkeypatch.setattr(pack_stage, "_INLINE", 10**9)
+    monkeypatch.setattr(selection, "_MAX_INLINE_CHARS", 10**9)
     inline, threads = await answered(60, 12, monkeypatch)
     assert threads == {get_ident()}
     assert (beside.messages, beside.trace.chosen, beside.trace.left_out) == (
@@ -85,7 +85,7 @@ async def test_a_caller_who_gives_up_meanwhile_is_let_go(monkeypatch: pytest.Mon
         go.wait(PATIENCE)
         return pack(*given, **options)
 
-    monkeypatch.setattr(pack_stage, "pack", waiting)
+    monkeypatch.setattr(selection, "pack", waiting)
     germane = engine(sources={"memories": lambda _: source})
     call = asyncio.create_task(germane.assemble(replace(request(), deadline=None), scoped(), replace(DEFAULT, floor=0.0)))
     assert await asyncio.to_thread(began.wait, PATIENCE)

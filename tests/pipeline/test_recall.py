@@ -11,16 +11,17 @@ import pytest
 
 from germane import Agent, Filters, Germane
 from germane.api.strategies import COMPOSITE, DEFAULT
-from germane.pipeline.gather.depth import SearchDepth
-from germane.pipeline.gather.gather import Gathered
-from germane.pipeline.gather.merge import RequestContents
-from germane.pipeline.recall import best_of
+from germane.engine.selection import best_of
 from germane.search.relevance import shipped
-from germane.stores.sqlite import event_reader, store
-from germane.testing.builders import MOMENT, candidate
+from germane.stages.gather.gather import Gathered
+from germane.stages.gather.merge import RequestContents
+from germane.stages.gather.source import SearchDepth
+from germane.stores.sql.events import reader as event_reader
+from germane.stores.sqlite import store
 from germane.types.candidate import Provenance, Scored
 from germane.types.evidence import Evidence
 from germane.types.strategy import Weights
+from germane_testing.builders import MOMENT, candidate
 from support.gather_stubs import asking
 from support.scoped_stores import request
 

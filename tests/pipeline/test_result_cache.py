@@ -11,19 +11,17 @@ import pytest
 
 from germane.api.strategies import COMPACT, DEFAULT, derive
 from germane.clock import Clock
-from germane.pipeline.assembly_state import Outcome
-from germane.pipeline.call_guard import Guard, breaker_key
-from germane.pipeline.circuit_breaker import Breakers
-from germane.pipeline.deadline import Deadline
-from germane.pipeline.gather.abandoned import Abandoned
-from germane.pipeline.result_cache import ResultCache
-from germane.testing.builders import MOMENT, message
-from germane.testing.faults import Garbage, Raise, faulty
+from germane.engine.assembly import Deadline, Outcome
+from germane.engine.breakers import Breakers, Guard, breaker_key
+from germane.engine.result_cache import ResultCache
+from germane.stages.gather.gather import Abandoned
 from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult
 from germane.types.query import Filters
 from germane.types.request import Request
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
+from germane_testing.builders import MOMENT, message
+from germane_testing.faults import Garbage, Raise, faulty
 from support.scoped_stores import scoped
 
 TALK = (message("hello"), message("hi", "assistant"), message("what tea?"))

@@ -10,7 +10,7 @@ import pytest
 
 from germane import Agent, Context
 from germane.api.strategies import VERBOSE
-from germane.pipeline import result_cache
+from germane.engine import result_cache
 from germane.stores.sqlite import erasure
 from germane.types.candidate import Candidate
 from germane.types.query import Query
@@ -27,7 +27,7 @@ NAMES = ("Biscuit", "Waffle", "Crumpet", "Scone")
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The store may take its time to tell its revision: on a busy machine it takes longer than an answer's 10 ms."""
-    monkeypatch.setattr(result_cache, "_LOOKUP", 60.0)
+    monkeypatch.setattr(result_cache, "_MAX_REVISION_SECONDS", 60.0)
 
 
 async def asked(agent: Agent) -> Context:

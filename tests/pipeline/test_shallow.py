@@ -11,14 +11,13 @@ import pytest
 
 from germane import Germane
 from germane.clock import Clock
-from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
-from germane.pipeline.admission_slot import Searching, Slot
-from germane.pipeline.deadline import Deadline
-from germane.pipeline.gather.depth import search_depth
-from germane.testing.builders import candidate
-from germane.testing.time_warp import warped
+from germane.engine.admission import AdmissionQueue, Overloaded, Searching, Slot
+from germane.engine.assembly import Deadline
+from germane.stages.gather.source import search_depth
 from germane.types.context import Context
-from germane.types.unread import Unread
+from germane.types.evidence import Unread
+from germane_testing.builders import candidate
+from germane_testing.time_warp import warped
 from support.scoped_stores import idle
 
 pytestmark = pytest.mark.requirement("ENGINE-12", "ENGINE-10")

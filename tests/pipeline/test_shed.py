@@ -12,12 +12,12 @@ import pytest
 
 from germane.api.strategies import DEFAULT
 from germane.dialects.registry import parse_all
-from germane.memories.directive import Directive
-from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
-from germane.pipeline.engine import Engine
-from germane.testing.time_warp import warped
-from germane.tokenizers.named import open_tokenizer
+from germane.engine.admission import AdmissionQueue, Overloaded
+from germane.engine.engine import Engine
+from germane.kinds.memories.directive import Directive
+from germane.models.tokenizers import open_tokenizer
 from germane.types.context import Context
+from germane_testing.time_warp import warped
 from support.scoped_stores import DIRECTIVE, engine, request, scoped
 
 

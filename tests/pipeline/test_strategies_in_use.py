@@ -12,12 +12,12 @@ import pytest
 from germane import Agent, Candidate, Cap, Germane, InvalidInput, Settings, Shares, SourcePlan, UnknownName
 from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, VERBOSE, derive
 from germane.dialects.registry import dialect
-from germane.store import ScopedStore
-from germane.testing.builders import MOMENT
+from germane.stores.contract import ScopedStore
 from germane.types.candidate import Provenance
 from germane.types.evidence import Evidence
 from germane.types.message import Wire
 from germane.types.query import Query
+from germane_testing.builders import MOMENT
 from support.calendar import Calendar, Opening
 from support.stories import ASKED, MODELS, TALK, ask, ids, texts, told
 

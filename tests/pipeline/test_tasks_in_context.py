@@ -14,16 +14,15 @@ from hypothesis import strategies as st
 from germane import Agent, Germane
 from germane.api.strategies import COMPACT, VERBOSE
 from germane.errors import InvalidInput
-from germane.pipeline.format.named import open_format
-from germane.pipeline.pack.task_shares import TASK_SHARES, fit_tasks
-from germane.pipeline.score.unscored import in_source_order
-from germane.tasks.frame import TaskFrame
-from germane.tasks.view import task_view
-from germane.testing.stored import an_event
-from germane.tokenizers.named import open_tokenizer
+from germane.kinds.tasks.value import TaskFrame, task_view
+from germane.models.tokenizers import open_tokenizer
+from germane.stages.pack.shares import TASK_SHARES, fit_tasks
+from germane.stages.score.score import in_source_order
+from germane.stages.write.formats import open_format
 from germane.types.candidate import Candidate
 from germane.types.context import Context
 from germane.types.query import Filters
+from germane_testing.builders import an_event
 
 S, ASK = "work", [{"role": "user", "content": "What is next?"}]
 ROOT, LONG = "Ship the zebra release", "The okapi is late because of the clock. " * 60
@@ -198,9 +197,9 @@ async def test_the_goal_joins_the_query(agent: Agent) -> None:
 @pytest.mark.requirement("TASK-2")
 async def test_activity_of_other_tasks_stays_out_and_messages_stay() -> None:
     """Events that name no task, and what was said, belong to every task; the reason is in the trace."""
-    from germane.events.operations import PutEvent
-    from germane.search.unit import analysed_parts
-    from germane.testing.stored import writing
+    from germane.kinds.events.reads import PutEvent
+    from germane.search.unit import analyse_parts as analysed_parts
+    from germane_testing.builders import writing
 
     async with Germane.open(":memory:", warm=False) as germane:
         agent = germane.agent("coder", user="ada")

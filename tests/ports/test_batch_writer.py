@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from germane.ports.batch_writer import BatchWriter
-from germane.testing.time_warp import warped
+from germane.ports.store import BatchWriter
+from germane_testing.time_warp import warped
 
 
 class Sink:

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.profile.choose import choose_lines, said_by
-from germane.profile.line import worth_order
-from germane.testing.builders import MOMENT
-from germane.types.profile_line import ABOUT, INSTRUCTION, ProfileLine
+from germane.kinds.profile.lines import choose_lines, lines_said_by, worth_order
+from germane.types.candidate import ABOUT, INSTRUCTION, ProfileLine
+from germane_testing.builders import MOMENT
 
 pytestmark = pytest.mark.requirement("PERSON-1")
 
@@ -91,9 +90,9 @@ def test_what_a_hidden_line_says_is_found() -> None:
     """But not what is pinned, and not what was said again later."""
     hidden, same = a_line("Keep answers to five lines", id="1", days=1), a_line("keep answers to five lines.", id="2")
     other = a_line("basil grows at home")
-    assert said_by([hidden], [same, other]) == [same]
-    assert said_by([hidden], [same._replace(pinned=True), same._replace(said_at=MOMENT + timedelta(days=2))]) == []
-    assert said_by([], [same]) == []
+    assert lines_said_by([hidden], [same, other]) == [same]
+    assert lines_said_by([hidden], [same._replace(pinned=True), same._replace(said_at=MOMENT + timedelta(days=2))]) == []
+    assert lines_said_by([], [same]) == []
 
 
 @given(

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from germane.profile.line import clause_line
-from germane.profile.reader import ToldClause
-from germane.profile.telling import telling_clauses
+from germane.kinds.profile.lines import clause_line
+from germane.kinds.profile.reads import ToldClause
+from germane.kinds.profile.telling import telling_clauses
 from support.session_operations import NOW
 
 PLAIN = (

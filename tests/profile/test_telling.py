@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.profile.telling import telling_clauses
-from germane.profile.worth import judge_clauses
+from germane.kinds.profile.telling import judge_clauses, telling_clauses
 from germane.text.clauses import clauses
 
 RULES = [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.profile.telling_words import EVIDENCE, MODELS, word_evidence, word_tokens
+from germane.kinds.profile.telling import EVIDENCE, MODELS, word_evidence, word_tokens
 
 pytestmark = pytest.mark.requirement("PERSON-1")
 

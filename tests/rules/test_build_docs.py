@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import get_args
 
-from germane.types.built_context import ComponentType
+from germane.types.context import ComponentType
 from germane.types.strategy import Shortening
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from germane.rules.tool_rule import RULE_KINDS
-from germane.types.request_limits import LARGE, SMALL
+from germane.types.budget import LARGE, SMALL
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT
 from support.strict_provider import strict_provider

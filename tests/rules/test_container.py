@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
-from germane.http.app import app
-from germane.http.server import HttpServer
-from germane.settings.address import Address
+from germane.service.http import HttpServer, app
 from germane.settings.serving import ServiceSettings
+from germane.settings.values import Address
 from support.source_tree import ROOT
 
 pytestmark = pytest.mark.requirement("OPS-1")

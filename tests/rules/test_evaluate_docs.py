@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from germane.cli import main
-from germane.evaluate import load
+from germane_eval import load
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT
 

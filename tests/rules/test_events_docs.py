@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from germane.archetypes.archetypes import Archetypes
-from germane.archetypes.builtin import BUILT_IN
-from germane.events.wording import action_of
+from germane.kinds.archetypes.registry import BUILT_IN, Archetypes
+from germane.kinds.events.wording import action_of
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT
 

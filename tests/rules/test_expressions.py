@@ -10,22 +10,20 @@ from support.expressions import expressions, faults
 from support.source_tree import modules
 
 MADE_WHEN_IT_RUNS = {
-    "memories.extraction.corrections:re.compile": "of corrections.toml; each reads a sentence of at most 160 characters",
-    "text.demands.phrase_rules:re.compile": "of the rules' files; each looks at no more than 120 characters from a word",
+    "text.demands:re.compile": "of the rules' files; each looks at no more than 120 characters from a word",
     "text.own.forms:re.compile": "of forms.toml: tests/text/own/test_forms.py checks each",
-    "memories.extraction.exclusive:re.compile": "alternatives and optional words, no repeat in it; at most 80 characters",
-    "memories.extraction.states:re.compile": "of states.toml; each looks at no more than 120 characters from a word",
-    "memories.extraction.language:re.compile": "of the rules' files: tests/memories/extraction/test_extract.py checks each",
-    "pipeline.format.escape:re.sub": "the nonce, escaped: twelve letters",
+    "kinds.memories.extraction.plans:re.compile": "alternatives and optional words, no repeat in it; at most 80 characters",
+    "kinds.memories.extraction.statements:re.compile": "of corrections.toml, states.toml; each looks at 160 characters at most",
+    "kinds.memories.extraction.language:re.compile": "of files: tests/memories/extraction/test_extract.py checks each",
+    "stages.write.escape:re.sub": "the nonce, escaped: twelve letters",
     "text.templates:re.compile": "held by the module, where the rule reads it",
-    "pipeline.gather.vector:re.sub": "at most 256 names, each escaped: no repeat in it",
-    "observe.redaction:re.compile": "held by the module",
-    "pipeline.signals.asks:re.compile": "held by the module",
-    "pipeline.signals.past_forms:re.compile": "endings of single words, each repeat bounded",
+    "stages.gather.source:re.sub": "at most 256 names, each escaped: no repeat in it",
+    "service.redaction:re.compile": "held by the module",
+    "stages.read.asks:re.compile": "held by the module",
+    "stages.read.past_forms:re.compile": "endings of single words, each repeat bounded",
     "text.days.dates:re.compile": "held by the module",
-    "text.analyse:re.compile": "one character class; runs of two classes that have no character in common",
-    "text.cues:re.compile": "of cues.toml: words, each escaped, and no repeat",
-    "text.words:re.compile": "a run of one character class",
+    "text.terms:re.compile": "one character class; runs of two classes that have no character in common",
+    "text.clauses:re.compile": "of cues.toml: words, each escaped, and no repeat",
 }
 """Expressions that are only known at run time, with the reason why they take linear time."""
 
@@ -59,7 +57,7 @@ def test_the_rule_sees_the_expressions_that_there_are() -> None:
     """The rule also finds expressions in containers, and in tables that are built on first use."""
     places = {one.place for one in expressions()}
     assert len(places) > 150
-    assert {"pipeline.format.compact._FORGED", "pipeline.format.shorten._STEPS[0]", "text.language._SCRIPTS[2][1]"} <= places
+    assert {"stages.write.compact._FORGED", "stages.write.excerpts._STEPS[0]", "text.language._SCRIPTS[2][1]"} <= places
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from germane import Settings, Strategies
-from germane.api.digest_settings import DIGEST, digest_strategy
-from germane.catalog.catalog import Catalog
+from germane.api.digest import DIGEST, digest_strategy
+from germane.catalog.profiles import Catalog
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from germane import Germane
-from germane.compaction.compaction import Compaction
+from germane.compaction.plan import Compaction
 from germane.compaction.strategy import Importance, Summarise, TimeDecay, Truncate
 from support.code_blocks import Block, blocks, run
 from support.long_talk import in_shape, long_talk

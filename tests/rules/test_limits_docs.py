@@ -14,7 +14,7 @@ ROW = re.compile(r"^\| (?!what |-)(?P<row>.+) \|$", re.MULTILINE)
 
 
 def known() -> list[Limit]:
-    return [one for name in limits.__all__ if isinstance(one := getattr(limits, name), Limit)]
+    return [one for name, one in vars(limits).items() if isinstance(one, Limit) and not name.startswith("_")]
 
 
 def test_every_limit_is_in_the_table_with_its_number_and_its_reason() -> None:
@@ -28,12 +28,6 @@ def test_the_page_is_found_from_where_people_look() -> None:
     """From the guide and from the service's contract."""
     assert "(../operate/limits.md" in (ROOT / "docs" / "use" / "guide.md").read_text("utf-8")
     assert "(limits.md" in CONTRACT.read_text("utf-8")
-
-
-def test_every_limit_is_exported() -> None:
-    """`__all__` lists each limit, because the table is checked against it."""
-    made = {name for name, value in vars(limits).items() if isinstance(value, Limit)}
-    assert made <= set(limits.__all__)
 
 
 SHORT = {

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from germane import Settings
-from germane.catalog.catalog import Catalog
-from germane.catalog.prices import Prices
+from germane.catalog.profiles import Catalog, Prices
 from support.code_blocks import blocks, run
 from support.source_tree import ROOT
 

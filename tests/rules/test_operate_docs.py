@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from germane.observe.metrics import Metrics
-from germane.observe.redaction import EVENTS, FIELDS
-from germane.observe.traffic import KINDS, REASONS
+from germane.service.metrics import Metrics
+from germane.service.redaction import EVENTS, FIELDS
 from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings, read_service_settings
+from germane.types.traffic import KINDS, REASONS
 from support.source_tree import ROOT
 
 pytestmark = pytest.mark.requirement("OPS-1")

@@ -14,35 +14,35 @@ ANYWHERE = {"numpy"}
 
 KNOWN_BY = {
     "Stemmer": "text",
-    "agents": "history",
-    "aiohttp": "ports",
-    "anthropic": "memory_tool",
+    "agents": "integrations",
+    "aiohttp": "models",
+    "anthropic": "integrations",
     "apsw": "stores",
+    "germane_eval": "cli",
     "google": "grpc",
     "grpc": "grpc",
     "grpc_health": "grpc",
     "grpc_reflection": "grpc",
-    "h11": "http",
-    "langchain": "history",
-    "langchain_core": "history",
-    "langgraph": "history",
-    "loro": "blocks",
-    "onnxruntime": "embedders",
-    "opentelemetry": "observe",
-    "orjson": "observe",
-    "prometheus_client": "observe",
-    "pydantic_ai": "history",
-    "pypdf": "documents",
-    "pytest": "testing",
-    "quicktok": "tokenizers",
+    "h11": "service",
+    "langchain": "integrations",
+    "langchain_core": "integrations",
+    "langgraph": "integrations",
+    "loro": "kinds",
+    "onnxruntime": "models",
+    "opentelemetry": "service",
+    "orjson": "service",
+    "prometheus_client": "service",
+    "pydantic_ai": "integrations",
+    "pypdf": "kinds",
+    "quicktok": "models",
     "rich": "cli",
     "simsimd": "search",
-    "starlette": "http",
-    "structlog": "observe",
-    "tokenizers": "embedders",
-    "toktok": "tokenizers",
+    "starlette": "service",
+    "structlog": "service",
+    "tokenizers": "models",
+    "toktok": "models",
     "typer": "cli",
-    "uvicorn": "http",
+    "uvicorn": "service",
     "yaml": "settings",
 }
 
@@ -62,7 +62,6 @@ OPTIONAL = {
     "prometheus_client",
     "pydantic_ai",
     "pypdf",
-    "pytest",
     "quicktok",
     "rich",
     "starlette",
@@ -90,7 +89,7 @@ def test_the_standard_librarys_sqlite_is_not_used() -> None:
     assert [module.name for module in modules() if "sqlite3" in module.foreign] == []
 
 
-@pytest.mark.parametrize("start", ["germane", "germane.sync", "germane.history"])
+@pytest.mark.parametrize("start", ["germane", "germane.sync", "germane.integrations"])
 def test_starting_needs_nothing_optional(start: str) -> None:
     """Optional packages are imported where they are used, with an error that names the extra."""
     asked = f"import {start}, sys; print(*sorted({OPTIONAL!r} & set(sys.modules)))"

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from germane.pipeline.pack.task_shares import TASK_SHARES
-from germane.tasks.limits import MAX_DEPTH, MAX_FRAMES, MAX_OPEN, DelegationLimits
+from germane.kinds.tasks.value import MAX_DEPTH, MAX_FRAMES, MAX_OPEN, DelegationLimits
+from germane.stages.pack.shares import TASK_SHARES
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT
 

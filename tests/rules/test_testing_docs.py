@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from germane.testing.conversation_script import ODDITIES
-from germane.testing.validators import RULES
+from germane_testing.conversations import ODDITIES
+from germane_testing.validators import RULES
 from support.code_blocks import blocks, run
 from support.source_tree import ROOT
 

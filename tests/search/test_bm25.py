@@ -13,9 +13,9 @@ from germane.search import bm25 as scoring
 from germane.search.bm25 import lexical_scores, weigh_terms
 from germane.search.partition import BLOCK, Partition
 from germane.search.snapshot import take_snapshot
-from germane.testing.builders import MOMENT
-from germane.text.analyse import term_hash
+from germane.text.terms import term_hash
 from germane.types.query import Query, Term
+from germane_testing.builders import MOMENT
 from support.plain_units import Text, asking, bm25, held, texts, unit
 
 ASKED = ("ash", "elm", "oak")
@@ -26,8 +26,8 @@ def _either_way(request: pytest.FixtureRequest) -> Iterator[None]:
     """Every test of the formula holds for few rows, which are scored as one array, and for many."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "one term after another":
-            patch.setattr(scoring, "_SMALL", -1)
-            patch.setattr(scoring, "_FREQUENT", 0)
+            patch.setattr(scoring, "_MAX_AT_ONCE", -1)
+            patch.setattr(scoring, "_FREQUENT_SHARE", 0)
         yield
 
 

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from germane.search.cosine import cosines, windows
+from germane.search.cosine import VectorScan, cosines, windows
 from germane.search.partition import Partition
 from germane.search.snapshot import take_snapshot
-from germane.search.vector_scan import VectorScan
 from support.plain_units import DIMENSION, Text, asking, held, search, texts
 from support.plain_units import windows as neighbourhoods
 

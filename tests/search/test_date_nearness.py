@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from germane.clock import zone
-from germane.search.date_nearness import dated
+from germane.search.features import date_nearness
 from germane.types.query import Days
 
 NAMED = date(2026, 3, 10)
@@ -22,7 +22,7 @@ def days_after(*offsets: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 @pytest.mark.requirement("SIG-1")
 def test_a_named_day_speaks_for_itself_and_for_what_is_told_soon_after() -> None:
     """2 within a day of it, 1 up to ten days later, else nothing."""
-    month, day = dated([Days(first=NAMED, last=NAMED)], days_after(-2, -1, 0, 1, 2, 10, 11))
+    month, day = date_nearness([Days(first=NAMED, last=NAMED)], days_after(-2, -1, 0, 1, 2, 10, 11))
     assert day.tolist() == [0, 2, 2, 2, 1, 1, 0]
     assert not month.any()
 
@@ -31,7 +31,7 @@ def test_a_named_month_speaks_for_all_of_it_and_for_nothing_else() -> None:
     """Both ends included."""
     march = Days(first=date(2026, 3, 1), last=date(2026, 3, 31), grain="month")
     edges = [datetime(2026, 2, 28, 23, 59), datetime(2026, 3, 1), datetime(2026, 3, 31, 23, 59), datetime(2026, 4, 1)]
-    month, day = dated([march], np.array([edge.replace(tzinfo=UTC).timestamp() for edge in edges]))
+    month, day = date_nearness([march], np.array([edge.replace(tzinfo=UTC).timestamp() for edge in edges]))
     assert month.tolist() == [0, 1, 1, 0]
     assert not day.any()
 
@@ -39,7 +39,7 @@ def test_a_named_month_speaks_for_all_of_it_and_for_nothing_else() -> None:
 def test_of_several_days_the_nearest_counts() -> None:
     """Naming two days is not twice as good."""
     stretches = [Days(first=NAMED, last=NAMED), Days(first=NAMED + timedelta(days=3), last=NAMED + timedelta(days=3))]
-    _, day = dated(stretches, days_after(0, 3))
+    _, day = date_nearness(stretches, days_after(0, 3))
     assert day.tolist() == [2, 2]
 
 
@@ -48,12 +48,12 @@ def test_of_several_days_the_nearest_counts() -> None:
 def test_the_ends_of_the_calendar_are_days_too(grain: str) -> None:
     """There is no day after the last one to overflow into."""
     stretches = [Days(first=date(1, 1, 1), last=date(1, 1, 1)), Days(first=date(9999, 1, 1), last=date.max, grain=grain)]  # type: ignore[arg-type]
-    month, day = dated(stretches, days_after(0))
+    month, day = date_nearness(stretches, days_after(0))
     assert (month.tolist(), day.tolist()) == ([0], [0])
 
 
 def test_no_days_say_nothing() -> None:
-    month, day = dated([], days_after(0, 1))
+    month, day = date_nearness([], days_after(0, 1))
     assert not month.any()
     assert not day.any()
 
@@ -64,5 +64,5 @@ def test_a_day_is_one_of_the_scopes_zone() -> None:
     auckland = zone("Pacific/Auckland")
     begins = datetime(2024, 7, 1, tzinfo=auckland).timestamp()
     july = Days(first=date(2024, 7, 1), last=date(2024, 7, 31), grain="month")
-    month, _ = dated([july], np.array([begins, begins - 1]), auckland)
+    month, _ = date_nearness([july], np.array([begins, begins - 1]), auckland)
     assert month.tolist() == [1, 0]

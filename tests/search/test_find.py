@@ -16,10 +16,10 @@ from germane.search.find import find
 from germane.search.partition import Partition
 from germane.search.relevance import matrix, shipped
 from germane.search.unit import ASSISTANT, CAPITALS, QUESTION, TEMPORAL, USER, describe
-from germane.testing.builders import MOMENT
-from germane.text.analyse import query_terms, term_hash
+from germane.text.terms import query_terms, term_hash
 from germane.types.evidence import FEATURES
 from germane.types.query import Days, Query
+from germane_testing.builders import MOMENT
 from support.plain_units import DIMENSION, Text, asking, held, search, texts, unit
 
 VECTOR = np.array([0.5, 0.5, 0.5, 0.5], np.float32)

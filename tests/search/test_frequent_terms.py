@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from germane.search import bm25, frequent_terms
+from germane.search import bm25
+from germane.search import bm25 as frequent_terms
 from germane.search.bm25 import LexicalScores, lexical_scores, weigh_terms
 from germane.search.partition import Partition
 from germane.search.snapshot import Snapshot, take_snapshot
@@ -23,7 +24,7 @@ STEP = 2.2 / 255
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of few rows."""
-    monkeypatch.setattr(bm25, "_SMALL", -1)
+    monkeypatch.setattr(bm25, "_MAX_AT_ONCE", -1)
 
 
 def found(partition: Partition, words: Sequence[str] = ("ash", "elm")) -> tuple[LexicalScores, Snapshot]:
@@ -44,12 +45,12 @@ def test_whenever_it_was_worked_out_it_is_the_same(corpus: list[Text], sizes: li
         partition.extend([unit(text) for text in rest[:size]])
         rest = rest[size:]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(bm25, "_SMALL", -1)
+            patch.setattr(bm25, "_MAX_AT_ONCE", -1)
             kept, _ = found(partition)
         alike(kept, found(partition)[0])
     partition.drop(data.draw(st.lists(st.sampled_from([text.key for text in corpus]), max_size=2)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bm25, "_SMALL", -1)
+        patch.setattr(bm25, "_MAX_AT_ONCE", -1)
         kept, _ = found(partition)
     alike(kept, found(partition)[0])
 
@@ -59,19 +60,19 @@ def test_what_comes_in_order_is_carried_on(turns: list[tuple[int, int]]) -> None
     """Some sessions that take turns, searched after every message."""
     partition = Partition(DIMENSION)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("germane.search.snapshot._LARGE", 1)
+        patch.setattr("germane.search.snapshot._MIN_ROUNDED", 1)
         for at, (session, times) in enumerate(turns):
             partition.extend([unit(Text(key=at, session=session, at=float(at), words=("ash",) * times + ("fir",)))])
-            patch.setattr(bm25, "_SMALL", -1)
+            patch.setattr(bm25, "_MAX_AT_ONCE", -1)
             kept, _ = found(partition, ("ash", "fir"))
-            patch.setattr(bm25, "_SMALL", 1 << 20)
+            patch.setattr(bm25, "_MAX_AT_ONCE", 1 << 20)
             alike(kept, found(partition, ("ash", "fir"))[0])
 
 
 @pytest.mark.usefixtures("small")
 def test_it_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second search looks nothing up; of new rows only they and their neighbours are."""
-    monkeypatch.setattr("germane.search.snapshot._LARGE", 1)
+    monkeypatch.setattr("germane.search.snapshot._MIN_ROUNDED", 1)
     partition = Partition(DIMENSION)
     partition.extend([unit(Text(key=n, at=float(n), words=(("ash", "elm")[n % 2], "oak"))) for n in range(200)])
     changed: list[int] = []
@@ -93,7 +94,7 @@ def test_it_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small")
 def test_only_so_many_terms_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A full cache evicts the least recently used term, which is computed again at its next use."""
-    monkeypatch.setattr(frequent_terms, "_MAX_TERMS", 1)
+    monkeypatch.setattr(frequent_terms, "_MAX_CACHED_TERMS", 1)
     partition = Partition(DIMENSION)
     partition.extend([unit(Text(key=n, words=("ash", "elm"))) for n in range(20)])
     first, snapshot = found(partition, ("ash",))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.search.marginal import by_marginal_relevance
+from germane.search.find import by_marginal_relevance
 
 pytestmark = pytest.mark.requirement("HIST-5")
 

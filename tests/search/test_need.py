@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane import InvalidInput
-from germane.search.need import NEED_FEATURES, Asked, NeedModel
-from germane.search.relevance import Relevance, matrix, shipped
+from germane.search.relevance import NEED_FEATURES, Asked, NeedModel, Relevance, matrix, shipped
 from germane.types.evidence import FEATURES, Evidence
 
 pytestmark = pytest.mark.requirement("NEED-1")

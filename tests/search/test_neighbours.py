@@ -7,11 +7,10 @@ from math import log, log1p
 import numpy as np
 import pytest
 
-from germane.search.feature_extractor import STEPS
+from germane.search.features import STEPS
 from germane.search.find import find
-from germane.search.neighbours import links, neighbours
 from germane.search.partition import Partition
-from germane.search.relevance import Relevance
+from germane.search.relevance import Relevance, links, neighbours
 from germane.search.snapshot import take_snapshot
 from germane.types.evidence import FEATURES
 from support.plain_units import Text, asking, held

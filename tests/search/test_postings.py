@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.search.columns import Columns
-from germane.search.postings import Postings
+from germane.search.columns import Columns, Postings
 
 DOCUMENTS = st.lists(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 5), max_size=6), max_size=40)
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from germane.errors import InvalidInput
-from germane.search.products import COEFFICIENTS, design
-from germane.search.relevance import Relevance, matrix
+from germane.search.relevance import COEFFICIENTS, Relevance, design, matrix
 from germane.types.evidence import FEATURES, Evidence
 
 _COLUMNS = ("people", "people_lexical", "assistant", "assistant_lexical")

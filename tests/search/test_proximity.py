@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given
 
 from germane.search.bm25 import weigh_terms
+from germane.search.features import RowTerms, phrase_scores
 from germane.search.partition import Partition
-from germane.search.proximity import phrase
-from germane.search.row_terms import RowTerms
 from support.plain_units import WORDS, Text, asking, held, texts
 
 
 def phrases(partition: Partition, *words: str) -> list[float]:
     rows = np.arange(partition.columns.rows)
-    return [float(one) for one in phrase(weigh_terms([partition], asking(*words)), RowTerms.of(partition, rows))]
+    return [float(one) for one in phrase_scores(weigh_terms([partition], asking(*words)), RowTerms.of(partition, rows))]
 
 
 def test_adjacent_in_order_counts_half_a_quarter_a_few_words_apart() -> None:
@@ -35,7 +34,7 @@ def test_words_of_two_units_are_no_phrase() -> None:
 def test_one_word_is_no_phrase_and_no_rows_are_no_trouble() -> None:
     partition = held([[Text(key=1, words=("ash",))]])
     assert phrases(partition, "ash") == [0]
-    assert len(phrase(weigh_terms([partition], asking("ash", "elm")), RowTerms.of(partition, np.empty(0, np.intp)))) == 0
+    assert len(phrase_scores(weigh_terms([partition], asking("ash", "elm")), RowTerms.of(partition, np.empty(0, np.intp)))) == 0
 
 
 def test_a_word_that_is_asked_twice_must_stand_there_twice() -> None:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.pack.cost_estimator import CostEstimator
-from germane.search.ranking import Ranking
-from germane.types.amount import PASSAGE_TOKENS, TokenPrice, shown_value
+from germane.search.find import Ranking
+from germane.stages.pack.greedy import CostEstimator
+from germane.types.budget import PASSAGE_TOKENS, TokenPrice, shown_value
 from support.plain_layout import PlainLayout, item
 from support.plain_units import Text, asking, held, search
 

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from germane.search.find import find
-from germane.search.partition import Partition
-from germane.search.row_filter import allowed_rows
+from germane.search.partition import Partition, allowed_rows
 from germane.search.unit import KIND_CODES, SENSITIVITY_CODES, Unit
-from germane.testing.builders import MOMENT
 from germane.types.query import Filters
+from germane_testing.builders import MOMENT
 from support.plain_units import Text, asking, unit
 
 NOW = MOMENT.timestamp()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from germane.search.sigmoid import sigmoid
+from germane.search.relevance import sigmoid
 
 
 def test_log_odds_become_probabilities_however_large_they_are() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.search.quantised import quantise
-from germane.search.signatures import Signatures
+from germane.search.quantised import Signatures, quantise
 
 DIMENSION = 256
 

@@ -53,7 +53,7 @@ def test_looking_in_between_changes_nothing(corpus: list[Text], sizes: list[int]
         rest = rest[size:]
     chunks.append(rest)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_LARGE", large)
+        patch.setattr(module, "_MIN_ROUNDED", large)
         partition, often = grown(chunks, looking=True, dropping=gone)
         _, once = grown(chunks, looking=False, dropping=gone)
         same(often, once, partition.columns["alive"][: often.rows])
@@ -64,7 +64,7 @@ def test_what_comes_in_order_is_carried_on_rightly(turns: list[tuple[int, int]],
     """Some sessions that take turns, each in order of time: what is searched after every message is as if never searched."""
     texts = [Text(key=n, session=session, at=float(n), words=("ash",) * words) for n, (session, words) in enumerate(turns)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_LARGE", large)
+        patch.setattr(module, "_MIN_ROUNDED", large)
         partition, often = grown([[text] for text in texts], looking=True)
         _, once = grown([texts], looking=False)
         assert partition.relinked_version == 0
@@ -73,7 +73,7 @@ def test_what_comes_in_order_is_carried_on_rightly(turns: list[tuple[int, int]],
 
 def test_turns_at_the_end_of_their_session_are_carried_on_from_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is worked out anew for the rows there were, but for the one before the new ones."""
-    monkeypatch.setattr(module, "_LARGE", 1)
+    monkeypatch.setattr(module, "_MIN_ROUNDED", 1)
     partition, known = grown([spoken(3 * BLOCK)], looking=True)
     partition.extend([unit(text) for text in spoken(2, first=3 * BLOCK)])
     later = take_snapshot(partition, partition.columns.rows)
@@ -106,7 +106,7 @@ def test_fewer_rows_than_are_known_are_seen_by_themselves() -> None:
 
 def test_large_partitions_norms_move_only_when_the_mean_has_moved_noticeably(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mean is rounded to a part in 256 of the next power of two, so one message more seldom changes what is known."""
-    monkeypatch.setattr(module, "_LARGE", 1)
+    monkeypatch.setattr(module, "_MIN_ROUNDED", 1)
     partition, known = grown([spoken(1000)], looking=True)
     before = known.own.copy()
     partition.extend([unit(text) for text in spoken(1, first=1000)])

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from germane.embedders.distilled import Distilled
-from germane.embedders.word_vectors import StaticWordVectors
+from germane.models.embedders.distilled import Distilled
+from germane.models.embedders.tables import StaticWordVectors
 from germane.search.bm25 import WeightedTerm
+from germane.search.features import RowTerms
+from germane.search.features import soft_scores as scored
 from germane.search.relevance import matrix, shipped
-from germane.search.row_terms import RowTerms
-from germane.search.soft_match import soft as scored
-from germane.search.unit import analysed
-from germane.text.analyse import analyse, term_hash
+from germane.search.unit import analyse_text
+from germane.text.terms import analyse, term_hash
 from germane.types.evidence import Evidence
 
 
@@ -33,7 +33,7 @@ def terms(*asked: str) -> list[WeightedTerm]:
 
 def stored(*texts: str) -> RowTerms:
     """The terms of texts as the search rows hold them."""
-    hashes = [np.frombuffer(analysed(text).terms, "<u4") for text in texts]
+    hashes = [np.frombuffer(analyse_text(text).terms, "<u4") for text in texts]
     lengths = np.array([len(one) for one in hashes], np.int64)
     starts = np.cumsum(lengths) - lengths
     return RowTerms(np.concatenate([np.empty(0, np.uint32), *hashes]).astype(np.uint32), starts, lengths)

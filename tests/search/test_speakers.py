@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.gather.vector import nameless
-from germane.search.speakers import Speakers, name_words, named_in
+from germane.search.partition import Speakers, name_words, named_in
+from germane.stages.gather.source import nameless
 
 KNOWN = ["Ann Lee", "ann", "José", "Jose", "O'Neil", "Straße", "STRASSE", "Bo", "李雷", "İpek", "ﬁn", "a.b", "x-y", ""]
 NAMES = st.lists(st.one_of(st.sampled_from(KNOWN), st.text(max_size=12)), max_size=12, unique=True)

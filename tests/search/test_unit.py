@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from germane.memories.memory import KINDS
+from germane.kinds.memories.value import KINDS
 from germane.search.unit import KIND_CODES, SENSITIVITY_CODES
 from germane.types.candidate import Sensitivity
 

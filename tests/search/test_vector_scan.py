@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from germane.search import vector_scan
+from germane.search import cosine
+from germane.search.cosine import VectorScan
 from germane.search.partition import Partition
 from germane.search.quantised import dots
-from germane.search.vector_scan import VectorScan
 from support.plain_units import Text, held
 
 pytestmark = pytest.mark.requirement("ENGINE-8")
@@ -28,9 +28,9 @@ PATIENCE = 30.0
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A helper for any scan, and chunks of three rows. Afterwards no helper works, and one may work again."""
-    monkeypatch.setattr(vector_scan, "_LARGE", 1)
-    monkeypatch.setattr(vector_scan, "_CHUNK", 3)
-    monkeypatch.setattr(vector_scan, "_HELPERS", helpers := threading.BoundedSemaphore(1))
+    monkeypatch.setattr(cosine, "_MIN_SHARED_ROWS", 1)
+    monkeypatch.setattr(cosine, "_CHUNK", 3)
+    monkeypatch.setattr(cosine, "_HELPERS", helpers := threading.BoundedSemaphore(1))
     yield
     assert not [thread for thread in threading.enumerate() if thread.name == HELPER]
     assert helpers.acquire(blocking=False)
@@ -65,7 +65,7 @@ def together(monkeypatch: pytest.MonkeyPatch, failing: bool = False) -> set[str]
                 raise MemoryError
         return dots(*given)
 
-    monkeypatch.setattr(vector_scan, "dots", waiting)
+    monkeypatch.setattr(cosine, "dots", waiting)
     return seen
 
 
@@ -82,14 +82,14 @@ def test_both_threads_take_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_small_partitions_get_no_helper(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_scan, "_LARGE", 21)
+    monkeypatch.setattr(cosine, "_MIN_SHARED_ROWS", 21)
     partition, seen = filled(20), set[str]()
 
     def noting(*given: Any) -> Any:
         seen.add(threading.current_thread().name)
         return dots(*given)
 
-    monkeypatch.setattr(vector_scan, "dots", noting)
+    monkeypatch.setattr(cosine, "dots", noting)
     assert np.array_equal(scanned(partition), expected(partition))
     assert seen == {threading.current_thread().name}
 
@@ -106,7 +106,7 @@ def test_a_search_without_a_helper_does_all_of_it(monkeypatch: pytest.MonkeyPatc
     """Where another search has the helper, and where the system gives no thread."""
     partition = filled(20)
     if where == "busy":
-        with vector_scan._HELPERS:
+        with cosine._HELPERS:
             assert np.array_equal(scanned(partition), expected(partition))
         return
 
@@ -147,7 +147,7 @@ def test_a_search_that_fails_meanwhile_leaves_no_thread(monkeypatch: pytest.Monk
             assert begun.wait(PATIENCE)
             raise ZeroDivisionError
 
-    monkeypatch.setattr(vector_scan, "dots", waiting)
+    monkeypatch.setattr(cosine, "dots", waiting)
     monkeypatch.setattr(threading.Thread, "join", joined)
     with pytest.raises(ZeroDivisionError):
         failing()

@@ -6,8 +6,7 @@ import resource
 
 import pytest
 
-from germane.serve.file_limit import raise_file_limit
-from germane.serve.worker import _connection_limits
+from germane.service.worker import _connection_limits, raise_file_limit
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

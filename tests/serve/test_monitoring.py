@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from germane.pipeline.status import State
-from germane.serve.monitoring import monitoring
+from germane.engine.engine import State
+from germane.service.monitoring import monitoring
 from germane.settings.serving import ServiceSettings
 
 

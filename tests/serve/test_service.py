@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from germane import Germane
-from germane.grpc.calling.answer import Answer
+from germane.grpc.answer import Answer
 from germane.grpc.client import Client
 from support.running import Service, serving
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from germane.serve.supervisor import Supervisor, WorkerFailed
+from germane.service.supervisor import Supervisor, WorkerFailed
 
 pytestmark = pytest.mark.requirement("OPS-2")
 
@@ -83,7 +83,7 @@ def test_a_first_one_that_is_refused_ends_it_all(tmp_path: Path) -> None:
 
 def test_one_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that ignores SIGTERM is killed after the grace period."""
-    monkeypatch.setattr("germane.serve.supervisor._KILL_SECONDS", 0.2)
+    monkeypatch.setattr("germane.service.supervisor._KILL_SECONDS", 0.2)
     Supervisor(stubborn, (tmp_path,), 1, 0.0, unexpected).run(lambda word: None)
 
 

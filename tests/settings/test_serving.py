@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings, read_service_settings
+from germane.settings.values import Address
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

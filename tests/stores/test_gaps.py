@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from germane.stores.sqlite.gaps import gaps
+from germane.stores.sqlite.raw_file import gaps
 
 
 def one_by_one(content: bytes, size: int, first: int) -> Iterator[tuple[int, int, int]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from germane.clock import Clock
-from germane.memories.operations import ForgetOwner, PutMemory
-from germane.stores.sqlite import SqliteStore, near_duplicates
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_memory, writing
+from germane.kinds.memories.reads import ForgetOwner, PutMemory
+from germane.stores.sql.search import near_duplicates
+from germane.stores.sqlite import SqliteStore
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, writing
 
 _SAID = " ".join(f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
 pytestmark = pytest.mark.requirement("MEM-4")

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from germane.blocks.operations import DropShare, PutBlock, PutEntry, PutShare
-from germane.blocks.permission import PERMISSIONS, Permission, effective_permission
 from germane.clock import Clock
 from germane.errors import InvalidInput, NotFound
-from germane.memories.operations import Forget, ForgetOwner
+from germane.kinds.blocks.permission import PERMISSIONS, Permission, effective_permission
+from germane.kinds.blocks.reads import DropShare, PutBlock, PutEntry, PutShare
+from germane.kinds.memories.reads import Forget, ForgetOwner
 from germane.stores.sqlite import SqliteStore
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_block, an_entry, editing, question, writing
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_block, an_entry, editing, question, writing
 
 T = TypeVar("T")
 SCOPES = [Scope(org=org, agent=agent, user=user) for org in ("a", "b") for agent in ("x", "y") for user in (None, "x", "u")]

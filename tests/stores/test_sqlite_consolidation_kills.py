@@ -12,18 +12,17 @@ from pathlib import Path
 import pytest
 from bench.disk import Disk
 
-from germane.api import consolidating
-from germane.api.consolidating import Consolidating
+from germane.api.verbs import consolidate
+from germane.api.verbs.consolidate import Consolidating
+from germane.background import Background
 from germane.clock import Clock
-from germane.memories.consolidation.planner import StorageBudget
-from germane.memories.memory import Memory
-from germane.memories.operations import PutMemory
-from germane.pipeline.background import Background
+from germane.kinds.memories.consolidation import StorageBudget
+from germane.kinds.memories.reads import PutMemory
+from germane.kinds.memories.value import Memory
 from germane.stores.sqlite import SqliteStore
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_memory, writing
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, writing
 
 EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"), with_history=True)
 BUDGET = StorageBudget(max_memories=20)
@@ -51,7 +50,7 @@ async def consolidated(store: SqliteStore) -> None:
 @pytest.mark.requirement("MEM-6")
 async def test_a_kill_at_any_step_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each episode is there itself or named by exactly one note; a merged memory is there, or what it was merged into."""
-    monkeypatch.setattr(consolidating, "_GROUPS", 1)
+    monkeypatch.setattr(consolidate, "_MAX_GROUPS", 1)
     disk, live, copies = Disk("consolidation"), tmp_path / "live", list[Path]()
     live.mkdir()
     try:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from germane.clock import Clock
-from germane.store import Store
+from germane.stores.contract import Store
 from germane.stores.sqlite import SqliteStore
-from germane.testing.hashed import Hashed
-from germane.testing.store_contract import StoreContract
+from germane_testing.builders import Hashed
+from germane_testing.store_contract import StoreContract
 from support.scans import Scans
 
 

@@ -10,13 +10,12 @@ from hypothesis import given, settings
 
 from germane.clock import Clock
 from germane.errors import InvalidInput
-from germane.memories.operations import PutMemory
+from germane.kinds.memories.reads import PutMemory
+from germane.stores.sql.listing import Listing
 from germane.stores.sqlite import SqliteStore
-from germane.stores.sqlite.cursor import Listing
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_memory, writing
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, writing
 
 SECRET = bytes(range(32))
 WHOLE = st.integers(-(2**63), 2**63 - 1)

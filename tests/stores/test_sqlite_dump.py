@@ -8,15 +8,14 @@ from typing import Any, cast
 
 import pytest
 
-import germane.stores.sqlite.dump as module
+import germane.stores.sql.dump as module
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
-from germane.events.operations import PutEvent
+from germane.kinds.events.reads import PutEvent
 from germane.stores.sqlite import SqliteStore
-from germane.testing.hashed import Hashed
-from germane.testing.stored import an_event, writing
-from germane.transfer.stored import Reach
+from germane.transfer.contents import Reach
 from germane.types.scope import Scope
+from germane_testing.builders import Hashed, an_event, writing
 
 
 async def filled(path: str | Path) -> SqliteStore:

@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from germane.clock import Clock
-from germane.events.operations import PutEvent
-from germane.memories.operations import Forget, PutMemory, SetDirective
-from germane.memories.update import update
+from germane.kinds.events.reads import PutEvent
+from germane.kinds.memories.plans import update
+from germane.kinds.memories.reads import Forget, PutMemory, SetDirective
 from germane.stores.sqlite import SqliteStore
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_memory, an_event, question, writing
 from germane.types.candidate import Provenance
 from germane.types.plan import Change
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, an_event, question, writing
 
 
 def remains(folder: Path, words: set[str]) -> set[str]:

@@ -12,15 +12,14 @@ import pytest
 
 from germane.clock import Clock
 from germane.errors import GermaneError, NotFound
-from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
-from germane.memories.operations import EndMemory, Forget, PutMemory
+from germane.kinds.events.reads import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.kinds.memories.reads import EndMemory, Forget, PutMemory
+from germane.stores.sql.transaction import EventBatch
 from germane.stores.sqlite import SqliteStore
-from germane.stores.sqlite.event_batch import EventBatch
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_memory, an_event, writing
 from germane.types.plan import Change, Decision, Plan, read
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, an_event, writing
 from support.busy_writer import busy_writer
 
 

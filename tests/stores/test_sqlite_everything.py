@@ -10,19 +10,18 @@ import apsw
 import pytest
 
 from germane.clock import Clock
-from germane.events.operations import PutEvent
-from germane.memories.forget import forget
-from germane.memories.operations import CountRetrievals, Forget, ForgetOwner, PutMemory, Select, SetDirective
-from germane.memories.receipt import Receipt
-from germane.profile.marking import MarkLine
-from germane.profile.telling import TellingClause
-from germane.store import ScopedStore
+from germane.kinds.events.reads import PutEvent
+from germane.kinds.memories.forgetting import forget
+from germane.kinds.memories.reads import CountRetrievals, Forget, ForgetOwner, PutMemory, Select, SetDirective
+from germane.kinds.memories.value import Receipt
+from germane.kinds.profile.reads import MarkLine
+from germane.kinds.profile.telling import TellingClause
+from germane.stores.contract import ScopedStore
 from germane.stores.sqlite import SqliteStore, erasure
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
 from germane.types.plan import Plan
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, an_event, asking, question, writing
 
 pytestmark = pytest.mark.requirement("MEM-3", "OPS-2")
 

@@ -12,14 +12,13 @@ import pytest
 
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreCorrupt, StoreTooNew, StoreUnavailable
-from germane.memories.operations import PutMemory
+from germane.kinds.memories.reads import PutMemory
+from germane.stores.sql.statements import rows
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.database import APPLICATION, Database, migrations
-from germane.stores.sqlite.rows import rows
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_memory, writing
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, writing
 
 
 def opened(path: Path | str, **settings: Any) -> SqliteStore:

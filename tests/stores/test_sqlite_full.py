@@ -11,13 +11,12 @@ from bench.disk import Disk, full_at
 
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
-from germane.events.operations import PutEvent
-from germane.memories.operations import Forget, PutMemory
+from germane.kinds.events.reads import PutEvent
+from germane.kinds.memories.reads import Forget, PutMemory
 from germane.stores.sqlite import SqliteStore
-from germane.stores.sqlite.reserve import ROOM, Reserve
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_memory, an_event, writing
+from germane.stores.sqlite.database import ROOM, Reserve
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, an_event, writing
 
 pytestmark = pytest.mark.requirement("MEM-3")
 

@@ -8,14 +8,13 @@ import apsw
 import pytest
 
 from germane.clock import Clock
-from germane.graph.entity import Entity
-from germane.graph.traverse import Edge, run_walk, walk
+from germane.kinds.graph.traversal import Edge, run_walk, walk
+from germane.kinds.graph.value import Entity
+from germane.stores.sql.graph.lookup import entities_named, heaviest_edges, salient_entities
+from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sqlite.database import Database
-from germane.stores.sqlite.graph_lookup import entities_named, salient_entities
-from germane.stores.sqlite.graph_walks import heaviest_edges
-from germane.stores.sqlite.visible_partitions import VisiblePartition
-from germane.testing.stored import NOON
 from germane.types.query import Filters
+from germane_testing.builders import NOON
 
 _VISIBLE = (VisiblePartition(1, None, 1),)
 _ROW = (

@@ -14,13 +14,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from germane.clock import Clock
 from germane.errors import NotFound
-from germane.events.operations import PutEvent
-from germane.memories.operations import EndMemory, Forget, PutMemory
+from germane.kinds.events.reads import PutEvent
+from germane.kinds.memories.reads import EndMemory, Forget, PutMemory
 from germane.stores.sqlite import SqliteStore
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_memory, an_event, question, writing
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, an_event, question, writing
 
 T = TypeVar("T")
 SCOPES = [

@@ -11,20 +11,19 @@ from typing import Any
 import apsw
 import pytest
 
-from germane.access.key_token import presented
-from germane.access.revoke import revoke
-from germane.api.export import exported
+from germane.api.verbs.transfer import export_lines
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
-from germane.memories.operations import PutMemory
+from germane.kinds.keys.plans import revoke
+from germane.kinds.keys.value import parse_token
+from germane.kinds.memories.reads import PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.database import APPLICATION, migrations
 from germane.stores.sqlite.readers import Reading
-from germane.testing.hashed import Hashed
-from germane.testing.key_contract import issuing
-from germane.testing.stored import NOON, a_memory, writing
-from germane.transfer.stored import Reach
+from germane.transfer.contents import Reach
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, writing
+from germane_testing.injection_contract import issuing
 
 
 class Locked(apsw.VFS):
@@ -60,7 +59,7 @@ async def test_a_file_of_the_first_version_gets_its_keys(tmp_path: Path) -> None
     first_version(path)
     store = opened(path)
     issued = await store.keys.commit(issuing())
-    assert presented(issued.token).matches(await store.keys.find(issued.key.id))
+    assert parse_token(issued.token).matches(await store.keys.find(issued.key.id))
     assert await store.nonce_key() == bytes(32)
     assert (await store.check()).healthy
     await store.close()
@@ -80,7 +79,7 @@ async def test_what_opens_anything_is_in_no_file(tmp_path: Path) -> None:
     assert digest in files["copy.db"]
     await store.close()
     copy = opened(tmp_path / "copy.db")
-    assert presented(issued.token).matches(await copy.keys.find(issued.key.id))
+    assert parse_token(issued.token).matches(await copy.keys.find(issued.key.id))
     await copy.close()
 
 
@@ -91,7 +90,7 @@ async def test_an_export_holds_no_key(tmp_path: Path) -> None:
     issued = await store.keys.commit(issuing(note="gateway of Ana"))
     scoped = store.within(Scope(org="acme"))
     await scoped.journal.commit(writing(PutMemory(a_memory("likes tea"))))
-    lines = [line async for line in exported(store, Reach())]
+    lines = [line async for line in export_lines(store, Reach())]
     assert [line["type"] for line in lines] == ["header", "memory"]
     assert not [word for word in (issued.key.id, "gateway", "digest") if word in repr(lines)]
     await store.close()
@@ -107,7 +106,7 @@ async def test_keys_of_a_file_that_cant_be_written_can_be_read(tmp_path: Path) -
     locked = Locked("locked-keys", base="")
     store = opened(path, vfs="locked-keys")
     assert store.read_only
-    assert presented(issued.token).matches(await store.keys.find(issued.key.id))
+    assert parse_token(issued.token).matches(await store.keys.find(issued.key.id))
     assert await store.keys.list("acme") == (issued.key,)
     with pytest.raises(StoreUnavailable, match="read-only"):
         await store.keys.commit(issuing(2))
@@ -136,5 +135,5 @@ async def test_looking_for_a_key_never_holds_up_the_event_loop(tmp_path: Path) -
     looking.cancel()
     stuck.set()
     await asyncio.gather(*busy)
-    assert presented(issued.token).matches(await store.keys.find(issued.key.id))
+    assert parse_token(issued.token).matches(await store.keys.find(issued.key.id))
     await store.close()

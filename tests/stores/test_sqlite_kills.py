@@ -19,13 +19,12 @@ import pytest
 from bench.disk import Disk
 
 from germane.clock import Clock
-from germane.events.operations import PutEvent
-from germane.memories.operations import Forget, ForgetOwner, PutMemory, SetDirective
+from germane.kinds.events.reads import PutEvent
+from germane.kinds.memories.reads import Forget, ForgetOwner, PutMemory, SetDirective
 from germane.stores.sqlite import SqliteStore
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_memory, an_event, writing
 from germane.types.plan import Change
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, an_event, writing
 
 ANNA = Scope(user="canary99z")
 

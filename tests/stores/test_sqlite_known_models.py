@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from germane import Germane
-from germane.stores.sqlite.known_models import known_dimension
-from germane.testing.hashed import Hashed
+from germane.stores.sqlite.database import known_dimension
+from germane_testing.builders import Hashed
 
 
 @pytest.mark.requirement("SEARCH-4")

@@ -8,9 +8,9 @@ import apsw
 from hypothesis import given
 from hypothesis import strategies as st
 
+from germane.stores.sql.events.sessions import latest_sessions
+from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sqlite.database import migrations
-from germane.stores.sqlite.latest_sessions import latest_sessions
-from germane.stores.sqlite.visible_partitions import VisiblePartition
 
 MINE, WIDE, OTHERS = 3, 1, 2
 SESSIONS = st.lists(st.tuples(st.sampled_from([MINE, WIDE, OTHERS]), st.integers(0, 4), st.booleans()), max_size=120)

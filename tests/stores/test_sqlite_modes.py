@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from germane.clock import Clock
-from germane.memories.operations import PutMemory
+from germane.kinds.memories.reads import PutMemory
 from germane.stores.sqlite import SqliteStore
-from germane.testing.hashed import Hashed
-from germane.testing.stored import a_memory, writing
 from germane.types.scope import Scope
+from germane_testing.builders import Hashed, a_memory, writing
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
 

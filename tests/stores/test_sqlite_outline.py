@@ -10,18 +10,18 @@ import apsw
 import pytest
 
 from germane.clock import Clock
-from germane.compaction.outline import SaidMessage, line_of_exchange, split_exchanges
-from germane.events.event import Event
-from germane.events.operations import PutEvent
-from germane.memories.operations import Forget
-from germane.store import ScopedStore
-from germane.stores.sqlite import SqliteStore, outlines
-from germane.stores.sqlite.outlines import said_from
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, an_event, writing
+from germane.kinds.archive.outline import OutlinedMessage, line_of_exchange, split_exchanges
+from germane.kinds.events.reads import PutEvent
+from germane.kinds.events.value import Event
+from germane.kinds.memories.reads import Forget
+from germane.stores.contract import ScopedStore
+from germane.stores.sql.archive import outlines
+from germane.stores.sql.archive.outlines import messages_between
+from germane.stores.sqlite import SqliteStore
 from germane.text.normal import content_hash
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, an_event, writing
 
 pytestmark = pytest.mark.requirement("HIST-5")
 
@@ -53,7 +53,7 @@ async def lines(scoped: ScopedStore) -> list[tuple[str, str, str]]:
 def made(events: list[Event]) -> list[tuple[str, str, str]]:
     """The lines of these messages, from scratch."""
     by_position = sorted(events, key=lambda one: one.position)
-    said = [SaidMessage(one.position, one.type, one.role, one.name, one.text, one.raw, 1) for one in by_position]
+    said = [OutlinedMessage(one.position, one.type, one.role, one.name, one.text, one.raw, 1) for one in by_position]
     ids = {one.position: one.id for one in events}
     return [(ids[part[0].position], ids[part[-1].position], line_of_exchange(part)) for part in split_exchanges(said) if part]
 
@@ -136,11 +136,11 @@ async def test_what_is_at_hand_is_not_read_again(tmp_path: Path, portion: int, m
     """Sessions that grow by appending are read with one statement for all; however they grow, the lines are the same."""
     alone = list[int]()
 
-    def counted(connection: apsw.Connection, *given: int, **named: int) -> list[SaidMessage]:
+    def counted(connection: apsw.Connection, *given: int, **named: int) -> list[OutlinedMessage]:
         alone.append(1)
-        return said_from(connection, *given, **named)
+        return messages_between(connection, *given, **named)
 
-    monkeypatch.setattr(outlines, "said_from", counted)
+    monkeypatch.setattr(outlines, "messages_between", counted)
     rng, store = random.Random(portion), opened(tmp_path)
     scoped = store.within(Scope())
     events = [event(place, rng) for place in range(240)]

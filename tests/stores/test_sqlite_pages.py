@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from germane import Agent, Germane
-from germane.stores.sqlite import event_listing
-from germane.testing.stored import NOON
+from germane.stores.sql.events import reader as event_listing
+from germane_testing.builders import NOON
 
 pytestmark = pytest.mark.requirement("SCOPE-2", "OPS-3")
 
@@ -51,7 +51,7 @@ async def test_pages_of_events_hold_each_once_and_newest_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
     """Of all sessions or of one, narrowed by type or by task; sessions without any are left out and change nothing."""
-    monkeypatch.setattr(event_listing, "_FEW", few)
+    monkeypatch.setattr(event_listing, "_MAX_SORTED", few)
     async with Germane.open(tmp_path / "g.db", freeze=False, warm=False) as germane:
         agent = await filled(germane)
         every = (await agent.events.list(limit=1000)).events

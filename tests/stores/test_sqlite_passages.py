@@ -14,19 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.clock import Clock
-from germane.events.event import Event
-from germane.events.operations import PutEvent
-from germane.memories.operations import Forget
-from germane.search.hit import Hit
-from germane.search.parts import parts
+from germane.kinds.events.reads import PutEvent
+from germane.kinds.events.value import Event
+from germane.kinds.memories.reads import Forget
+from germane.search.unit import parts
+from germane.stores.sql.search.units import UNIT_TABLES, passage
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.database import APPLICATION, migrations
-from germane.stores.sqlite.passage import passage
-from germane.stores.sqlite.units import UNIT_TABLES
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, an_event, question, writing
-from germane.types.candidate import LONG
+from germane.types.candidate import LONG_TEXT
+from germane.types.evidence import Hit
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, an_event, question, writing
 
 UNITS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
 FILLER = "and then we spoke of the weather again. "
@@ -56,7 +54,7 @@ async def hits(store: SqliteStore, words: str, limit: int = 10) -> tuple[Hit[Eve
 def test_a_passage_is_a_part_of_the_text_and_says_which(connection: apsw.Connection, unit: str, indexed: bool) -> None:
     """Whatever the text is made of: no character is torn, and the bytes are those it names. Also the first part of a text that
     isn't divided yet."""
-    text = unit * (3 * LONG // len(unit))
+    text = unit * (3 * LONG_TEXT // len(unit))
     size = len(text.encode())
     connection.execute("INSERT OR REPLACE INTO events VALUES (1, ?)", (text,))
     connection.execute("DELETE FROM units_parts")
@@ -79,7 +77,7 @@ async def test_each_part_is_found_by_its_own_words_and_shown_alone(tmp_path: Pat
     for needle in NEEDLES:
         hit, *others = await hits(store, needle)
         assert needle.strip() in hit.thing.text
-        assert len(hit.thing.text.encode()) <= LONG + 8
+        assert len(hit.thing.text.encode()) <= LONG_TEXT + 8
         assert hit.thing.passage is not None
         assert hit.thing.passage.found
         assert hit.thing.id not in [other.thing.id for other in others], "a long text is one result"
@@ -176,7 +174,7 @@ _KILLED = """
 import asyncio, os, sys
 from germane.clock import Clock
 from germane.stores.sqlite import SqliteStore
-from germane.testing.hashed import Hashed
+from germane_testing.builders import Hashed
 
 async def main():
     store = SqliteStore.open(sys.argv[1], embedder=Hashed(), clock=Clock())

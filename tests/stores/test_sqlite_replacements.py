@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from germane.stores.sqlite.replacements import with_outdated
-from germane.testing.stored import an_event
+from germane.stores.sql.events.event_rows import with_outdated
+from germane_testing.builders import an_event
 
 pytestmark = pytest.mark.requirement("PERSON-4")
 

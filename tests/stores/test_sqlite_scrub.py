@@ -13,20 +13,19 @@ import apsw
 import pytest
 
 from germane.clock import Clock
-from germane.events.operations import PutEvent
-from germane.injections.operations import PutInjection
-from germane.memories.operations import Forget, PutMemory
+from germane.kinds.events.reads import PutEvent
+from germane.kinds.injections import PutInjection
+from germane.kinds.memories.reads import Forget, PutMemory
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.database import APPLICATION, Database, migrations
 from germane.stores.sqlite.erasure import Erasure, ErasureState, erasure_state
 from germane.stores.sqlite.jobs import Job
 from germane.stores.sqlite.scrub import Scrub
-from germane.testing.hashed import Hashed
-from germane.testing.injection_contract import an_injection
-from germane.testing.stored import NOON, a_memory, an_event, writing
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, an_event, writing
+from germane_testing.injection_contract import an_injection
 
 pytestmark = pytest.mark.requirement("MEM-3")
 

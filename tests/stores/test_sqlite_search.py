@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from germane.clock import Clock
 from germane.errors import EmbedderError
-from germane.events.operations import PutEvent
-from germane.memories.operations import Forget, PutMemory
+from germane.kinds.events.reads import PutEvent
+from germane.kinds.memories.reads import Forget, PutMemory
 from germane.search.partition import Partition
-from germane.store import Warming
-from germane.stores.sqlite import SqliteStore, embedding, partitions
+from germane.stores.contract import StillLoading
+from germane.stores.sql.search import embedding, partitions
+from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.readers import Reading
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_memory, an_event, question, writing
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, an_event, question, writing
 
 EMBEDDER = Hashed()
 
@@ -47,11 +47,11 @@ async def near(store: SqliteStore, text: str, embedder: Hashed) -> list[str]:
 @pytest.mark.requirement("GATHER-2")
 async def test_a_large_partition_warms_up_behind_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without waiting: `Warming` until it is there, then the answer. A small one answers at once."""
-    monkeypatch.setattr(partitions, "_SMALL", 3)
+    monkeypatch.setattr(partitions, "_MAX_UNITS_AWAITED", 3)
     store = opened(":memory:")
     events = [an_event(f"cat {n}", position=n) for n in range(5)]
     await store.within(Scope()).journal.commit(writing(*map(PutEvent, events)))
-    with pytest.raises(Warming):
+    with pytest.raises(StillLoading):
         await found(store, "cat", wait=False)
     await store.warm(Scope())
     assert len(await found(store, "cat", wait=False)) == 5
@@ -63,7 +63,7 @@ async def test_a_large_partition_warms_up_behind_the_caller(monkeypatch: pytest.
 @pytest.mark.requirement("MEM-3", "ENGINE-10")
 async def test_what_was_forgotten_does_not_have_the_rest_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is found no more at once. Its row goes when the partition is made anew, after many of them."""
-    monkeypatch.setattr(partitions, "_STALE", 2)
+    monkeypatch.setattr(partitions, "_MAX_STALE", 2)
     store = opened(":memory:")
     scoped = store.within(Scope())
     events = [an_event(f"cat {n}", position=n) for n in range(6)]

@@ -12,16 +12,16 @@ import apsw
 import pytest
 
 from germane.clock import Clock
-from germane.events import own_words
-from germane.events.event import Event
-from germane.events.operations import PutEvent
-from germane.memories.operations import Forget
-from germane.profile.telling import TellingClause
-from germane.stores.sqlite import SqliteStore, telling
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, an_event, writing
+from germane.kinds.events.reads import PutEvent
+from germane.kinds.events.value import Event
+from germane.kinds.memories.reads import Forget
+from germane.kinds.messages import extraction
+from germane.kinds.profile.telling import TellingClause
+from germane.stores.sql import upgrade as telling
+from germane.stores.sqlite import SqliteStore
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, an_event, writing
 from support.scans import Scans
 
 pytestmark = pytest.mark.requirement("PERSON-1")
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.requirement("PERSON-1")
 @pytest.fixture(autouse=True)
 def words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each text tells one clause: its first word."""
-    monkeypatch.setattr(own_words, "telling_clauses", first_word)
+    monkeypatch.setattr(extraction, "telling_clauses", first_word)
 
 
 def first_word(text: str) -> tuple[TellingClause, ...]:
@@ -105,7 +105,7 @@ async def test_another_version_reads_all_anew(tmp_path: Path, monkeypatch: pytes
     await put(store, events)
     await store.close()
     monkeypatch.setattr(telling, "_KNOWN", b"another")
-    monkeypatch.setattr(own_words, "telling_clauses", lambda text: first_word(text) if text.startswith("a") else ())
+    monkeypatch.setattr(extraction, "telling_clauses", lambda text: first_word(text) if text.startswith("a") else ())
     store = opened(tmp_path)
     assert await told(store) == of(events)
     await store.embed_pending()
@@ -119,10 +119,11 @@ async def test_another_version_reads_all_anew(tmp_path: Path, monkeypatch: pytes
 _KILLED = """
 import asyncio, os, sys
 from germane.clock import Clock
-from germane.events import own_words
-from germane.profile.telling import TellingClause
-from germane.stores.sqlite import SqliteStore, telling
-from germane.testing.hashed import Hashed
+from germane.kinds.messages import extraction as own_words
+from germane.kinds.profile.telling import TellingClause
+from germane.stores.sqlite import SqliteStore
+from germane.stores.sql import upgrade as telling
+from germane_testing.builders import Hashed
 
 telling._MESSAGES = 4
 left = 30
@@ -159,7 +160,7 @@ async def test_a_reading_that_was_killed_is_taken_up_where_it_ended(tmp_path: Pa
         read.append(text)
         return first_word(text)
 
-    monkeypatch.setattr(own_words, "telling_clauses", noting)
+    monkeypatch.setattr(extraction, "telling_clauses", noting)
     store = opened(tmp_path)
     assert len(await told(store)) == 28
     await store.upgrade()

@@ -9,9 +9,9 @@ import apsw
 import pytest
 
 from germane import Agent, Germane
-from germane.compaction.operations import PutArchived
-from germane.store import Checkup
-from germane.testing.stored import an_archived, writing
+from germane.kinds.archive.value import PutArchived
+from germane.stores.contract import Checkup
+from germane_testing.builders import an_archived, writing
 
 LONG = "The harbour of Leith was built in the fourteenth century. " * 200
 

@@ -14,16 +14,15 @@ import pytest
 
 from germane.clock import Clock
 from germane.errors import Conflict
-from germane.events.operations import PutEvent
-from germane.memories.operations import PutMemory
+from germane.kinds.events.reads import PutEvent
+from germane.kinds.memories.reads import PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.jobs import Job
 from germane.stores.sqlite.writer import Writer
-from germane.testing.hashed import Hashed
-from germane.testing.stored import NOON, a_memory, an_event, writing
 from germane.types.plan import Plan
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from germane_testing.builders import NOON, Hashed, a_memory, an_event, writing
 from support.busy_writer import busy_writer
 
 ALL = Filters()
@@ -93,11 +92,11 @@ async def test_closing_finishes_what_waits_and_leaves_no_thread(tmp_path: Path) 
 _CHILD = """
 import asyncio, sys
 from germane.clock import Clock
-from germane.events.operations import PutEvent
+from germane.kinds.events.reads import PutEvent
 from germane.types.scope import Scope
 from germane.stores.sqlite import SqliteStore
-from germane.testing.hashed import Hashed
-from germane.testing.stored import an_event, writing
+from germane_testing.builders import Hashed
+from germane_testing.builders import an_event, writing
 
 async def main():
     scoped = SqliteStore.open(sys.argv[1], embedder=Hashed(), clock=Clock()).within(Scope())

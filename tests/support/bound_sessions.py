@@ -13,13 +13,13 @@ from typing import Any
 
 from germane import Agent, Context, Germane
 from germane.api.strategies import COMPACT, DEFAULT
-from germane.pipeline import engine as stages
-from germane.pipeline.injection_log import InjectionLog
+from germane.engine import engine as stages
+from germane.engine.injection_log import InjectionLog
 from germane.stores.sqlite.readers import Readers
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
 from germane.stores.sqlite.writer import Writer
-from germane.types.earlier import InjectedItem
 from germane.types.query import Filters
+from germane.types.trace import InjectedItem
 
 __all__ = ["FAULTS", "HARMLESS", "HARMS", "MODEL", "BindingProvider", "BoundSession", "Faults", "Step", "steps_of"]
 

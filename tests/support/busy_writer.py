@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from germane.store import ScopedStore
+from germane.stores.contract import ScopedStore
 from germane.types.plan import Decision, Plan
 
 __all__ = ["busy_writer"]

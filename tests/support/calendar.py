@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from germane import Clock, Germane
-from germane.testing.builders import MOMENT
+from germane_testing.builders import MOMENT
 
 __all__ = ["Calendar", "Opening"]
 

@@ -10,24 +10,21 @@ from typing import Any, cast
 
 from germane.api.strategies import COMPACT
 from germane.clock import Clock
-from germane.events.event import Event
-from germane.memories.directive import Directive
-from germane.memories.memory import Memory
-from germane.pipeline.gather.abandoned import Abandoned
-from germane.pipeline.gather.gather import Gathered, SourceAttempt, StartAttempt, gather
-from germane.pipeline.gather.source import Skipped, Source
-from germane.ports.embedder import Embedder
-from germane.search.hit import Found, Hit
-from germane.store import ScopedStore
-from germane.testing.builders import MOMENT, candidate
-from germane.testing.hashed import Hashed
-from germane.text.analyse import query_terms
+from germane.kinds.events.value import Event
+from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.value import Memory
+from germane.ports.models import Embedder
+from germane.stages.gather.gather import Abandoned, Gathered, SourceAttempt, StartAttempt, gather
+from germane.stages.gather.source import Skipped, Source
+from germane.stores.contract import ScopedStore
+from germane.text.terms import query_terms
 from germane.types.candidate import Candidate
+from germane.types.evidence import Found, Hit, Unread
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan, Strategy
 from germane.types.trace import SourceReport
-from germane.types.unread import Unread
+from germane_testing.builders import MOMENT, Hashed, candidate
 
 __all__ = [
     "AnsweringSource",

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from germane.graph.entity import Entity
-from germane.graph.pattern import Pattern
-from germane.graph.relation import Neighbourhood, Relation
-from germane.testing.builders import MOMENT
+from germane.kinds.graph.value import Entity, Neighbourhood, Pattern, Relation
 from germane.text.normal import fold
 from germane.types.query import Filters
+from germane_testing.builders import MOMENT
 
 __all__ = ["GraphStub", "a_pattern", "a_relation", "an_entity"]
 

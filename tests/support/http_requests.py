@@ -6,8 +6,8 @@ import asyncio
 import json
 from typing import Any, NamedTuple
 
-from germane.http.server import HttpServer
-from germane.settings.address import Address
+from germane.service.http import HttpServer
+from germane.settings.values import Address
 
 __all__ = ["LOOPBACK", "Answer", "asked"]
 

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from germane.access.key import Key, NewKey, StoredKey
-from germane.access.operations import AddKey, ChangeKey, KeyById
-from germane.testing.faults import Fault, faulty
-from germane.testing.key_contract import issuing
+from germane.kinds.keys.plans import AddKey, ChangeKey, KeyById
+from germane.kinds.keys.value import Key, NewKey, StoredKey
 from germane.types.plan import Plan, Read, replay, run_plan
+from germane_testing.faults import Fault, faulty
+from germane_testing.injection_contract import issuing
 
 T = TypeVar("T")
 

@@ -12,11 +12,11 @@ import grpc.aio
 from google.protobuf.struct_pb2 import Struct
 
 from germane import Germane
-from germane.grpc.authentication import Keys
-from germane.grpc.call import RpcObserver
-from germane.grpc.handover.worker_loads import WorkerPlace
-from germane.grpc.org_slots import Limits
-from germane.grpc.server import GrpcServer
+from germane.grpc.handover.siblings import WorkerPlace
+from germane.grpc.server.admission import Limits
+from germane.grpc.server.authorisation import Keys
+from germane.grpc.server.call import RpcObserver
+from germane.grpc.server.grpc_server import GrpcServer
 from germane.grpc.stubs import (
     activity_pb2_grpc,
     block_pb2_grpc,
@@ -33,8 +33,8 @@ from germane.grpc.stubs import (
     memory_pb2_grpc,
     task_pb2_grpc,
 )
-from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings
+from germane.settings.values import Address
 
 __all__ = ["SCOPE", "Wire", "asked", "ibex_asked", "listening", "opened", "patient", "raw", "refused", "said", "struct"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from germane import Germane
 from germane.settings.settings import Settings
-from germane.testing.clocks import Ticking
+from germane_testing.time_warp import Ticking
 
 __all__ = ["Opening", "opening_in", "standing_clock"]
 

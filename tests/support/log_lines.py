@@ -6,8 +6,8 @@ import io
 import json
 from typing import Any
 
-from germane.access.pseudonym import pseudonym
-from germane.observe.logs import Logs
+from germane.kinds.keys.value import pseudonym
+from germane.service.logs import Logs
 
 __all__ = ["Kept", "kept", "named"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from germane.evaluate.fit.lists import Candidates
 from germane.types.evidence import FEATURES
+from germane_eval.fit.candidates import Candidates
 
 TRUE = {"window": 6.0, "cos_window": 4.0, "speaker": 1.5, "length": -0.8}
 """The weights by which a candidate becomes relevant here; all other features have none."""

@@ -10,8 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from germane.memories.memory import Fact, Memory
-from germane.memories.operations import (
+from germane.kinds.memories.reads import (
     CountFeedback,
     CountRetrievals,
     EndMemory,
@@ -25,6 +24,7 @@ from germane.memories.operations import (
     Selection,
     SetDirective,
 )
+from germane.kinds.memories.value import Fact, Memory
 from germane.types.plan import Change, Plan, Read, run_plan
 
 T = TypeVar("T")

@@ -1,6 +1,6 @@
-"""Ownership: generates the section "What owns what" of ARCHITECTURE.md from the first sentence of each module.
+"""Ownership: makes `docs/modules.md` from the first sentence of each module, and `schema.sql` from the migrations.
 
-`make docs` writes the section; `tests/rules/test_docs.py` fails where the file differs from it.
+`make docs` writes both; `tests/rules/test_docs.py` fails where a file differs.
 """
 
 from __future__ import annotations
@@ -10,14 +10,26 @@ import re
 import textwrap
 from collections.abc import Iterator
 
+import apsw
+
 from support.source_tree import ROOT, SOURCE, Module, modules
 
-__all__ = ["ARCHITECTURE", "first_sentence", "section", "updated"]
+__all__ = ["MODULES", "SCHEMA", "first_sentence", "module_page", "schema"]
 
-ARCHITECTURE = ROOT / "ARCHITECTURE.md"
-BEGIN, END = "<!-- made by `make docs` -->", "<!-- end -->"
+MODULES = ROOT / "docs" / "modules.md"
+SCHEMA = SOURCE / "stores" / "sqlite" / "schema.sql"
 _WIDTH = 128
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
+_HEAD = """# Modules
+
+What each module owns: the first sentence of its docstring. `make docs` writes this page;
+[ARCHITECTURE.md](../ARCHITECTURE.md) says how the packages fit together.
+
+## The root
+"""
+_SCHEMA_HEAD = """-- The tables as they are today: what the scripts in migrations/ make of an empty file, with the indexes.
+-- `make docs` writes this file, for people to read. A store is made by the scripts.
+"""
 
 
 def first_sentence(module: Module) -> str:
@@ -26,25 +38,29 @@ def first_sentence(module: Module) -> str:
     return _SENTENCE.split(" ".join(paragraph.split()), maxsplit=1)[0]
 
 
-def section() -> str:
-    """The section as Markdown: first the modules of the root, then each package with its modules."""
-    lines = ["### The root", ""]
-    lines += _entries(module for module in modules() if module.path.parent == SOURCE)
+def module_page() -> str:
+    """The page as Markdown: first the modules of the root, then each package with its modules."""
+    lines = [_HEAD, *_entries(module for module in modules() if module.path.parent == SOURCE)]
     packages = [module for module in modules() if module.path.name == "__init__.py" and module.path.parent != SOURCE]
     for package in packages:
         folder = package.path.parent
-        lines += ["", f"### `{folder.relative_to(SOURCE).as_posix()}/`", "", first_sentence(package), ""]
+        lines += ["", f"## `{folder.relative_to(SOURCE).as_posix()}/`", "", first_sentence(package), ""]
         lines += _entries(module for module in modules() if module.path.parent == folder and module is not package)
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
 
 
-def updated(text: str) -> str:
-    """`text` with a new section between its two marks. Raises `ValueError` where a mark is missing."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{ARCHITECTURE.name} lacks the mark {BEGIN if not begin else END}")
-    return f"{before}{begin}\n\n{section()}\n\n{end}{after}"
+def schema() -> str:
+    """The tables and indexes that all migrations together make."""
+    connection = apsw.Connection(":memory:")
+    for script in sorted((SCHEMA.parent / "migrations").glob("*.sql")):
+        connection.execute(script.read_text("utf-8"))
+    rows = connection.execute(
+        "SELECT tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY tbl_name, type DESC, name"
+    )
+    tables: dict[str, list[str]] = {}
+    for table, sql in rows:
+        tables.setdefault(table, []).append(f"{sql};")
+    return _SCHEMA_HEAD + "".join(f"\n{chr(10).join(statements)}\n" for statements in tables.values())
 
 
 def _entries(found: Iterator[Module]) -> Iterator[str]:
@@ -54,4 +70,5 @@ def _entries(found: Iterator[Module]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    ARCHITECTURE.write_text(updated(ARCHITECTURE.read_text("utf-8")), "utf-8")
+    MODULES.write_text(module_page(), "utf-8")
+    SCHEMA.write_text(schema(), "utf-8")

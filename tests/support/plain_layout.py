@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from germane.api.strategies import COMPACT
-from germane.testing.builders import candidate
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.strategy import Cap, Shares, Strategy
+from germane_testing.builders import candidate
 
 __all__ = ["RANK", "Excerpt", "PlainLayout", "item", "ranked", "scored_items", "strategies"]
 

@@ -15,9 +15,9 @@ from germane.search.find import Match, find
 from germane.search.partition import BLOCK, Partition
 from germane.search.quantised import encode
 from germane.search.unit import Unit
-from germane.testing.builders import MOMENT
-from germane.text.analyse import term_hash
+from germane.text.terms import term_hash
 from germane.types.query import Filters, Query, Term, Vector
+from germane_testing.builders import MOMENT
 
 __all__ = ["DIMENSION", "Text", "asking", "asking_terms", "bm25", "held", "search", "texts", "unit", "windows"]
 

@@ -17,11 +17,11 @@ import pytest
 
 from germane.api import wiring
 from germane.clock import Clock
-from germane.pipeline.engine import Engine
-from germane.ports.word_vectors import WordVectors
-from germane.store import Store
+from germane.engine.engine import Engine
+from germane.ports.models import WordVectors
+from germane.stores.contract import Store
+from germane.stores.sql.statements import micros
 from germane.stores.sqlite.database import Database
-from germane.stores.sqlite.encoding import micros
 from support.calendar import Calendar
 
 __all__ = ["copy_new_stores", "warm_up_once"]
@@ -82,7 +82,7 @@ def warm_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     warm_up = wiring._warm_up
 
     async def warmed_up(engine: Engine, store: Store, words: WordVectors) -> None:
-        if not engine.embedder.quick or engine.embedder.identity not in wiring._searched:
+        if not engine.embedder.quick or engine.embedder.identity not in wiring._searched_embedders:
             await warm_up(engine, store, words)
 
     monkeypatch.setattr(wiring, "_warm_up", warmed_up)

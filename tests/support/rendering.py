@@ -6,13 +6,13 @@ from datetime import UTC, datetime, tzinfo
 from functools import cache
 from typing import Any
 
-from germane.pipeline.format.layout import Format
-from germane.pipeline.format.named import open_format
-from germane.ports.tokenizer import Tokenizer
-from germane.testing.builders import candidate
-from germane.tokenizers.named import open_tokenizer
+from germane.models.tokenizers import open_tokenizer
+from germane.ports.models import Tokenizer
+from germane.stages.write.formats import open_format
+from germane.stages.write.layout import Format
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.strategy import Detail
+from germane_testing.builders import candidate
 
 __all__ = ["NONCE", "chosen", "cost_alone", "o200k", "opened"]
 

@@ -21,15 +21,10 @@ _FEW = {"counters", "meta", "models"}
 """Tables of a few rows, however much is stored."""
 _WHOLE = {
     "database": "migrations run once",
-    "checkup": "a check reads everything",
+    "backup": "a check reads everything",
     "verification": "a check reads everything",
-    "block_verification": "a check reads everything",
-    "graph_verification": "a check reads everything",
-    "history_verification": "a check reads everything",
     "embedding": "a change of model makes all vectors anew",
-    "dividing": "long texts of an older version are divided once",
-    "outlining": "the lines of an older version's sessions are made once",
-    "telling": "the sessions of another version are read once",
+    "upgrade": "what a store of another version lacks is made once",
 }
 """Modules whose statements may read whole tables, and why."""
 _MAY = {
@@ -90,7 +85,7 @@ def _module() -> str:
     frame: Any = sys._getframe(2)
     while frame is not None:
         path = Path(frame.f_code.co_filename)
-        if path.parent.name == "sqlite" and path.stem != "rows":
+        if "stores" in path.parts and path.stem != "statements":
             return path.stem
         frame = frame.f_back
     return ""

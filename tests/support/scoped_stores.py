@@ -10,36 +10,31 @@ from math import inf
 from typing import Any, cast
 
 from germane.api.strategies import DEFAULT
-from germane.blocks.block import Block
-from germane.blocks.entry import ArchivalEntry
-from germane.catalog.catalog import Catalog
+from germane.catalog.profiles import Catalog
 from germane.clock import Clock
-from germane.compaction.outline import OutlineLine
-from germane.events.event import Event
-from germane.events.reader import SessionPage
-from germane.injections.injection import KeptInjections, Wanting
-from germane.memories.directive import Directive
-from germane.memories.memory import Memory
-from germane.memories.reader import Page
-from germane.pipeline.admission_queue import AdmissionQueue
-from germane.pipeline.assembly_state import Outcome
-from germane.pipeline.engine import Engine
-from germane.ports.embedder import Embedder
-from germane.profile.marking import Mark
-from germane.profile.reader import ToldClause
-from germane.search.hit import Found, Hit
+from germane.engine.admission import AdmissionQueue
+from germane.engine.assembly import Outcome
+from germane.engine.engine import Engine
+from germane.kinds.archive.outline import OutlineLine
+from germane.kinds.blocks.value import ArchivalEntry, Block
+from germane.kinds.events.reads import SessionPage
+from germane.kinds.events.value import Event
+from germane.kinds.injections import KeptInjections, Wanting
+from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.reads import Page
+from germane.kinds.memories.value import Memory
+from germane.kinds.profile.reads import Mark, ToldClause
+from germane.kinds.tasks.value import TaskView
+from germane.models.tokenizers import open_tokenizer
+from germane.ports.models import Embedder
 from germane.search.relevance import shipped
-from germane.store import ScopedStore
-from germane.tasks.view import TaskView
-from germane.testing.builders import MOMENT
-from germane.testing.hashed import Hashed
-from germane.testing.stored import a_memory, an_event
-from germane.tokenizers.named import open_tokenizer
-from germane.types.evidence import Evidence
+from germane.stores.contract import ScopedStore
+from germane.types.evidence import Evidence, Found, Hit
 from germane.types.message import Message
 from germane.types.query import Filters, Query
 from germane.types.request import Request
 from germane.types.scope import Scope
+from germane_testing.builders import MOMENT, Hashed, a_memory, an_event
 
 __all__ = ["DIRECTIVE", "MEMORY", "MESSAGE", "Kept", "engine", "idle", "keep_result", "request", "scoped"]
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from germane.errors import LLMError
-from germane.ports.llm import Completion
+from germane.ports.models import Completion
 
 __all__ = ["ScriptedLLM", "entry", "listed"]
 

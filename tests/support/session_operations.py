@@ -7,10 +7,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from germane.events.appending import Origin
-from germane.events.event import Event, EventHead, Recorded
-from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
-from germane.events.record import record
+from germane.kinds.events.reads import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.kinds.events.value import Event, EventHead, Recorded
+from germane.kinds.messages.plans import Origin, record
 from germane.types.message import Message
 from germane.types.plan import Plan, Read, run_plan
 from germane.types.scope import Scope

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from germane.evaluate.dataset import Conversation, Dataset, Question
 from germane.types.message import Message
+from germane_eval.dataset import Conversation, Dataset, Question
 
 __all__ = ["beam", "everyday", "locomo", "longmemeval", "messages", "questions", "realtalk", "reasons", "written"]
 

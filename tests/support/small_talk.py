@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from germane.evaluate.answered import Answered, Shown
-from germane.evaluate.dataset import Conversation, Dataset, Question
-from germane.testing.builders import candidate
 from germane.types.candidate import Breakdown, Chosen, Provenance, Scored
 from germane.types.message import Message
+from germane_eval.answers import Answered, Shown
+from germane_eval.dataset import Conversation, Dataset, Question
+from germane_testing.builders import candidate
 
 __all__ = ["BEGAN", "answered", "chat", "chosen", "dataset", "scored", "shown"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-__all__ = ["ROOT", "SOURCE", "Module", "modules", "project_files", "room"]
+__all__ = ["ROOT", "SOURCE", "Module", "beside", "modules", "project_files", "room"]
 
 MADE = "stubs"
 """The folder of generated modules, which no rule reads."""
@@ -69,9 +69,14 @@ class Module:
 
 
 def room(name: str) -> str:
-    """The package or module of the root that contains the module `name`. Each stage in `pipeline` is a room of its own."""
+    """The package or module of the root that contains the module `name`. Each stage is a room of its own, the handles of all
+    kinds are one (`handles`), and so is the contract of stores."""
     first, *rest = name.split(".")
-    return f"{first}.{rest[0]}" if first == "pipeline" and rest and (SOURCE / first / rest[0]).is_dir() else first
+    if first == "stages" and rest:
+        return f"stages.{rest[0]}"
+    if first == "kinds" and rest[-1:] == ["handle"]:
+        return "handles"
+    return name if name == "stores.contract" else first
 
 
 def _own(full: str) -> str | None:
@@ -90,6 +95,17 @@ def modules() -> tuple[Module, ...]:
         if parts[-1] == "__init__" and len(parts) > 1:
             parts = parts[:-1]
         found.append(Module(".".join(parts), path))
+    return tuple(found)
+
+
+@cache
+def beside() -> tuple[Module, ...]:
+    """The modules of the distributions beside germane, with their full names (`germane_eval.run`)."""
+    found = []
+    for source in (ROOT / "packages" / "eval" / "src", ROOT / "packages" / "testing" / "src"):
+        for path in sorted(source.rglob("*.py")):
+            parts = path.relative_to(source).with_suffix("").parts
+            found.append(Module(".".join(parts[:-1] if parts[-1] == "__init__" else parts), path))
     return tuple(found)
 
 

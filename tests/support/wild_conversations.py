@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from germane.dialects.wording import sendable
+from germane.dialects.fields import sendable
 from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 
 __all__ = ["PNG", "call_ids", "conversations", "dicts", "said", "strings"]

@@ -10,10 +10,9 @@ import pytest
 
 from germane import Agent, Germane
 from germane.errors import Conflict, InvalidInput, NotFound
-from germane.tasks.branching import StackHead, TaskBranch
-from germane.tasks.limits import MAX_DEPTH, MAX_OPEN
-from germane.tasks.operations import HeadOf
-from germane.tasks.stack import current_task
+from germane.kinds.tasks.plans import current_task
+from germane.kinds.tasks.reads import HeadOf
+from germane.kinds.tasks.value import MAX_DEPTH, MAX_OPEN, StackHead, TaskBranch
 from germane.types.plan import Decision, Plan, replay
 
 S = "work"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from germane.testing.builders import MOMENT, candidate, message
-from germane.testing.clocks import Ticking, fixed
+from germane_testing.builders import MOMENT, candidate, message
+from germane_testing.time_warp import Ticking, fixed
 
 
 def test_a_fixed_clock_stands_still() -> None:

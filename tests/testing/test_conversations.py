@@ -12,11 +12,9 @@ from germane.dialects.opaque import signed
 from germane.dialects.registry import parse_all
 from germane.dialects.tool_state import result_state
 from germane.errors import InvalidInput, UnknownName
-from germane.testing.conversation_script import ODDITIES
-from germane.testing.conversation_shapes import SHAPES
-from germane.testing.conversations import generated
-from germane.testing.validators import validate
 from germane.types.message import Image, Message, Opaque, ToolResult
+from germane_testing.conversations import ODDITIES, SHAPES, generated
+from germane_testing.validators import validate
 
 pytestmark = pytest.mark.requirement("HIST-4", "HIST-5")
 

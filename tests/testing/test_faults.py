@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
-from germane.testing.time_warp import warped
+from germane_testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
+from germane_testing.time_warp import warped
 
 
 @dataclass

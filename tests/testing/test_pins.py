@@ -11,10 +11,8 @@ import pytest
 
 from germane import Agent, Clock, Context, Germane, Strategy
 from germane.api.strategies import COMPACT, VERBOSE, derive
-from germane.testing.builders import MOMENT
-from germane.testing.hashed import Hashed
-from germane.testing.pins import Pin
-from germane.testing.readable import readable
+from germane_testing.builders import MOMENT, Hashed
+from germane_testing.pins import Pin, readable
 
 SPLIT = derive(VERBOSE, {"name": "split", "placement": "split"})
 XML = derive(VERBOSE, {"name": "xml", "details": ()})

@@ -17,7 +17,7 @@ SUITE = """
     import pytest
     from datetime import datetime
     from germane.sync import Germane
-    from germane.testing.hashed import Hashed
+    from germane_testing.builders import Hashed
 
     @pytest.fixture
     def context():
@@ -122,7 +122,7 @@ def test_loading_it_imports_nothing_of_germanes(pytester: pytest.Pytester) -> No
 
         def test_nothing_is_loaded():
             ours = {name for name in sys.modules if name.startswith("germane")}
-            assert ours == {"germane", "germane.testing", "germane.testing.pytest_plugin"}
+            assert ours == {"germane_testing", "germane_testing.pytest_plugin"}
             assert not {"numpy", "apsw"} & set(sys.modules)
         """
     )
@@ -140,6 +140,6 @@ def test_the_documented_example_runs_as_it_stands(pytester: pytest.Pytester) -> 
 
 def test_pins_need_no_pytest() -> None:
     """`Pin` works in any test framework."""
-    asked = "import germane.testing.pins, sys; print('pytest' in sys.modules)"
+    asked = "import germane_testing.pins, sys; print('pytest' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "False"

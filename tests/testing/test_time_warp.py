@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from germane.testing import time_warp
-from germane.testing.time_warp import warped
+from germane_testing import time_warp
+from germane_testing.time_warp import warped
 
 
 @warped

@@ -10,23 +10,22 @@ from typing import Any
 import pytest
 
 import germane.dialects.anthropic_check
-import germane.dialects.gemini_check
-import germane.dialects.openai_check
-import germane.dialects.responses_check
-from germane.dialects.fault import RULES as REQUEST_RULES
+import germane.dialects.gemini
+import germane.dialects.openai_chat
+import germane.dialects.openai_responses
+from germane.dialects.dialect import RULES as REQUEST_RULES
 from germane.errors import UnknownName
-from germane.testing.compaction_rules import COMPACTION_RULES
-from germane.testing.validators import RULES, validate, validate_against
 from germane.types.message import Message, ToolCall
+from germane_testing.validators import COMPACTION_RULES, RULES, validate, validate_against
 
 pytestmark = pytest.mark.requirement("HIST-4", "HIST-5")
 
 Raw = dict[str, Any]
 CHECKS = {
-    "openai": germane.dialects.openai_check,
+    "openai": germane.dialects.openai_chat,
     "anthropic": germane.dialects.anthropic_check,
-    "gemini": germane.dialects.gemini_check,
-    "openai-responses": germane.dialects.responses_check,
+    "gemini": germane.dialects.gemini,
+    "openai-responses": germane.dialects.openai_responses,
 }
 USER: Raw = {"role": "user", "content": "hi"}
 TEXT: Raw = {"type": "text", "text": "so"}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.text import analyse as analyser
-from germane.text.analyse import analyse, hashed, query_terms, term_hash
+from germane.text import terms as analyser
+from germane.text.terms import analyse, hashed, query_terms, term_hash
 
 ANY_TEXT = st.text(st.characters(), max_size=200)
 

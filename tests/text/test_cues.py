@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.text.cues import KINDS, read_cues
+from germane.text.clauses import KINDS, read_cues
 
 
 def kinds(text: str) -> set[str]:

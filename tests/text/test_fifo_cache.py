@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.text.fifo_cache import FifoCache
+from germane.types.caches import FifoCache
 
 
 def test_the_oldest_entry_makes_room() -> None:

@@ -6,8 +6,8 @@ import unicodedata
 
 import pytest
 
-from germane.pipeline.format.escape import clean
-from germane.text.invisible import is_plain, visible
+from germane.stages.write.escape import clean
+from germane.text.normal import is_plain, visible
 from support.rendering import NONCE
 
 DRAWN = frozenset((*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.text.sentences import LONGEST, sentences
+from germane.text.clauses import MAX_SENTENCE, sentences
 
 
 def split(text: str) -> list[str]:
@@ -44,7 +44,7 @@ def test_every_character_belongs_to_one_sentence_of_bounded_length(text: str) ->
     """In order, without gaps."""
     spans = sentences(text)
     assert "".join(text[start:end] for start, end in spans) == text
-    assert all(0 < end - start <= LONGEST for start, end in spans)
+    assert all(0 < end - start <= MAX_SENTENCE for start, end in spans)
 
 
 @pytest.mark.parametrize(

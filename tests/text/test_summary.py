@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from germane.models.tokenizers import open_tokenizer
 from germane.text.summary import Summaries, summarise
-from germane.tokenizers.named import open_tokenizer
 
 COUNT = open_tokenizer("o200k").count
 FILLER = [f"Nothing of note happened on day {day}, as far as anybody knows." for day in range(40)]

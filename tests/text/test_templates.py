@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from germane.pipeline.format.escape import clean
-from germane.pipeline.format.named import FORMATS
+from germane.stages.write.escape import clean
+from germane.stages.write.formats import FORMATS
 from germane.text import templates
 from germane.text.normal import normalised
 from germane.text.templates import families, neutralise

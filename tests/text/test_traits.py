@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from germane.text.traits import capitals, is_question, temporal, word_count
+from germane.text.specifics import capitals, is_question, temporal, word_count
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.errors import UnknownName
-from germane.tokenizers import TOKENIZERS, open_tokenizer
-from germane.tokenizers.bpe import ENCODINGS, Bpe
-from germane.tokenizers.cached import CachedTokenizer
-from germane.tokenizers.estimate import UPPER, Bytes, Estimate, Upper
+from germane.models.tokenizers import ENCODINGS, TOKENIZERS, UPPER, Bpe, Bytes, CachedTokenizer, Estimate, Upper, open_tokenizer
 from support.oracle import oracle
 
 TEXTS = st.text(alphabet=st.characters(codec=None), max_size=80)
@@ -143,7 +140,7 @@ def test_without_its_vocabulary_an_encoding_is_never_counted_too_low(
 ) -> None:
     """Where the extra `tokens` isn't installed, the base of OpenAI's is."""
     exact = oracle(encoding)(text * 5)
-    monkeypatch.setattr("germane.tokenizers.bpe.ENCODINGS", {**ENCODINGS, encoding: ()})
+    monkeypatch.setattr("germane.models.tokenizers.ENCODINGS", {**ENCODINGS, encoding: ()})
     tokenizer = open_tokenizer(encoding)
     assert not tokenizer.exact
     assert tokenizer.count(text * 5) >= exact

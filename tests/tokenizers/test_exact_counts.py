@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.tokenizers.bpe import Bpe, as_sent
+from germane.models.tokenizers import Bpe, as_sent
 from support.oracle import NAMES, oracle
 
 HOSTILE = (

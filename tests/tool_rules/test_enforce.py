@@ -11,13 +11,16 @@ from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.rules.enforce import ToolRules
 from germane.rules.tool_rule import (
+    Allow,
     AllowedOperations,
+    AskConsent,
     ContinuesTurn,
     EndsTurn,
     ExclusiveGroup,
     FollowedBy,
     MaxCalls,
     Periodic,
+    Refuse,
     RequiredBeforeExit,
     RequiresConsent,
     RequiresPrior,
@@ -25,7 +28,6 @@ from germane.rules.tool_rule import (
     ToolCooldown,
     ToolRule,
 )
-from germane.rules.verdict import Allow, AskConsent, Refuse
 from germane.types.message import ToolCall
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from germane.errors import InvalidInput
 from germane.rules.enforce import ToolRules
 from germane.rules.tool_rule import (
+    Allow,
     EndsTurn,
     ExclusiveGroup,
     FollowedBy,
@@ -22,7 +23,6 @@ from germane.rules.tool_rule import (
     ToolCooldown,
     ToolRule,
 )
-from germane.rules.verdict import Allow
 from germane.types.message import ToolCall
 
 TOOLS = "abcd"

@@ -10,30 +10,33 @@ from typing import Any
 
 import pytest
 
-from germane.blocks.block import Block, content_hash_of
-from germane.blocks.entry import ArchivalEntry
-from germane.blocks.schema import TextSchema
-from germane.blocks.share import Share
-from germane.blocks.version import KeptVersion, Version
-from germane.compaction.archive import ArchiveEntry
-from germane.compaction.kept_history import KeptEntry, KeptSummary
-from germane.compaction.summary import SpanSummary
+from germane.compaction.notes import SpanSummary
 from germane.errors import InvalidInput
-from germane.events.event import Event, ReplacementLink
-from germane.graph.entity import Entity
-from germane.graph.pattern import Pattern
-from germane.graph.relation import Relation
-from germane.graph.said import Said
-from germane.memories.link import ContradictionRecord
-from germane.memories.memory import Episode, Fact, Note
-from germane.profile.marking import MarkedLine
-from germane.tasks.branching import TaskBranch, TaskCheckpoint
-from germane.tasks.frame import TaskArtifact, TaskFrame
-from germane.testing.stored import NOON, a_memory, an_archived, an_event
-from germane.transfer.line import HOLDS, line_of, written
-from germane.transfer.parse import parse_line, read_line
-from germane.transfer.stored import Contents, Owned, Owner, SessionRecord, StoredBlock, StoredDirective, StoredStack, Thing
-from germane.transfer.stored_graph import StoredEntity, StoredPattern, StoredRelation
+from germane.kinds.archive.value import ArchiveEntry, KeptEntry, KeptSummary
+from germane.kinds.blocks.permission import Share
+from germane.kinds.blocks.schema import TextSchema
+from germane.kinds.blocks.value import ArchivalEntry, Block, KeptVersion, Version, content_hash_of
+from germane.kinds.events.value import Event, ReplacementLink
+from germane.kinds.graph.statement import EntityStatement
+from germane.kinds.graph.value import Entity, Pattern, Relation
+from germane.kinds.memories.conflicts import ContradictionRecord
+from germane.kinds.memories.value import Episode, Fact, Note
+from germane.kinds.profile.reads import MarkedLine
+from germane.kinds.tasks.value import TaskArtifact, TaskBranch, TaskCheckpoint, TaskFrame
+from germane.transfer.contents import (
+    Contents,
+    Owned,
+    Owner,
+    SessionRecord,
+    StoredBlock,
+    StoredDirective,
+    StoredEntity,
+    StoredPattern,
+    StoredRelation,
+    StoredStack,
+    Thing,
+)
+from germane.transfer.lines import HOLDS, line_of, parse_line, read_line, written
 from germane.types.candidate import Provenance
 from germane.types.inventory import Tombstone
 from germane.types.limits import (
@@ -50,6 +53,7 @@ from germane.types.limits import (
     TASK_RESULT,
     Limit,
 )
+from germane_testing.builders import NOON, a_memory, an_archived, an_event
 
 ADA = Owner("acme", "support", "ada")
 LATER = NOON + timedelta(hours=1)
@@ -168,7 +172,7 @@ VERSION = Version(
 )
 KEPT = KeptVersion(version=VERSION, frontiers=b"f", size=1, span=3, undone_by=4)
 SHARE = Share(block_id="b", label="persona", agent="other", permission="append", created_at=NOON)
-SAID = Said(names=("Ada",), properties={"n": [1.5]}, sensitivity="public")
+SAID = EntityStatement(names=("Ada",), properties={"n": [1.5]}, sensitivity="public")
 ENTITY = Entity(
     id="n",
     type="person",

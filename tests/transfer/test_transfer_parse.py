@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.memories.link import ContradictionRecord
-from germane.memories.memory import Memory
-from germane.testing.stored import NOON, a_memory, an_event
-from germane.transfer.line import VERSION, header_line, line_of, written
-from germane.transfer.parse import Header, parse_line, read_line
-from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective
+from germane.kinds.memories.conflicts import ContradictionRecord
+from germane.kinds.memories.value import Memory
+from germane.transfer.contents import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective
+from germane.transfer.lines import VERSION, Header, header_line, line_of, parse_line, read_line, written
 from germane.types.candidate import Provenance
 from germane.types.inventory import Tombstone
+from germane_testing.builders import NOON, a_memory, an_event
 
 ADA = Owner("acme", "support", "ada")
 THINGS: list[Any] = [

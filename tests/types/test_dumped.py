@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from germane import Agent, InvalidInput
-from germane.types.dumped import dump, without_objects
+from germane.types.nested_data import dump, without_objects
 from support.stories import ASKED
 
 

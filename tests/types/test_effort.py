@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane import InvalidInput, SourcePlan, Strategies, Strategy, derive
-from germane.types.effort import parse_effort, price
+from germane.types.budget import parse_effort, price_of_effort
 
 NUMBERS = st.floats(0.01, 100)
 
@@ -18,16 +18,16 @@ NUMBERS = st.floats(0.01, 100)
 @pytest.mark.requirement("AMOUNT-2")
 def test_a_higher_effort_has_a_lower_price() -> None:
     """More goes in where a token has to bring less."""
-    assert price("low") > price("medium") > price("high") > 0
+    assert price_of_effort("low") > price_of_effort("medium") > price_of_effort("high") > 0
 
 
 @pytest.mark.requirement("AMOUNT-2")
 @given(NUMBERS)
 def test_a_number_is_relative_to_medium(effort: float) -> None:
     """1 is medium, 2 halves the price."""
-    assert price(effort) * effort == pytest.approx(price("medium"))
-    assert price(1) == price("medium")
-    assert price(2) == price("medium") / 2
+    assert price_of_effort(effort) * effort == pytest.approx(price_of_effort("medium"))
+    assert price_of_effort(1) == price_of_effort("medium")
+    assert price_of_effort(2) == price_of_effort("medium") / 2
 
 
 @pytest.mark.requirement("AMOUNT-2")
@@ -38,7 +38,7 @@ def test_a_number_is_relative_to_medium(effort: float) -> None:
 def test_anything_else_is_refused_with_what_is_allowed(effort: Any) -> None:
     """The message lists the words and the range."""
     with pytest.raises(InvalidInput, match=r"effort must be low, medium, high, or a number from 0\.01 to 100 .*, not "):
-        price(effort)
+        price_of_effort(effort)
 
 
 @given(NUMBERS)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.types.extent import Extent, bounded, plain_size
 from germane.types.limits import DEPTH, VALUES, Limit
+from germane.types.nested_data import Extent, bounded, plain_size
 
 FEW = Limit(maximum=10, unit="values", of="", why="")
 JSON = st.recursive(

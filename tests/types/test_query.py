@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from germane.testing.builders import MOMENT
 from germane.types.query import Query, Term
+from germane_testing.builders import MOMENT
 
 
 def no_vector(speakers: object) -> tuple[None, None]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.types.request_limits import LimitTable, RequestLimits
+from germane.types.budget import LimitTable, RequestLimits
 
 
 @pytest.mark.requirement("BUILD-3")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from germane.types.sized_lru import SizedLru
+from germane.types.caches import SizedLru
 
 KEY, SIZE = st.sampled_from("abcde"), st.integers(0, 9)
 STEP = st.tuples(st.sampled_from(["put", "put", "put", "evict", "evict", "resize", "use", "get", "pop", "clear"]), KEY, SIZE)

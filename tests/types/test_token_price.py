@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from germane.types.amount import Cut, Need, TokenPrice, price_asked
+from germane.types.budget import Cut, Need, TokenPrice, price_asked
 from germane.types.candidate import LeftOut
-from germane.types.unread import Unread
+from germane.types.evidence import Unread
 from support.plain_layout import item
 
 SHARE = st.floats(1e-6, 1.0)

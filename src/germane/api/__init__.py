@@ -1,1 +1,1 @@
-"""API: what a user calls. It opens and closes a store, checks arguments, and asks the pipeline or commits a plan."""
+"""API: what a user calls. It opens and closes a store, checks arguments, and asks the engine or commits a plan."""

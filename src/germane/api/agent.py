@@ -1,48 +1,175 @@
 """Agent: the verbs of one scope (`assemble`, `record`, `remember`, `forget` …). Each checks its arguments, then calls the
-engine or commits a plan."""
+engine or commits a plan.
+
+The longer verbs (`api/verbs/`) are imported at their first call, so that `import germane` and the first answer are quick.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
 
-from germane.api.agent_contexts import AgentContexts
-from germane.api.archive_search import index_all
-from germane.api.arguments import System, build_request, flags, history_terms, identifiers, number
-from germane.api.check_messages import listed
+from germane.api.agent_contents import AgentContents
+from germane.api.arguments import (
+    System,
+    build_request,
+    check_message_list,
+    flags,
+    history_terms,
+    identifiers,
+    named_model,
+    number,
+    optional,
+)
+from germane.api.contents import index_all
 from germane.api.digest import MemoryDigest, digest_of, without_directive
-from germane.api.forget_matching import forget_matching
-from germane.api.recording import Recording, origin_of
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
-from germane.archetypes.archetype import Archetype
+from germane.background import aside
 from germane.compaction.strategy import CompactionStrategy
-from germane.events.event import Recorded
-from germane.memories.checks import check_provenance
-from germane.memories.directive import set_directive
-from germane.memories.feedback import feedback
-from germane.memories.memory import Memory
-from germane.memories.receipt import Receipt
-from germane.memories.remember import new_memory, remember
-from germane.pipeline.background import aside
+from germane.errors import InvalidInput
+from germane.kinds.archetypes.value import Archetype
+from germane.kinds.events.value import Event, Recorded
+from germane.kinds.memories.directive import set_directive
+from germane.kinds.memories.fields import check_provenance
+from germane.kinds.memories.handle import forget_matching
+from germane.kinds.memories.plans import feedback, new_memory, remember
+from germane.kinds.memories.value import Memory, Receipt
+from germane.kinds.messages.handle import Recording, origin_of
+from germane.ports.models import Tokenizer
+from germane.text.terms import query_terms
+from germane.types.budget import Effort
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
-from germane.types.effort import Effort
-from germane.types.limits import COUNT, DIRECTIVE, NAME, QUERY, RECORDED
-from germane.types.limits import text as string
+from germane.types.limits import CHARACTERS, COUNT, DIRECTIVE, ID, NAME, QUERY, RECORDED, quoted
+from germane.types.limits import check_text as string
 from germane.types.message import Raw
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
 
 if TYPE_CHECKING:
-    from germane.api.agent_delegations import Delegations
-    from germane.api.delegation import Delegation
-    from germane.api.extraction_worker import ExtractionRun
+    from germane.api.workers.extraction import ExtractionRun
+    from germane.kinds.tasks.handle import Delegation, Delegations
+    from germane.types.budget import CompressedText, TokenCount
+    from germane.types.context import BuiltContext
 
-__all__ = ["Agent"]
+
+# Verbs for contexts as one text: build, update, expand, compress, estimate (ENGINE-9).
+
+
+class AgentContexts(AgentContents):
+    """The part of `Agent` that gives a context as one text, and makes texts shorter. Each verb imports its work when it is
+    called."""
+
+    async def build(
+        self,
+        query: str,
+        *,
+        session: str | None = None,
+        max_tokens: int,
+        strategy: str | Strategy | Mapping[str, Any] | None = None,
+        additional_context: str | None = None,
+        filters: Filters | None = None,
+        model: str = "gpt-4o",
+        at: datetime | None = None,
+        deadline: float | None = 0.25,
+    ) -> BuiltContext:
+        """Returns what is known for `query` as one text of at most `max_tokens` tokens of `model`, with the components that it
+        is made of, for a prompt that you write yourself. The pipeline is that of `assemble`, without messages.
+
+        `strategy` is a name, a `Strategy`, or a table of the settings to change, merged deeply:
+        `{"weights": {"recency": 0.5}}`, with `like` for the strategy that they change. A directive and memory blocks aren't
+        part of it. `additional_context` counts in the budget and stands in a section of its own, written as data.
+
+        Raises `InvalidInput` for arguments that can't be used, and nothing else: a fault gives less context, and
+        `metadata.fallback_reason` says why.
+        """
+        from germane.api.verbs.build import build_context
+
+        return await build_context(
+            self._parts,
+            self.scope.within(session),
+            query,
+            max_tokens=number("max_tokens", max_tokens, maximum=COUNT.maximum),
+            strategy=strategy,
+            additional=additional_context,
+            filters=filters,
+            model=model,
+            at=at,
+            deadline=deadline,
+        )
+
+    async def update_context(self, built: BuiltContext, event: Event | str) -> BuiltContext:
+        """Returns `built` with one more recorded event, given as such or by its id, first among its components and in the
+        text at its place in time. No search is made. What shows the same thing goes, then what scores lowest, until the text as
+        written is within the budget of `built`; an event that is larger than that is shortened, and where that is impossible,
+        `note` says so. What may not be shown any more is left out. The same update again changes nothing.
+
+        Raises `NotFound` for an event that isn't stored here, and `InvalidInput`, also for a context of another scope."""
+        from germane.api.verbs.build import update_context
+        from germane.types.context import BuiltContext
+
+        if not isinstance(built, BuiltContext):
+            raise InvalidInput(f"update_context takes what build returned, not {quoted(built)}")
+        if replace(built.scope, session=None) != replace(self.scope, session=None):
+            raise InvalidInput("this context was built for another org, agent or user: build it with this agent")
+        id = event.id if isinstance(event, Event) else event
+        return await update_context(self._parts, built, string("event", id, ID))
+
+    async def expand(self, name: str, context: Context | BuiltContext | None = None) -> str:
+        """Returns the whole text of something that was shown in part or as a breadcrumb. `name` is its handle in `context`,
+        that of an artifact that a task's line names (`m3.1`), or an id as in `find`. What has been forgotten since, or may not
+        be shown, isn't there. Raises `NotFound`, `InvalidInput`."""
+        from germane.api.verbs.expand import expand_item as expanded
+
+        return (await expanded(self._parts, self.scope, string("name", name, ID), context)).text
+
+    async def estimate_tokens(self, content: str, *, model: str = "gpt-4o") -> TokenCount:
+        """Returns the tokens of `content` for `model`: exact where the model's vocabulary is installed, else an upper estimate.
+        Raises `InvalidInput`."""
+        from germane.api.verbs.expand import token_count
+
+        return await token_count(string("content", content, CHARACTERS, valid=False), self._tokenizer(model))
+
+    async def compress(
+        self,
+        content: str,
+        max_tokens: int,
+        *,
+        model: str = "gpt-4o",
+        query: str | None = None,
+        use_llm: bool | None = None,
+    ) -> CompressedText:
+        """Returns `content` within `max_tokens` tokens of `model`, never longer than it was: as it is where it fits, else
+        shortened by the language model of this `Germane` (default: where one is configured), else the sentences that say most,
+        those about `query` first, with `…` where something was left out. Where the language model fails or writes too much, its
+        answer isn't used, and `note` says so. Raises `InvalidInput`, also for `use_llm=True` without a language model."""
+        from germane.api.verbs.expand import compress_text as compressed
+
+        string("content", content, CHARACTERS)
+        number("max_tokens", max_tokens, maximum=COUNT.maximum)
+        optional("query", query, QUERY)
+        worker = self._parts.extraction_worker
+        if use_llm is not None:
+            flags(use_llm=use_llm)
+        if use_llm and worker is None:
+            raise InvalidInput("use_llm: no language model is configured: open with Germane.open(…, llm=…), or leave it out")
+        return await compressed(
+            content,
+            max_tokens,
+            self._tokenizer(model),
+            terms=[] if query is None else [term.word for term in query_terms(query)],
+            query=query or "",
+            llm=None if worker is None or use_llm is False else worker.llm,
+        )
+
+    def _tokenizer(self, model: str) -> Tokenizer:
+        engine = self._parts.engine
+        return engine.tokenizer(engine.catalog.find(named_model(model)).tokenizer)
 
 
 class Agent(AgentContexts):
@@ -55,7 +182,7 @@ class Agent(AgentContexts):
     @cached_property
     def delegations(self) -> Delegations:
         """The tasks that were given to other agents."""
-        from germane.api.agent_delegations import Delegations
+        from germane.kinds.tasks.handle import Delegations
 
         return Delegations(self._parts, self.scope, lambda child: Agent(self._parts, child).assemble)
 
@@ -245,14 +372,14 @@ class Agent(AgentContexts):
         self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
     ) -> Recorded:
         """Stores a conversation verbatim and indexes it. Idempotent: each message is stored once, however often it is sent (see
-        `events/record.py`). What germane injected is left out. A call of more than 128 messages or 64K characters is written in
-        slices, with other calls in between: each slice is durable by itself, and sending an interrupted call again completes
-        it. Secrets are redacted, or treated as the policy says that germane was opened with; the result's `secrets` counts
-        them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call
-        writes nothing."""
+        `kinds/messages/plans.py`). What germane injected is left out. A call of more than 128 messages or 64K characters is
+        written in slices, with other calls in between: each slice is durable by itself, and sending an interrupted call again
+        completes it. Secrets are redacted, or treated as the policy says that germane was opened with; the result's `secrets`
+        counts them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting
+        call writes nothing."""
         scope = self.scope.within(session)
         origin = origin_of(scope, source_kind, channel, self._parts, self._archetype)
-        listed(messages, RECORDED)
+        check_message_list(messages, RECORDED)
         recording = Recording(
             self._scoped(scope).journal,
             origin,
@@ -276,7 +403,7 @@ class Agent(AgentContexts):
         configured, and those that were parked. Without a user in the scope that means all users of the agent. `session` reads
         one session, `everything` also what was recorded before. With `dry_run` only counts. `progress(done, total)` gets
         numbers of messages. Raises `InvalidInput` where no model is configured."""
-        from germane.api.extract import extract
+        from germane.api.workers.on_demand import extract
 
         flags(everything=everything, dry_run=dry_run)
         return await extract(self._parts, self.scope.within(session), everything=everything, dry_run=dry_run, progress=progress)

@@ -1,40 +1,115 @@
-"""Agent contents: the verbs of one scope for all that is stored: find, list, explain, consolidate, export, restore."""
+"""Agent contents: the part of `Agent` for all that is stored, and the handles of the kinds (`agent.blocks`, `agent.tasks` …).
+
+Its verbs find, list, explain, consolidate, export and restore. Handles and longer verbs are imported at their first use.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from germane.api.agent_rooms import AgentRooms
 from germane.api.arguments import flags, identifiers, number, optional, remarks
-from germane.api.contents import list_messages, list_sessions, list_users, statistics
-from germane.api.identify import find_thing
+from germane.api.contents import find_thing, list_messages, list_sessions, list_users, statistics
+from germane.api.wiring import Parts
 from germane.errors import InvalidInput
-from germane.events.event import Event
-from germane.events.reader import MessagePage, SessionPage
-from germane.memories.memory import Memory
-from germane.store import ScopedStore
+from germane.kinds.archetypes.value import Archetype
+from germane.kinds.events.reads import MessagePage, SessionPage
+from germane.kinds.events.value import Event
+from germane.kinds.memories.value import Memory
+from germane.stores.contract import ScopedStore
 from germane.types.context import Context
 from germane.types.inventory import Stats, UserPage
 from germane.types.limits import COUNT, ID, LABEL, PAGE
-from germane.types.limits import text as string
+from germane.types.limits import check_text as string
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
 if TYPE_CHECKING:
-    from germane.api.about import AboutEntity
-    from germane.api.consolidating import Consolidated
-    from germane.api.export import Exported
-    from germane.api.profile_view import ProfileView
-    from germane.api.restore import Line, Restored
-    from germane.memories.audit import Audit
-    from germane.profile.marking import Mark
-    from germane.transfer.stored import Reach
-    from germane.types.why import Why
+    from germane.api.builder.builder import Builder
+    from germane.api.verbs.about import AboutEntity
+    from germane.api.verbs.consolidate import Consolidated
+    from germane.api.verbs.transfer import Exported, Line, Restored
+    from germane.kinds.archive.handle import AgentHistory
+    from germane.kinds.blocks.handle import MemoryBlocks
+    from germane.kinds.documents.handle import Documents
+    from germane.kinds.events.handle import EventLog
+    from germane.kinds.graph.handle import KnownGraph
+    from germane.kinds.memories.forgetting import Audit
+    from germane.kinds.memories.handle import Recollections
+    from germane.kinds.profile.handle import ProfileView
+    from germane.kinds.profile.reads import Mark
+    from germane.kinds.tasks.handle import TaskStack
+    from germane.transfer.contents import Reach
+    from germane.types.reports import Why
 
-__all__ = ["AgentContents"]
+
+# The handles of the kinds, by name.
+
+
+class AgentRooms:
+    """The part of `Agent` that opens its rooms."""
+
+    def __init__(self, parts: Parts, scope: Scope, archetype: Archetype | None) -> None:
+        self._parts, self.scope, self._archetype = parts, scope, archetype
+
+    @cached_property
+    def memories(self) -> Recollections:
+        """The memories, to read and correct."""
+        from germane.kinds.memories.handle import Recollections
+
+        return Recollections(self._parts.store.within(self.scope), self.scope, self._parts.clock, self._parts.secrets)
+
+    @cached_property
+    def blocks(self) -> MemoryBlocks:
+        """The memory blocks."""
+        from germane.kinds.blocks.handle import MemoryBlocks
+
+        return MemoryBlocks(self._parts, self.scope)
+
+    @cached_property
+    def documents(self) -> Documents:
+        """The documents."""
+        from germane.kinds.documents.handle import Documents
+
+        return Documents(self._parts, self.scope)
+
+    @cached_property
+    def events(self) -> EventLog:
+        """What the agent did."""
+        from germane.kinds.events.handle import EventLog
+
+        return EventLog(self._parts, self.scope, self._archetype)
+
+    @cached_property
+    def graph(self) -> KnownGraph:
+        """The people, places and things, and how they relate."""
+        from germane.kinds.graph.handle import KnownGraph
+
+        return KnownGraph(self._parts, self.scope)
+
+    @cached_property
+    def tasks(self) -> TaskStack:
+        """The stack of tasks."""
+        from germane.kinds.tasks.handle import TaskStack
+
+        return TaskStack(self._parts, self.scope)
+
+    @cached_property
+    def history(self) -> AgentHistory:
+        """The conversations, to compact them."""
+        from germane.kinds.archive.handle import AgentHistory
+
+        return AgentHistory(self._parts, self.scope)
+
+    def builder(self) -> Builder:
+        """Returns a builder of whole requests: instructions, blocks, tools and their rules, history, what is remembered."""
+        from germane.api.builder.builder import Builder
+        from germane.api.builder.building import Building
+
+        return Builder(Building(self._parts, self.scope).build, zone=self.scope.zone)
 
 
 class AgentContents(AgentRooms):
@@ -61,7 +136,7 @@ class AgentContents(AgentRooms):
         that they gave and, where one person speaks, the name under which they speak mean the same. `at` is the time asked
         about (default: now): what was said or began later isn't known then. Nothing has to be configured. Raises
         `InvalidInput`."""
-        from germane.api.about import about
+        from germane.api.verbs.about import about
 
         if name is not None and not string("name", name, LABEL).strip():
             raise InvalidInput("name must be the name of a person or a thing, not blank; leave it out for the user")
@@ -72,7 +147,7 @@ class AgentContents(AgentRooms):
         """Returns the lines that stand in every prompt of a session that begins now, or at `at`: standing instructions and what
         holds about the person, each with the reason; what was left out; and the text. The assembly makes the same choice.
         `tokens` (0 to 1,000,000) is the budget (default: that of the strategy `default`). Raises `InvalidInput`."""
-        from germane.api.profile_view import look_at_profile
+        from germane.kinds.profile.handle import look_at_profile
 
         if tokens is not None:
             number("tokens", tokens, maximum=COUNT.maximum)
@@ -83,7 +158,7 @@ class AgentContents(AgentRooms):
         the mark away. Idempotent; returns the line's whole id. `id` is a line's, or the beginning of one: four characters or
         more, and `@` with the place at which it begins where a message has several lines. The next session shows the change.
         Raises `NotFound`, and `InvalidInput`, also where several lines begin so."""
-        from germane.api.profile_view import mark_named_line
+        from germane.kinds.profile.handle import mark_named_line
 
         return await mark_named_line(self._parts, self.scope, id, mark)
 
@@ -91,7 +166,7 @@ class AgentContents(AgentRooms):
         """Returns what the assembly that made `context` did with one stored thing, and the reason: it went in, was left out,
         was filtered, isn't valid, stands in the request, was forgotten, or the search didn't reach it (then with its rank and
         its P(relevant)). `id` is as in `find`; `session` that of the assembly. Raises `InvalidInput`."""
-        from germane.api.why import explain_one
+        from germane.api.verbs.why import explain_one
 
         optional("session", session, ID)
         store, engine = self._scoped(self.scope), self._parts.engine
@@ -111,7 +186,8 @@ class AgentContents(AgentRooms):
         needed. Pinned memories, preferences, behaviors and messages stay. What goes is forgotten, with a tombstone. `dry_run`
         changes nothing and returns what would be done. A call that is interrupted loses nothing, and the next one goes on.
         Raises `InvalidInput`, also without a limit."""
-        from germane.api.consolidating import Consolidating, storage_budget
+        from germane.api.verbs.consolidate import Consolidating
+        from germane.api.verbs.consolidate import check_storage_budget as storage_budget
 
         flags(dry_run=dry_run)
         budget = storage_budget(max_memories, max_bytes)
@@ -127,7 +203,7 @@ class AgentContents(AgentRooms):
         (with `messages` in its messages too), what is stale or expired, and what was never retrieved although it is
         `unused_days` old. At most `limit` (1 to 1,000) findings of each kind, with ids and without content; all are counted.
         Raises `InvalidInput`."""
-        from germane.api.auditing import audit
+        from germane.api.verbs.consolidate import audit
 
         number("unused_days", unused_days, maximum=100_000)
         number("limit", limit, minimum=1, maximum=PAGE.maximum)
@@ -178,7 +254,7 @@ class AgentContents(AgentRooms):
         """Yields all that this scope can see, one dict at a time, as it was at the first step: a header, the directives,
         memories, contradictions, sessions with their messages, and tombstones. `docs/use/export.md` describes them. API keys
         and vectors aren't part of it."""
-        from germane.api.export import exported
+        from germane.api.verbs.transfer import export_lines as exported
 
         return exported(self._parts.store, self._reach)
 
@@ -190,14 +266,14 @@ class AgentContents(AgentRooms):
         scope. Idempotent; an interrupted call is completed by the next one. What was forgotten here isn't stored again. Raises
         `InvalidInput`, and `Conflict` where something else is stored in a line's place, unless `skip_conflicts`; what stands
         before the line that it names may be stored then."""
-        from germane.api.restore import restored
+        from germane.api.verbs.transfer import restore_lines as restored
 
         flags(into=into, skip_conflicts=skip_conflicts)
         return await restored(self._parts, lines, target=self._reach, into=into, skip_conflicts=skip_conflicts)
 
     @property
     def _reach(self) -> Reach:
-        from germane.transfer.stored import Reach
+        from germane.transfer.contents import Reach
 
         return Reach(org=self.scope.org, agent=self.scope.agent, user=self.scope.user)
 

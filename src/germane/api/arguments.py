@@ -1,38 +1,43 @@
 """Arguments: checks of what a caller passes, before any work is done. Errors name the argument.
 
-How much of anything is allowed is in `types/limits.py`.
+How much of anything is allowed is in `types/limits.py`. Messages are checked by size and shape before any message is parsed:
+they are a list, they hold no more messages, characters and values than one request may, and none is nested without end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import Any, get_args
 
-from germane.api.check_messages import conversation
-from germane.blocks.label import label_key
-from germane.catalog.catalog import Catalog
-from germane.catalog.profile import Profile
+from germane.catalog.profiles import Catalog, Profile
 from germane.clock import Clock, aware
 from germane.compaction.strategy import CompactionStrategy, Summarise
-from germane.dialects.registry import dialect, parse, parse_all
-from germane.dialects.system_prompt import system_prompt
-from germane.errors import InvalidInput
-from germane.memories.memory import KINDS
-from germane.pipeline.history_stage import HistoryTerms
-from germane.text.secrets.screen import SecretPolicy, SecretScreen
-from germane.types.answer_time import check_answer_time
-from germane.types.effort import Effort, price
-from germane.types.extent import Extent
+from germane.dialects.framework_messages import MessagePiece as MessagePiece
+from germane.dialects.framework_messages import as_message, as_messages, instructions_in, is_langchain, is_pydantic
+from germane.dialects.framework_messages import joined as joined
+from germane.dialects.opaque import as_result as as_result
+from germane.dialects.opaque import opaque as opaque
+from germane.dialects.registry import dialect, parse, parse_all, system_prompt
+from germane.errors import EmbedderError, InvalidInput
+from germane.kinds.blocks.field import label_key
+from germane.kinds.memories.value import KINDS
+from germane.ports.models import LLM, Completion, Embedder
+from germane.stages.compact import HistoryTerms
+from germane.text.secrets.detection import SecretPolicy, SecretScreen
+from germane.types import limits
+from germane.types.budget import Effort, price_of_effort
 from germane.types.limits import (
     BLOCKS_NAMED,
     CHARACTERS,
     COUNT,
     ID,
     IDS,
+    MESSAGE_TEXT,
     MESSAGES,
     NAME,
     QUERY,
@@ -40,33 +45,21 @@ from germane.types.limits import (
     TOOL_CHARACTERS,
     TOOLS,
     Limit,
-    entries,
-    shown,
-    text,
-    within,
+    check_answer_time,
+    check_entries,
+    check_size,
+    check_task,
+    check_text,
+    quoted,
 )
-from germane.types.message import Message
-from germane.types.named_task import named_task
+from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
+from germane.types.nested_data import Extent, plain_size, without_objects
 from germane.types.query import Filters
 from germane.types.request import Request
 from germane.types.scope import Scope
 
-__all__ = [
-    "System",
-    "build_request",
-    "flags",
-    "given_filters",
-    "history_terms",
-    "identifiers",
-    "named_model",
-    "normalise_filters",
-    "number",
-    "optional",
-    "remarks",
-]
-
 System = str | Sequence[str | Mapping[str, Any]] | Mapping[str, Any]
-"""A system prompt beside the messages: a text, text blocks, or Gemini's system instruction (`dialects/system_prompt.py`)."""
+"""A system prompt beside the messages: a text, text blocks, or Gemini's system instruction (`dialects/registry.py`)."""
 _NO_FILTERS = Filters()
 
 
@@ -94,12 +87,12 @@ def build_request(
     """Checks every argument and returns the request. Raises `InvalidInput` for the first argument that can't be used. The
     messages are parsed last."""
     named_model(model)
-    given = conversation(messages, MESSAGES)
+    given = check_conversation(messages, MESSAGES)
     Extent("system", CHARACTERS).part("system", system)
     if not given and query is None:
         raise InvalidInput("messages is empty: give at least one, or a query")
     if query is not None:
-        text("query", query, QUERY, valid=False)
+        check_text("query", query, QUERY, valid=False)
     if deadline is not None:
         check_answer_time("deadline", deadline, forever="waits for every source")
     schemas = _tools(tools)
@@ -107,10 +100,10 @@ def build_request(
     cap = None if max_tokens is None else number("max_tokens", max_tokens, maximum=COUNT.maximum)
     chosen = normalise_filters(filters, scope.zone) or _NO_FILTERS
     if effort is not None:
-        price(effort)
-    named = entries("blocks", blocks, BLOCKS_NAMED, ID)
+        price_of_effort(effort)
+    named = check_entries("blocks", blocks, BLOCKS_NAMED, ID)
     profile = _profile(catalog, model, like, window)
-    name = profile.provider if provider is None else text("provider", provider, NAME)
+    name = profile.provider if provider is None else check_text("provider", provider, NAME)
     dialect(name)
     own = system_prompt(system, name)
     first = () if own is None else (own,)
@@ -134,7 +127,7 @@ def build_request(
         like=like,
         blocks=tuple(dict.fromkeys(label_key(one, f"blocks[{index}]") for index, one in enumerate(named))),
         has_system=own is not None,
-        task=named_task(task, scope.session),
+        task=check_task(task, scope.session),
     )
 
 
@@ -145,14 +138,14 @@ def history_terms(history: object, tokens: int | None) -> HistoryTerms | None:
         return None
     strategy = Summarise() if history in (None, True) else history
     if not isinstance(strategy, get_args(CompactionStrategy)):
-        raise InvalidInput(f"history must be True, Truncate, Summarise, Importance or TimeDecay, not {shown(history)}")
+        raise InvalidInput(f"history must be True, Truncate, Summarise, Importance or TimeDecay, not {quoted(history)}")
     return HistoryTerms(strategy=strategy, max_tokens=most)
 
 
 def named_model(model: object) -> str:
     """Returns the model's name as given, also when the catalog doesn't know it. Raises `InvalidInput`."""
-    if not isinstance(model, str) or not text("model", model, NAME).strip():
-        raise InvalidInput(f"model must be a name such as 'gpt-4o', not {shown(model)}")
+    if not isinstance(model, str) or not check_text("model", model, NAME).strip():
+        raise InvalidInput(f"model must be a name such as 'gpt-4o', not {quoted(model)}")
     return model
 
 
@@ -183,32 +176,32 @@ def number(name: str, value: object, *, minimum: int = 0, maximum: int | None = 
     """Returns `value`, a whole number within these bounds. Raises `InvalidInput`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < minimum or (maximum is not None and value > maximum):
         allowed = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum:,}"
-        raise InvalidInput(f"{name} must be a whole number, {allowed}, not {shown(value)}")
+        raise InvalidInput(f"{name} must be a whole number, {allowed}, not {quoted(value)}")
     return value
 
 
 def identifiers(value: object) -> tuple[str, ...]:
     """Returns the ids as a tuple; a single id may come as a string. Raises `InvalidInput`."""
-    return entries("ids", (value,) if isinstance(value, str) else value, IDS, ID)
+    return check_entries("ids", (value,) if isinstance(value, str) else value, IDS, ID)
 
 
 def optional(name: str, value: object, limit: Limit) -> None:
     """Checks a text that may be None. Raises `InvalidInput`."""
     if value is not None:
-        text(name, value, limit)
+        check_text(name, value, limit)
 
 
 def flags(**given: object) -> None:
     """Checks that each argument is True or False. Raises `InvalidInput`, also for other truthy values."""
     for name, value in given.items():
         if not isinstance(value, bool):
-            raise InvalidInput(f"{name} must be True or False, not {shown(value)}")
+            raise InvalidInput(f"{name} must be True or False, not {quoted(value)}")
 
 
 def _profile(catalog: Catalog, model: str, like: object, window: object) -> Profile:
     """Returns the model's profile. Raises `InvalidInput` for a `like` that the catalog doesn't list, and for a window that is
     no size."""
-    known = None if like is None else text("like", like, NAME)
+    known = None if like is None else check_text("like", like, NAME)
     size = None if window is None else number("window", window, minimum=1, maximum=COUNT.maximum)
     return catalog.find(model, like=known, window=size)
 
@@ -219,7 +212,7 @@ def _tools(tools: object) -> tuple[Mapping[str, Any], ...]:
     if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Iterable):
         raise InvalidInput(f"tools must be a list of tool schemas, not {type(tools).__name__}")
     found = tuple(islice(tools, TOOLS.maximum + 1))
-    within("tools", len(found), TOOLS, at_least=True)
+    check_size("tools", len(found), TOOLS, at_least=True)
     extent = Extent("tools", TOOL_CHARACTERS)
     for index, tool in enumerate(found):
         if not isinstance(tool, Mapping):
@@ -237,5 +230,226 @@ def _moment(name: str, value: object, zone: str) -> datetime:
 def remarks(secrets: SecretPolicy, by: str, reason: str = "") -> dict[str, Any]:
     """Returns who did something and why, as it is stored. Raises `InvalidInput`."""
     return {
-        name: SecretScreen(secrets, name).text(text(name, value, REMARK)) for name, value in (("by", by), ("reason", reason))
+        name: SecretScreen(secrets, name).text(check_text(name, value, REMARK))
+        for name, value in (("by", by), ("reason", reason))
     }
+
+
+# Checks of a caller's messages, before any message is parsed.
+
+
+_PARTS: tuple[type[Part], ...] = (Text, Image, ToolCall, ToolResult, Opaque)
+_ROLES = get_args(Role)
+_MAX_PLAIN_KEYS = 8
+"""Keys of a dict of strings up to which it isn't looked into."""
+_STRING_FIELDS = ("text", "id", "name", "arguments", "call_id", "kind")
+"""Fields of parts that are always strings."""
+
+
+def check_conversation(messages: object, limit: Limit) -> list[Any]:
+    """Checks all `messages` and returns them as `look` does; what Pydantic AI's requests hold as instructions comes first.
+    Raises `InvalidInput`, which names the message where a single one is too large."""
+    raws = check_message_list(messages, limit)
+    own = instructions_in(raws)
+    given = [*([{"role": "system", "content": own}] if own else []), *as_dicts(raws)]
+    check_size("messages", len(given), limit)
+    return check_messages(given, Extent("messages", CHARACTERS))
+
+
+def check_message_list(messages: object, limit: Limit) -> Sequence[Any]:
+    """Returns `messages` itself, a list within the limit. Its messages aren't checked. Raises `InvalidInput`."""
+    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
+        raise InvalidInput(
+            f"messages must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}"
+        )
+    check_size("messages", len(messages), limit)
+    return messages
+
+
+def as_dicts(messages: Iterable[Any], *, first: int = 0) -> Iterator[Any]:
+    """Yields the messages, each taken once; LangChain's and Pydantic AI's as dicts, of which a request of the latter may give
+    several. `first` is the index of the first message, for the error. Raises `InvalidInput` for one that can't be read."""
+    for index, raw in enumerate(messages, first):
+        if type(raw) is dict or type(raw) is Message:
+            yield raw
+            continue
+        try:
+            if is_langchain(raw):
+                raw = as_message(raw)
+            elif is_pydantic(raw):
+                yield from [*as_messages(raw)]
+                continue
+        except Exception as error:
+            name = type(raw).__name__
+            raise InvalidInput(f"messages[{index}] is a {name} that can't be read ({type(error).__name__})") from error
+        yield raw
+
+
+def check_messages(messages: Sequence[Any], extent: Extent, *, first: int = 0) -> list[Any]:
+    """Checks the size and shape of each message. Returns the messages: the same objects, but those that hold an SDK's objects
+    are copies with plain dicts in their place. `extent` counts what came before; `first` is the index of the first message, for
+    the error. Raises `InvalidInput` naming the message."""
+    seen: list[Any] = []
+    for index, raw in enumerate(messages, first):
+        if (characters := _characters(raw)) is not None:
+            extent.text(characters)
+        elif (size := plain_size(raw)) is not None:
+            extent.sized(*size)
+        elif isinstance(raw, Message):
+            extent.part(f"message {index}", _fields(f"message {index}", raw))
+        else:
+            raw = without_objects(f"message {index}", f"messages[{index}]", raw)
+            extent.part(f"message {index}", raw)
+        seen.append(raw)
+    return seen
+
+
+def check_recordable(messages: Sequence[Message], zone: str, *, first: int = 0) -> None:
+    """Checks what is stored of each message: its text, its time, and the caller's id. `first` is the index of the first
+    message, for the error. Raises `InvalidInput` naming the message."""
+    for index, message in enumerate(messages, first):
+        if message.id is not None:
+            check_text(f"message {index}: id", message.id, ID)
+        if message.created_at is not None:
+            aware(message.created_at, zone, f"message {index}: created_at")
+        held = sum(len(part.text) for part in message.parts if isinstance(part, Opaque))  # which is cut when it is stored
+        check_size(f"message {index}: its text", len(message.content) - held, MESSAGE_TEXT)
+
+
+def _characters(raw: object) -> int | None:
+    """The characters of a dict of few strings, or of a message of one text; None for anything else."""
+    if type(raw) is Message:
+        return _characters_of_message(raw)
+    if type(raw) is not dict or len(raw) > _MAX_PLAIN_KEYS:
+        return None
+    characters = 0
+    for key, value in raw.items():
+        if type(key) is not str or type(value) is not str:
+            return None
+        characters += len(key) + len(value)
+    return characters
+
+
+def _characters_of_message(message: Message) -> int | None:
+    """The characters of a message of one text whose fields have their declared types; None for any other."""
+    parts = message.parts
+    if type(parts) is not tuple or len(parts) != 1 or type(parts[0]) is not Text or parts[0].raw is not None:
+        return None
+    texts = [parts[0].text, *(text for text in (message.id, message.name) if text is not None)]
+    timed = message.created_at is None or isinstance(message.created_at, datetime)
+    typed = timed and message.role in _ROLES and all(type(text) is str for text in texts)
+    return sum(map(len, texts)) if typed else None
+
+
+def _fields(where: str, message: Message) -> list[Any]:
+    """Everything that a `Message` holds, after checking that each field has its declared type: no later step checks that."""
+    for name, value, kind in (
+        ("id", message.id, str | None),
+        ("name", message.name, str | None),
+        ("created_at", message.created_at, datetime | None),
+    ):
+        if not isinstance(value, kind):
+            raise InvalidInput(f"{where}: {name} is {type(value).__name__}: give a {'datetime' if 'at' in name else 'string'}")
+    if message.role not in _ROLES:
+        raise InvalidInput(f"{where}: unknown role: give one of {', '.join(_ROLES)}")
+    if not isinstance(message.parts, list | tuple):
+        raise InvalidInput(f"{where}: parts is {type(message.parts).__name__}: give a tuple of parts")
+    found: list[Any] = [message.id, message.name]
+    for index, part in enumerate(message.parts):
+        if not isinstance(part, _PARTS):
+            raise InvalidInput(
+                f"{where}: part {index} is {type(part).__name__}: give a Text, Image, ToolCall, ToolResult or Opaque"
+            )
+        values = [(name, getattr(part, name)) for name in part.__slots__]
+        for name, value in values:
+            if name in _STRING_FIELDS and not isinstance(value, str):
+                raise InvalidInput(f"{where}: {name} of part {index} is {type(value).__name__}: give a string")
+        found.append([value for _, value in values])
+    return found
+
+
+# Checks of `embedder`, `dimensions` and `embedder_model`, before anything is opened.
+
+
+EmbedderArgument = str | Embedder | Callable[[list[str]], Any]
+"""A name, an `Embedder`, or a function from a list of texts to their vectors, which may be a coroutine function."""
+
+_EMBEDDER_MEMBERS = ("identity", "dimension", "quick", "embed", "embed_now", "close")
+
+
+def check_embedder(embedder: Any, dimensions: Any, model: Any = None) -> None:
+    """Raises `InvalidInput` that names what is missing or wrong. `model` is the caller's `embedder_model`."""
+    if dimensions is not None and (isinstance(dimensions, bool) or not isinstance(dimensions, int) or dimensions < 1):
+        raise InvalidInput(f"dimensions must be the length of the embedder's vectors, such as 384, not {dimensions!r}")
+    if model is not None:
+        limits.check_text("embedder_model", model, limits.NAME)
+        if not model.strip() or not is_function(embedder):
+            raise InvalidInput("embedder_model names the model of embedder=<function>: not empty, and only with a function")
+    if embedder is None or isinstance(embedder, str):
+        return
+    if isinstance(embedder, type):
+        raise InvalidInput(f"embedder must be an object, not the class {embedder.__name__}: write {embedder.__name__}(…)")
+    if is_function(embedder):
+        if dimensions is None:
+            raise InvalidInput("embedder is a function: give the length of its vectors too, such as dimensions=384")
+        nameless = "partial" if isinstance(embedder, partial) else "lambda"
+        if model is None and (nameless == "partial" or getattr(embedder, "__name__", "") == "<lambda>"):
+            raise InvalidInput(
+                f"embedder is a {nameless}, which has no name that tells its vectors from those of another model:"
+                " give embedder_model=, such as embedder_model='all-mpnet-base-v2'"
+            )
+        return
+    missing = [name for name in _EMBEDDER_MEMBERS if not _has_members(embedder, name)]
+    if len(missing) == len(_EMBEDDER_MEMBERS):
+        raise InvalidInput(f"embedder must be a name, a function or an Embedder, not {type(embedder).__name__}")
+    if missing:
+        raise InvalidInput(
+            f"embedder {type(embedder).__name__} lacks {', '.join(missing)}: an Embedder has {', '.join(_EMBEDDER_MEMBERS)};"
+            " or pass a function from texts to vectors, with dimensions="
+        )
+
+
+def is_function(embedder: Any) -> bool:
+    """Returns whether `embedder` is a function, or another callable without the members of an `Embedder`."""
+    return callable(embedder) and not any(_has_members(embedder, name) for name in _EMBEDDER_MEMBERS)
+
+
+def _has_members(embedder: Any, name: str) -> bool:
+    try:
+        return hasattr(embedder, name)
+    except EmbedderError:  # an endpoint that hasn't answered yet doesn't know its dimension
+        return True
+
+
+# Checks of `llm`, before anything is opened.
+
+
+LLMArgument = str | LLM | Callable[[str], Awaitable[str | Completion]]
+"""A name, an `LLM`, or a coroutine function from a prompt to the answer's text."""
+
+_LLM_MEMBERS = ("name", "complete", "close")
+
+
+def check_llm(llm: Any) -> None:
+    """Raises `InvalidInput` that says what is wrong."""
+    if llm is None or isinstance(llm, str) or is_llm(llm):
+        return
+    if isinstance(llm, type):
+        raise InvalidInput(f"llm must be an object, not the class {llm.__name__}: write {llm.__name__}(…)")
+    if not callable(llm):
+        raise InvalidInput(f"llm must be a name, a coroutine function or an LLM, not {type(llm).__name__}")
+    if not inspect.iscoroutinefunction(llm) and not inspect.iscoroutinefunction(getattr(llm, "__call__", None)):  # noqa: B004
+        raise InvalidInput("llm is a function that blocks: write it as  async def")
+
+
+def is_llm(llm: Any) -> bool:
+    """Whether `llm` has the members of an `LLM`."""
+    return not isinstance(llm, type) and all(hasattr(llm, name) for name in _LLM_MEMBERS)
+
+
+# Messages and their parts in the providers' shapes, for the CLI's imports of files.
+
+
+def read_message(raw: Mapping[str, Any], provider: str) -> Message:
+    """Reads a message in the shape of the provider. Raises `InvalidInput` naming what can't be read."""
+    return dialect(provider).parse(raw)

@@ -7,43 +7,142 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
-from germane.api.blocking_contexts import BlockingContexts
-from germane.api.builder.steps import BuilderSteps
+from germane.api.builder.builder import BuilderSteps
 
 if TYPE_CHECKING:
     from germane.api import agent as agents
-    from germane.api import agent_memories
-    from germane.api.about import AboutEntity
     from germane.api.arguments import System
-    from germane.api.blocking_tasks import Delegation
-    from germane.api.builder.built_request import BuiltRequest
-    from germane.api.consolidating import Consolidated
+    from germane.api.blocking_blocks import MemoryBlocks
+    from germane.api.blocking_documents import Documents
+    from germane.api.blocking_events import EventLog
+    from germane.api.blocking_graph import KnownGraph
+    from germane.api.blocking_history import AgentHistory
+    from germane.api.blocking_tasks import Delegation, Delegations, TaskStack
+    from germane.api.builder.builder import BuiltRequest
     from germane.api.digest import MemoryDigest
-    from germane.api.export import Exported
-    from germane.api.extraction_worker import ExtractionRun
-    from germane.api.loop_thread import Loop
-    from germane.api.profile_view import ProfileView
-    from germane.api.restore import Line, Restored
+    from germane.api.verbs.about import AboutEntity
+    from germane.api.verbs.consolidate import Consolidated
+    from germane.api.verbs.transfer import Exported, Line, Restored
+    from germane.api.workers.extraction import ExtractionRun
+    from germane.api.workers.threads import Loop
     from germane.compaction.strategy import CompactionStrategy
-    from germane.events.event import Event, Recorded
-    from germane.events.reader import MessagePage, SessionPage
-    from germane.memories.audit import Audit
-    from germane.memories.link import Contradiction
-    from germane.memories.memory import Memory
-    from germane.memories.reader import Page
-    from germane.memories.receipt import Receipt
-    from germane.profile.marking import Mark
+    from germane.kinds.events.reads import MessagePage, SessionPage
+    from germane.kinds.events.value import Event, Recorded
+    from germane.kinds.memories import handle as agent_memories
+    from germane.kinds.memories.conflicts import Contradiction
+    from germane.kinds.memories.forgetting import Audit
+    from germane.kinds.memories.reads import Page
+    from germane.kinds.memories.value import Memory, Receipt
+    from germane.kinds.profile.handle import ProfileView
+    from germane.kinds.profile.reads import Mark
+    from germane.types.budget import CompressedText, Effort, TokenCount
     from germane.types.candidate import Provenance, Scored
-    from germane.types.context import Context
-    from germane.types.effort import Effort
+    from germane.types.context import BuiltContext, Context
     from germane.types.inventory import Stats, UserPage
     from germane.types.message import Raw
     from germane.types.query import Filters
+    from germane.types.reports import Why
     from germane.types.scope import Scope
     from germane.types.strategy import Strategy
-    from germane.types.why import Why
 
-__all__ = ["Agent", "Builder", "Recollections"]
+
+class BlockingRooms:
+    """As `germane.api.agent_contents.AgentRooms`."""
+
+    def __init__(self, awaited: agents.Agent, loop: Loop) -> None:
+        self._awaited, self._loop = awaited, loop
+
+    @cached_property
+    def blocks(self) -> MemoryBlocks:
+        from germane.api.blocking_blocks import MemoryBlocks
+
+        return MemoryBlocks(self._awaited.blocks, self._loop)
+
+    @cached_property
+    def documents(self) -> Documents:
+        from germane.api.blocking_documents import Documents
+
+        return Documents(self._awaited.documents, self._loop)
+
+    @cached_property
+    def events(self) -> EventLog:
+        from germane.api.blocking_events import EventLog
+
+        return EventLog(self._awaited.events, self._loop)
+
+    @cached_property
+    def graph(self) -> KnownGraph:
+        from germane.api.blocking_graph import KnownGraph
+
+        return KnownGraph(self._awaited.graph, self._loop)
+
+    @cached_property
+    def tasks(self) -> TaskStack:
+        from germane.api.blocking_tasks import TaskStack
+
+        return TaskStack(self._awaited.tasks, self._loop)
+
+    @cached_property
+    def history(self) -> AgentHistory:
+        from germane.api.blocking_history import AgentHistory
+
+        return AgentHistory(self._awaited.history, self._loop)
+
+    @cached_property
+    def delegations(self) -> Delegations:
+        from germane.api.blocking_tasks import Delegations
+
+        return Delegations(self._awaited.delegations, self._loop)
+
+
+class BlockingContexts(BlockingRooms):
+    """As `germane.api.agent.AgentContexts`."""
+
+    def build(
+        self,
+        query: str,
+        *,
+        session: str | None = None,
+        max_tokens: int,
+        strategy: str | Strategy | Mapping[str, Any] | None = None,
+        additional_context: str | None = None,
+        filters: Filters | None = None,
+        model: str = "gpt-4o",
+        at: datetime | None = None,
+        deadline: float | None = 0.25,
+    ) -> BuiltContext:
+        return self._loop.call(
+            self._awaited.build,
+            query,
+            session=session,
+            max_tokens=max_tokens,
+            strategy=strategy,
+            additional_context=additional_context,
+            filters=filters,
+            model=model,
+            at=at,
+            deadline=deadline,
+        )
+
+    def update_context(self, built: BuiltContext, event: Event | str) -> BuiltContext:
+        return self._loop.call(self._awaited.update_context, built, event)
+
+    def expand(self, name: str, context: Context | BuiltContext | None = None) -> str:
+        return self._loop.call(self._awaited.expand, name, context)
+
+    def estimate_tokens(self, content: str, *, model: str = "gpt-4o") -> TokenCount:
+        return self._loop.call(self._awaited.estimate_tokens, content, model=model)
+
+    def compress(
+        self,
+        content: str,
+        max_tokens: int,
+        *,
+        model: str = "gpt-4o",
+        query: str | None = None,
+        use_llm: bool | None = None,
+    ) -> CompressedText:
+        return self._loop.call(self._awaited.compress, content, max_tokens, model=model, query=query, use_llm=use_llm)
 
 
 class Builder(BuilderSteps):
@@ -357,7 +456,7 @@ class Agent(BlockingContexts):
 
 
 class Recollections:
-    """As `germane.api.agent_memories.Recollections`, at `agent.memories`."""
+    """As `germane.kinds.memories.handle.Recollections`, at `agent.memories`."""
 
     def __init__(self, awaited: agent_memories.Recollections, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call

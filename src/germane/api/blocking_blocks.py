@@ -1,29 +1,25 @@
-"""Blocking blocks: the blocking twin of `api/agent_blocks.py`, at `agent.blocks` of `germane.sync`."""
+"""Blocking blocks: the blocking twin of `kinds/blocks/handle.py`, at `agent.blocks` of `germane.sync`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from germane.blocks.block import DEFAULT_LIMIT, Block
+from germane.kinds.blocks.value import DEFAULT_LIMIT, Block
 
 if TYPE_CHECKING:
-    from germane.api import agent_blocks
-    from germane.api.block_feed import BlockListener
-    from germane.api.loop_thread import Loop
-    from germane.blocks.consent_request import ConsentRequest
-    from germane.blocks.entry import ArchivalEntry, FoundBlock, FoundEntry
-    from germane.blocks.mutation import Mutation
-    from germane.blocks.schema import Schema
-    from germane.blocks.share import Share
-    from germane.blocks.version import Version
-    from germane.memories.receipt import Receipt
-
-__all__ = ["MemoryBlocks"]
+    from germane.api.workers.open_blocks import BlockListener
+    from germane.api.workers.threads import Loop
+    from germane.kinds.blocks import handle as agent_blocks
+    from germane.kinds.blocks.mutation import Mutation
+    from germane.kinds.blocks.permission import ConsentRequest, Share
+    from germane.kinds.blocks.schema import Schema
+    from germane.kinds.blocks.value import ArchivalEntry, FoundBlock, FoundEntry, Version
+    from germane.kinds.memories.value import Receipt
 
 
 class MemoryBlocks:
-    """As `germane.api.agent_blocks.MemoryBlocks`. Listeners are called in the thread of the event loop."""
+    """As `germane.kinds.blocks.handle.MemoryBlocks`. Listeners are called in the thread of the event loop."""
 
     def __init__(self, awaited: agent_blocks.MemoryBlocks, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call

@@ -1,4 +1,4 @@
-"""Blocking documents: the blocking twin of `api/agent_documents.py`, at `agent.documents` of `germane.sync`."""
+"""Blocking documents: the blocking twin of `kinds/documents/handle.py`, at `agent.documents` of `germane.sync`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from germane.api import agent_documents
-    from germane.api.agent_documents import FolderIngested
-    from germane.api.loop_thread import Loop
-    from germane.documents.document import DocumentPage, Ingested, KeptDocument
-    from germane.memories.receipt import Receipt
+    from germane.api.workers.threads import Loop
+    from germane.kinds.documents import handle as agent_documents
+    from germane.kinds.documents.handle import FolderIngested
+    from germane.kinds.documents.value import DocumentPage, Ingested, KeptDocument
+    from germane.kinds.memories.value import Receipt
     from germane.types.candidate import Sensitivity
-
-__all__ = ["Documents"]
 
 
 class Documents:
-    """As `germane.api.agent_documents.Documents`. `progress` is called in the thread of the event loop."""
+    """As `germane.kinds.documents.handle.Documents`. `progress` is called in the thread of the event loop."""
 
     def __init__(self, awaited: agent_documents.Documents, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call

@@ -1,4 +1,4 @@
-"""Blocking events: the blocking twin of `api/agent_events.py`, at `agent.events` of `germane.sync`."""
+"""Blocking events: the blocking twin of `kinds/events/handle.py`, at `agent.events` of `germane.sync`."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from germane.api import agent_events
-    from germane.api.loop_thread import Loop
-    from germane.archetypes.archetype import Archetype
-    from germane.archetypes.recorded_event import RecordedEvent
-    from germane.events.event import Event, EventPage
-    from germane.events.new_event import NewEvent
+    from germane.api.workers.threads import Loop
+    from germane.kinds.archetypes.findings import RecordedEvent
+    from germane.kinds.archetypes.value import Archetype
+    from germane.kinds.events import handle as agent_events
+    from germane.kinds.events.value import Event, EventPage, NewEvent
     from germane.types.candidate import Sensitivity
-
-__all__ = ["EventLog"]
 
 
 class EventLog:
-    """As `germane.api.agent_events.EventLog`. Hooks are called in the thread of the event loop."""
+    """As `germane.kinds.events.handle.EventLog`. Hooks are called in the thread of the event loop."""
 
     def __init__(self, awaited: agent_events.EventLog, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call

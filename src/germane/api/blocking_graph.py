@@ -1,4 +1,4 @@
-"""Blocking graph: the blocking twin of `api/agent_graph.py`, at `agent.graph` of `germane.sync`."""
+"""Blocking graph: the blocking twin of `kinds/graph/handle.py`, at `agent.graph` of `germane.sync`."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from germane.api import agent_graph
-    from germane.api.loop_thread import Loop
-    from germane.graph.entity import Entity, EntityPage
-    from germane.graph.pattern import Pattern
-    from germane.graph.relation import Neighbourhood, Relation, Step
-    from germane.memories.receipt import Receipt
+    from germane.api.workers.threads import Loop
+    from germane.kinds.graph import handle as agent_graph
+    from germane.kinds.graph.value import Entity, EntityPage, Neighbourhood, Pattern, Relation, Step
+    from germane.kinds.memories.value import Receipt
     from germane.types.candidate import Sensitivity
     from germane.types.query import Filters
 
-__all__ = ["KnownGraph", "Patterns"]
-
 
 class KnownGraph:
-    """As `germane.api.agent_graph.KnownGraph`."""
+    """As `germane.kinds.graph.handle.KnownGraph`."""
 
     def __init__(self, awaited: agent_graph.KnownGraph, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call
@@ -118,7 +114,7 @@ class KnownGraph:
 
 
 class Patterns:
-    """As `germane.api.agent_graph.Patterns`."""
+    """As `germane.kinds.graph.handle.Patterns`."""
 
     def __init__(self, awaited: agent_graph.Patterns, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from germane.api.agent_history import SUMMARISE, EarlierMessages
+from germane.kinds.archive.handle import SUMMARISE, EarlierMessages
 
 if TYPE_CHECKING:
-    from germane.api import agent_history
-    from germane.api.loop_thread import Loop
-    from germane.compaction.compaction import Compaction
-    from germane.compaction.kept_history import KeptSummary
-    from germane.compaction.outline import OutlinePage
+    from germane.api.workers.threads import Loop
+    from germane.compaction.plan import Compaction
     from germane.compaction.strategy import CompactionStrategy
+    from germane.kinds.archive import handle as agent_history
+    from germane.kinds.archive.outline import OutlinePage
+    from germane.kinds.archive.value import KeptSummary
     from germane.types.message import Raw
-
-__all__ = ["AgentHistory"]
 
 
 class AgentHistory:
-    """As `germane.api.agent_history.AgentHistory`."""
+    """As `germane.kinds.archive.handle.AgentHistory`."""
 
     def __init__(self, awaited: agent_history.AgentHistory, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call

@@ -1,4 +1,4 @@
-"""Blocking key ring: the twin of `access/keyring.py` for callers that block, at `germane.keys` of `germane.sync`."""
+"""Blocking key ring: the twin of `kinds/keys/handle.py` for callers that block, at `germane.keys` of `germane.sync`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from germane.access import keyring
-    from germane.access.grant import Grant
-    from germane.access.key import Key, NewKey, Right
-    from germane.api.loop_thread import Loop
-
-__all__ = ["Keyring"]
+    from germane.api.workers.threads import Loop
+    from germane.kinds.keys import handle as keyring
+    from germane.kinds.keys.value import Grant, Key, NewKey, Right
 
 
 class Keyring:
-    """As `germane.access.keyring.Keyring`, at `germane.keys`."""
+    """As `germane.kinds.keys.handle.Keyring`, at `germane.keys`."""
 
     def __init__(self, awaited: keyring.Keyring, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call

@@ -6,24 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from germane.api import agent_delegations, agent_tasks, delegation
-    from germane.api.agent_tasks import Artifacts
-    from germane.api.expand import Expanded
-    from germane.api.loop_thread import Loop
-    from germane.tasks.branching import TaskBranch, TaskCheckpoint
-    from germane.tasks.frame import Mode, TaskFrame
-    from germane.types.built_context import BuiltContext
+    from germane.api.verbs.expand import Expanded
+    from germane.api.workers.threads import Loop
+    from germane.kinds.tasks import handle as agent_delegations
+    from germane.kinds.tasks import handle as agent_tasks
+    from germane.kinds.tasks import handle as delegation
+    from germane.kinds.tasks.handle import Artifacts
+    from germane.kinds.tasks.value import Mode, TaskBranch, TaskCheckpoint, TaskFrame
     from germane.types.candidate import Provenance
-    from germane.types.context import Context
+    from germane.types.context import BuiltContext, Context
     from germane.types.message import Message
     from germane.types.query import Filters
     from germane.types.scope import Scope
 
-__all__ = ["Delegation", "Delegations", "TaskStack"]
-
 
 class TaskStack:
-    """As `germane.api.agent_tasks.TaskStack`."""
+    """As `germane.kinds.tasks.handle.TaskStack`."""
 
     def __init__(self, awaited: agent_tasks.TaskStack, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call
@@ -87,7 +85,7 @@ class TaskStack:
 
 
 class Delegation:
-    """As `germane.api.delegation.Delegation`."""
+    """As `germane.kinds.tasks.handle.Delegation`."""
 
     def __init__(self, awaited: delegation.Delegation, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call
@@ -129,7 +127,7 @@ class Delegation:
 
 
 class Delegations:
-    """As `germane.api.agent_delegations.Delegations`."""
+    """As `germane.kinds.tasks.handle.Delegations`."""
 
     def __init__(self, awaited: agent_delegations.Delegations, loop: Loop) -> None:
         self._awaited, self._loop, self._call = awaited, loop, loop.call

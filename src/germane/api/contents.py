@@ -1,24 +1,35 @@
-"""Contents: pages of what one scope holds beside its memories: messages, sessions and users, and their counts."""
+"""Contents: what one scope holds: pages and counts of it, the thing that an id stands for, and the search of the archive."""
 
 from __future__ import annotations
 
+import logging
+import re
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from germane.api.arguments import flags, normalise_filters, number, optional
+from germane.api.arguments import build_request, flags, normalise_filters, number, optional
+from germane.api.wiring import Parts
 from germane.clock import Clock
-from germane.errors import InvalidInput
-from germane.events.reader import MessagePage, SessionPage
-from germane.store import ScopedStore
+from germane.errors import InvalidInput, NotFound, StoreError
+from germane.kinds.blocks.value import FoundBlock, FoundEntry
+from germane.kinds.events.reads import MessagePage, SessionPage
+from germane.kinds.events.value import Event
+from germane.kinds.memories.value import Memory
+from germane.search.relevance import matrix, sigmoid
+from germane.stages.gather.source import Skipped, with_vector
+from germane.stages.read.query import read
+from germane.stores.contract import ScopedStore
 from germane.types.inventory import Stats, UserPage
-from germane.types.limits import CURSOR, ID, PAGE
+from germane.types.limits import CURSOR, ID, PAGE, QUERY
+from germane.types.limits import check_text as string
 from germane.types.query import Filters
+from germane.types.scope import Scope
 
-__all__ = ["list_messages", "list_sessions", "list_users", "page_arguments", "statistics"]
-
-_EVERY = Filters(sensitivities=("public", "private", "sensitive"))
+_EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"))
 
 
-def page_arguments(limit: object, cursor: object) -> None:
+def check_page(limit: object, cursor: object) -> None:
     """Checks the arguments of a page. Raises `InvalidInput`."""
     number("limit", limit, minimum=1, maximum=PAGE.maximum)
     optional("cursor", cursor, CURSOR)
@@ -28,10 +39,10 @@ async def list_messages(
     store: ScopedStore, session: str | None, filters: Filters | None, limit: int, cursor: str | None, *, whole: bool
 ) -> MessagePage:
     """See `Agent.messages`."""
-    page_arguments(limit, cursor)
+    check_page(limit, cursor)
     optional("session", session, ID)
     flags(whole=whole)
-    chosen = normalise_filters(filters, store.scope.zone) or _EVERY
+    chosen = normalise_filters(filters, store.scope.zone) or _EVERYTHING
     if chosen.kinds is not None or chosen.tags is not None:
         raise InvalidInput("filters: messages have no kinds and no tags: leave them out, or list the memories")
     if session is not None and chosen.session not in (None, session):
@@ -43,13 +54,13 @@ async def list_messages(
 
 async def list_sessions(store: ScopedStore, limit: int, cursor: str | None) -> SessionPage:
     """See `Agent.sessions`."""
-    page_arguments(limit, cursor)
+    check_page(limit, cursor)
     return await store.events.sessions(limit, cursor)
 
 
 async def list_users(store: ScopedStore, limit: int, cursor: str | None) -> UserPage:
     """See `Agent.users`."""
-    page_arguments(limit, cursor)
+    check_page(limit, cursor)
     if store.scope.user is not None:
         raise InvalidInput("a user's scope sees no other users: open the agent without a user to list them")
     return await store.inventory.users(limit, cursor)
@@ -58,3 +69,125 @@ async def list_users(store: ScopedStore, limit: int, cursor: str | None) -> User
 async def statistics(store: ScopedStore, clock: Clock) -> Stats:
     """See `Agent.stats`."""
     return await store.inventory.stats(at=clock.now())
+
+
+# The stored thing that a caller means by an id, by the beginning of one, or by a message id of its own.
+
+
+_PREFIX = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,11})?|[0-9a-f]{4,7}")
+"""The beginning of a UUID as germane writes it: four characters at least, and not the whole."""
+_ID_CHARACTERS = 36
+"""Characters of an id."""
+_MAX_NAMED = 5
+"""Candidates that an ambiguous prefix names."""
+
+
+async def memory_id(store: ScopedStore, name: str) -> str:
+    """Returns the whole id of the memory that `name` stands for: an id, or the beginning of exactly one. A name that stands for
+    nothing comes back as it is. Raises `InvalidInput` where several memories begin with it."""
+    if not _PREFIX.fullmatch(name) or await store.memories.get([name]):
+        return name
+    found = await store.inventory.ids(name, _MAX_NAMED + 1, domain="memories")
+    return _only(name, found) if found else name
+
+
+async def find_thing(store: ScopedStore, name: str) -> Memory | Event:
+    """Returns the memory or message that `name` stands for: an id of germane's, a message id of the caller's, or the beginning
+    of exactly one id of germane's, in this order. Raises `NotFound`, and `InvalidInput` where several have it."""
+    if (thing := await _read(store, name)) is not None:
+        return thing
+    found: Sequence[str] = await store.inventory.said_as(name, _MAX_NAMED + 1)
+    if not found and _PREFIX.fullmatch(name):
+        found = [
+            id for domain in ("memories", "events") for id in await store.inventory.ids(name, _MAX_NAMED + 1, domain=domain)
+        ]
+    if found and (thing := await _read(store, _only(name, found))) is not None:
+        return thing
+    if (stone := await store.inventory.tombstone(name)) is not None:
+        raise NotFound(f"no memory or message {name!r} here: this {stone.what} was forgotten on {stone.at:%Y-%m-%d %H:%M} UTC")
+    hint = (
+        ""
+        if len(name) >= _ID_CHARACTERS
+        else ": give an id, the first characters of one (four or more), or your own id of a message"
+    )
+    raise NotFound(f"no memory or message {name!r} here{hint}")
+
+
+def no_memory(name: str) -> NotFound:
+    """Returns the error for a memory that isn't there."""
+    hint = "" if len(name) >= _ID_CHARACTERS else ": give its id, or the first characters of it (four or more)"
+    return NotFound(f"no memory {name!r} here{hint}")
+
+
+def _only(name: str, found: Sequence[str]) -> str:
+    if len(found) == 1:
+        return found[0]
+    several = f"{len(found)}" if len(found) <= _MAX_NAMED else f"more than {_MAX_NAMED}"
+    raise InvalidInput(f"id {name!r} stands for {several} things here: {', '.join(found[:_MAX_NAMED])}. Give more of it")
+
+
+async def _read(store: ScopedStore, id: str) -> Memory | Event | None:
+    things: Sequence[Memory | Event] = await store.memories.get([id]) or await store.events.get([id])
+    return things[0] if things else None
+
+
+# Archival entries and blocks are found with the searches and the relevance model of memories (BLK-7).
+
+
+_LOG = logging.getLogger("germane.blocks")
+
+
+async def search_archive(parts: Parts, scope: Scope, query: str, limit: int) -> tuple[FoundEntry, ...]:
+    """See `MemoryBlocks.search_archive`."""
+    return await _search(parts, scope, query, limit, ("entry", "archival"))
+
+
+async def search_blocks(parts: Parts, scope: Scope, query: str, limit: int) -> tuple[FoundBlock, ...]:
+    """See `MemoryBlocks.search`."""
+    number("limit", limit, minimum=1, maximum=PAGE.maximum)
+    string("query", query, QUERY, valid=False)
+    await index_all(parts, scope)
+    found = await _search(parts, scope, query, limit, ("archival", "block"))
+    wanted = {one.entry.id: one.relevance for one in found}
+    blocks = await parts.store.within(scope).blocks.named(list(wanted)) if wanted else ()
+    return tuple(
+        FoundBlock(block=one, relevance=wanted[one.id]) for one in blocks if one.deleted_at is None and one.id in wanted
+    )
+
+
+async def index_all(parts: Parts, scope: Scope) -> None:
+    """Makes all blocks of the scope searchable as they are now. A store that is only read, or can't be written, stays as it is:
+    a block that was edited since the last search isn't found there."""
+    store = parts.store.within(scope)
+    if parts.store.read_only or await store.blocks.indexed():
+        return
+    from germane.kinds.blocks.revision import index_blocks  # it opens documents, which few programs have
+
+    try:
+        while await store.journal.commit(index_blocks()):
+            pass
+    except StoreError as error:
+        _LOG.warning("blocks that were edited can't be searched: %s", error)
+        return
+    if not parts.embedder.quick:
+        await parts.catch_up.settle()
+
+
+async def _search(parts: Parts, scope: Scope, query: str, limit: int, kinds: tuple[str, ...]) -> tuple[FoundEntry, ...]:
+    number("limit", limit, minimum=1, maximum=PAGE.maximum)
+    string("query", query, QUERY, valid=False)
+    request = build_request(scope=scope, catalog=parts.catalog, clock=parts.clock, messages=(), model="any", query=query)
+    asked = read(request)
+    asked = replace(asked, filters=replace(asked.filters, kinds=kinds))
+    store = parts.store.within(scope)
+    with suppress(Skipped):
+        asked = await with_vector(asked, store, parts.engine.embedder, patience=None)
+    if not asked.searchable:
+        return ()
+    found = await store.blocks.search(asked, limit, keywords=True, vectors=True, wait=True)
+    if not found.hits:
+        return ()
+    odds = parts.engine.relevance.log_odds(matrix([hit.evidence for hit in found.hits]))
+    chances = sigmoid(odds).tolist()
+    scored = [FoundEntry(entry=hit.thing, relevance=chance) for hit, chance in zip(found.hits, chances, strict=True)]
+    return tuple(sorted(scored, key=lambda one: -one.relevance))

@@ -11,41 +11,39 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from germane.access.keyring import Keyring
-from germane.access.pseudonym import pseudonym
 from germane.api.agent import Agent
-from germane.api.arguments import flags, named_model
-from germane.api.contents import page_arguments
-from germane.api.embedder_argument import EmbedderArgument, check_embedder
-from germane.api.extraction_figures import extraction_findings, extraction_state
-from germane.api.llm_argument import LLMArgument, check_llm
-from germane.api.llm_budget import today
+from germane.api.arguments import EmbedderArgument, LLMArgument, check_embedder, check_llm, flags, named_model
+from germane.api.contents import check_page
 from germane.api.strategies import Strategies
-from germane.api.warm_up import freeze
 from germane.api.wiring import Parts, wire
-from germane.archetypes.archetype import Archetype
-from germane.archetypes.archetypes import Archetypes
-from germane.catalog.prices import Prices
+from germane.api.workers.batch_writers import today
+from germane.api.workers.warm_up import freeze
+from germane.catalog.profiles import Prices
 from germane.clock import Clock
+from germane.engine.engine import State
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
-from germane.memories.receipt import Receipt
-from germane.pipeline.gather.source import SourceFactory
-from germane.pipeline.status import State
+from germane.kinds.archetypes.registry import Archetypes
+from germane.kinds.archetypes.value import Archetype
+from germane.kinds.keys.handle import Keyring
+from germane.kinds.keys.value import pseudonym
+from germane.kinds.memories.llm_extraction.queue import QueueReport
+from germane.kinds.memories.value import Receipt
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
-from germane.store import Checkup
-from germane.text.secrets.screen import SecretPolicy, secret_policy
+from germane.stages.gather.source import SourceFactory
+from germane.stores.contract import Checkup
+from germane.text.secrets.detection import SecretPolicy, secret_policy
 from germane.types import limits
 from germane.types.inventory import AgentPage, OrgPage
+from germane.types.limits import PAGE
 from germane.types.scope import Scope
 
 if TYPE_CHECKING:
-    from germane.api.export import Exported
-    from germane.api.restore import Line, Restored
+    from germane.api.verbs.transfer import Exported, Line, Restored
+    from germane.api.workers.extraction import ExtractionWorker
 
-__all__ = ["Germane"]
 
-_SETTLING = 5.0
+_SETTLING_SECONDS = 5.0
 """Seconds that `check` waits for vectors that are being made."""
 
 
@@ -228,19 +226,19 @@ class Germane:
     async def agents(self, org: str = "default", *, limit: int = 50, cursor: str | None = None) -> AgentPage:
         """Returns a page of `limit` (1 to 1,000) agents of the org with what each has stored, in the order of their first
         write. Raises `InvalidInput`."""
-        page_arguments(limit, cursor)
+        check_page(limit, cursor)
         return await self._open.store.agents(Scope(org=org).org, limit, cursor)
 
     async def orgs(self, *, limit: int = 50, cursor: str | None = None) -> OrgPage:
         """Returns a page of `limit` (1 to 1,000) orgs of the store with what each has stored, in the order of their first
         write. For the operator, who has the file: no handle on a scope and no key leads here. Raises `InvalidInput`."""
-        page_arguments(limit, cursor)
+        check_page(limit, cursor)
         return await self._open.store.orgs(limit, cursor)
 
     async def owner(self, id: str, *, org: str = "default") -> Scope | None:
         """Returns the scope that a memory or message with this id belongs to, or belonged to until it was forgotten; None where
         the org has none. For the operator: a handle on a scope sees only its own. Raises `InvalidInput`."""
-        found = await self._open.store.owner(Scope(org=org).org, limits.text("id", id, limits.ID))
+        found = await self._open.store.owner(Scope(org=org).org, limits.check_text("id", id, limits.ID))
         return None if found is None else Scope(org=org, agent=found[0], user=found[1])
 
     async def forget(
@@ -249,11 +247,10 @@ class Germane:
         """Forgets all that an org, or one `agent` of it, has stored: memories, messages, directives, sessions and names of all
         users, and what is agent-wide. API keys stay: revoke them with `keys`. Each user is forgotten by itself; a call that was
         interrupted is completed by the next one. `dry_run` and the receipt are as in `Agent.forget`. Raises `InvalidInput`."""
-        from germane.api.forgetting import forget_org
 
         flags(dry_run=dry_run)
-        limits.text("by", by, limits.REMARK)
-        limits.text("reason", reason, limits.REMARK)
+        limits.check_text("by", by, limits.REMARK)
+        limits.check_text("reason", reason, limits.REMARK)
         scope = Scope(org=org) if agent is None else Scope(org=org, agent=agent)
         return await forget_org(self._open, scope.org, agent, dry_run=dry_run, by=by, reason=reason)
 
@@ -292,13 +289,13 @@ class Germane:
         """Returns what replaces the id of an org or an agent in the service's log: twelve hex digits, the same in every process
         over this store. They depend on a key in the store, so nobody can find an id from them without the store. Raises
         `InvalidInput`."""
-        return pseudonym(self._open.engine.nonce_key, limits.text("id", id, limits.ID, valid=False))
+        return pseudonym(self._open.engine.nonce_key, limits.check_text("id", id, limits.ID, valid=False))
 
     def count(self, text: str, *, model: str) -> int:
         """Returns the tokens that `text` alone costs `model`; an upper bound where the model's tokenizer isn't available.
         Raises `InvalidInput`."""
         engine = self._open.engine
-        limits.text("text", text, limits.CHARACTERS, valid=False)
+        limits.check_text("text", text, limits.CHARACTERS, valid=False)
         return engine.tokenizer(engine.catalog.find(named_model(model)).tokenizer).count(text)
 
     async def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
@@ -309,14 +306,14 @@ class Germane:
     def export(self, org: str | None = None, agent: str | None = None) -> AsyncIterator[Exported]:
         """Yields all that is stored, or with `org` all of that org, or with `org` and `agent` all of that agent and its users,
         as `Agent.export` does for one scope. Raises `InvalidInput`."""
-        from germane.api.export import exported
-        from germane.transfer.stored import Reach
+        from germane.api.verbs.transfer import export_lines as exported
+        from germane.transfer.contents import Reach
 
         return exported(self._open.store, Reach(org=org, agent=agent, all_users=True))
 
     async def restore(self, lines: Iterable[Line] | AsyncIterable[Line], *, skip_conflicts: bool = False) -> Restored:
         """Stores what an export holds as it was, each line in the scope that it came from. Otherwise as `Agent.restore`."""
-        from germane.api.restore import restored
+        from germane.api.verbs.transfer import restore_lines as restored
 
         flags(skip_conflicts=skip_conflicts)
         return await restored(self._open, lines, skip_conflicts=skip_conflicts)
@@ -336,7 +333,7 @@ class Germane:
         """Returns findings about the store: whether the file is sound, which embedder made its vectors, whether the
         embedder fails, how many keys it has. Waits at most five seconds for texts that have no vector yet."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(_SETTLING):
+            async with asyncio.timeout(_SETTLING_SECONDS):
                 await self._open.catch_up.settle()
         found = await self._open.store.check()
         if fault := self.state.embedder_fault:
@@ -381,3 +378,89 @@ class Germane:
                 "this Germane isn't open: use  async with Germane.open(…) as germane:  or  germane = await Germane.open(…)"
             )
         return self._parts
+
+
+# Forgetting of an org, or of one agent of it: the users of each agent come first, then what is agent-wide.
+
+
+async def forget_org(parts: Parts, org: str, agent: str | None, *, dry_run: bool, by: str, reason: str) -> Receipt:
+    """See `Germane.forget`. Each owner is forgotten in a commit of its own; a call that was interrupted is completed by the
+    next one."""
+    receipt = Receipt(dry_run=dry_run)
+    for name in [agent] if agent is not None else await _agents(parts, org):
+        scope = Scope(org=org, agent=name)
+        for user in [*await _users(parts, scope), None]:
+            owner = Agent(parts, Scope(org=org, agent=name, user=user))
+            receipt = _both_receipts(receipt, await owner.forget(everything=True, dry_run=dry_run, by=by, reason=reason))
+    return receipt
+
+
+def _both_receipts(receipt: Receipt, more: Receipt) -> Receipt:
+    """Both receipts as one; it says what was checked in each of them, and what the last one says of the files."""
+    checked = more.checked if not receipt else tuple(place for place in receipt.checked if place in more.checked)
+    return replace(
+        more,
+        memory_ids=receipt.memory_ids + more.memory_ids,
+        event_ids=receipt.event_ids + more.event_ids,
+        block_ids=receipt.block_ids + more.block_ids,
+        graph_ids=receipt.graph_ids + more.graph_ids,
+        task_ids=receipt.task_ids + more.task_ids,
+        history_ids=receipt.history_ids + more.history_ids,
+        checked=checked,
+    )
+
+
+async def _agents(parts: Parts, org: str) -> list[str]:
+    names, cursor = list[str](), None
+    while True:
+        page = await parts.store.agents(org, PAGE.maximum, cursor)
+        names += [one.agent for one in page.agents]
+        if (cursor := page.cursor) is None:
+            return names
+
+
+async def _users(parts: Parts, scope: Scope) -> list[str]:
+    names, cursor = list[str](), None
+    while True:
+        page = await parts.store.within(scope).inventory.users(PAGE.maximum, cursor)
+        names += [one.user for one in page.users]
+        if (cursor := page.cursor) is None:
+            return names
+
+
+# What the state and `germane doctor` say about the extraction with a language model. No content is in it.
+
+
+_MAX_REASONS = 3
+"""Reasons that `germane doctor` shows."""
+
+
+def extraction_state(worker: ExtractionWorker) -> dict[str, Any]:
+    """Returns the fields of `State` that a worker knows."""
+    total, report, budget = worker.total, worker.report, worker.budget
+    return {
+        "llm_fault": total.stopped,
+        "llm_calls": budget.calls,
+        "llm_input_tokens": budget.input_tokens,
+        "llm_output_tokens": budget.output_tokens,
+        "llm_usage": report.usage,
+        "extraction_waiting": report.waiting,
+        "extraction_parked": report.parked,
+        "extracted_memories": total.memories,
+    }
+
+
+def extraction_findings(report: QueueReport, worker: ExtractionWorker | None) -> tuple[tuple[str, str, bool], ...]:
+    """Returns what `germane doctor` shows; nothing where no model is configured and nothing was ever parked or spent."""
+    if worker is None and not (report.waiting or report.parked or report.usage):
+        return ()
+    calls = sum(used.calls for used in report.usage)
+    said = f"{'no LLM' if worker is None else worker.llm.name}, {report.waiting} runs of messages waiting"
+    said += f", {calls} calls and {report.tokens:,} tokens today"
+    findings = [("extraction", said, True)]
+    if worker is not None and worker.total.stopped:
+        findings.append(("extraction waits", worker.total.stopped, False))
+    if report.parked:
+        reasons = "; ".join(f"{count} × {reason}" for reason, count in report.reasons[:_MAX_REASONS])
+        findings.append(("extraction parked", f"{report.parked} runs: {reasons} (germane extract tries again)", False))
+    return tuple(findings)

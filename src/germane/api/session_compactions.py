@@ -13,26 +13,23 @@ from datetime import datetime
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from germane.api.org_turns import OrgTurns
-from germane.types.lru_cache import LruCache
+from germane.api.workers.threads import OrgTurns
+from germane.types.caches import LruCache
 
 if TYPE_CHECKING:
-    from germane.api.llm_budget import LLMBudget
-    from germane.api.session_summaries import SessionSummaries
-    from germane.api.summary_worker import SummaryWorker
-    from germane.catalog.prices import Prices
-    from germane.catalog.profile import Profile
-    from germane.compaction.compaction import Compaction
-    from germane.compaction.followed import FollowedConversation
-    from germane.compaction.llm_summary.summary_shelf import Owner
-    from germane.compaction.plan import CompactionPlan, CompactionTerms
+    from germane.api.stored_compaction import SessionSummaries
+    from germane.api.workers.batch_writers import LLMBudget
+    from germane.api.workers.summaries import SummaryWorker
+    from germane.catalog.profiles import Prices, Profile
+    from germane.compaction.conversation import FollowedConversation
+    from germane.compaction.llm_summary.covered_span import Owner
+    from germane.compaction.plan import Compaction, CompactionPlan, CompactionTerms
     from germane.compaction.strategy import CompactionStrategy
-    from germane.store import ScopedStore
-    from germane.text.secrets.screen import SecretPolicy
+    from germane.stores.contract import ScopedStore
+    from germane.text.secrets.detection import SecretPolicy
     from germane.types.message import Message, Raw
     from germane.types.scope import Scope
 
-__all__ = ["SessionCompactions"]
 
 _MAX_SESSIONS = 64
 """Conversations that are kept in memory, each with its messages."""
@@ -40,12 +37,12 @@ _MAX_MESSAGES, _MAX_CHARACTERS = 20_000, 64_000_000
 """Messages of all of them together, and their characters; a longer conversation isn't kept."""
 _MAX_SOURCES = 1_024
 """Sessions of which it is known that what the store keeps of a language model's was read."""
-_PIECE = 0.02
+_PIECE_SECONDS = 0.02
 """Seconds of planning after which others have their turn."""
-_LASTING = 2.0
+_LASTING_SECONDS = 2.0
 """Seconds for which the work on a conversation that is kept goes on after its caller has gone, for the next call."""
-_WITHOUT = "the summary that the messages begin with is left out: what it stands for was forgotten"
-_FILLING = 0.3
+_FORGOTTEN_SUMMARY = "the summary that the messages begin with is left out: what it stands for was forgotten"
+_READING_SHARE = 0.3
 """The share of the store's time that reading it may take."""
 
 
@@ -101,11 +98,11 @@ class SessionCompactions:
         given = messages
         if session is not None:
             raws, messages = await _without_forgotten(store, session, raws, messages, patience)
-        why = () if messages is given else (_WITHOUT,)
+        why = () if messages is given else (_FORGOTTEN_SUMMARY,)
         followed = self._known(store.scope, terms, len(messages))
         source = self._source(store) if terms.cite else None
         if source is not None:
-            await source.fill(None if patience is None else patience * _FILLING)
+            await source.fill(None if patience is None else patience * _READING_SHARE)
         prepared = () if source is None else source
         plan = await self._planned(followed, store.scope, lambda: followed.plan(raws, messages, prepared, _pause()))
         self._shrink()
@@ -146,7 +143,7 @@ class SessionCompactions:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
             kept = any(one is followed for one in self._followed.values())
-            lasts.append(asyncio.get_running_loop().time() + (_LASTING if kept else 0.0))
+            lasts.append(asyncio.get_running_loop().time() + (_LASTING_SECONDS if kept else 0.0))
             raise
 
     async def _in_pieces(self, org: str, plan: Callable[[], CompactionPlan | None], lasts: Sequence[float]) -> CompactionPlan:
@@ -163,7 +160,7 @@ class SessionCompactions:
         owner = _owner_of(store.scope)
         source = self._sources.use(owner)
         if source is None:
-            from germane.api.session_summaries import SessionSummaries
+            from germane.api.stored_compaction import SessionSummaries
 
             source = SessionSummaries(self._worker, self._budget, store, owner=owner, secrets=self._secrets, now=self._now)
             self._sources.put(owner, source)
@@ -172,7 +169,7 @@ class SessionCompactions:
     def _known(self, scope: Scope, terms: CompactionTerms, count: int) -> FollowedConversation:
         """The work on the conversation, which is kept before it is done: a call that can't wait for it leaves it to the
         next."""
-        from germane.compaction.followed import FollowedConversation
+        from germane.compaction.conversation import FollowedConversation
 
         key = _Key(
             owner=_owner_of(scope),
@@ -206,14 +203,14 @@ async def _without_forgotten(
 ) -> tuple[Sequence[Raw], Sequence[Message]]:
     """The conversation without the summary that it begins with, where what this stands for was forgotten: the caller may have
     kept it, and nothing of it goes into another summary. Where the store can't tell in time, the conversation as it is."""
-    from germane.compaction.wording import held_summary, without_summary
+    from germane.compaction.placeholders import held_summary, without_summary
 
     at = next((place for place, message in enumerate(messages) if message.role != "system"), None)
     held = None if at is None else held_summary(messages[at])
     if at is None or held is None or not held.handle:
         return raws, messages
     try:
-        async with asyncio.timeout(None if patience is None else patience * _FILLING):
+        async with asyncio.timeout(None if patience is None else patience * _READING_SHARE):
             gone = await store.history.forgotten([held.handle]) - await store.history.handles(session, [held.handle])
     except Exception:  # whatever the store does, the caller gets a prompt that fits
         return raws, messages
@@ -225,7 +222,7 @@ async def _without_forgotten(
 
 def _pause() -> Callable[[], bool]:
     """Returns a function that says whether the piece of work that begins now has lasted long enough."""
-    until = monotonic() + _PIECE
+    until = monotonic() + _PIECE_SECONDS
     return lambda: monotonic() >= until
 
 

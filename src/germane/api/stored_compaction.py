@@ -1,7 +1,9 @@
-"""Stored compaction: what leaves a prompt is written to the store and read back before the prompt names its handle (HIST-5).
+"""Stored compaction: what leaves a prompt is stored and read back before the prompt names its handle (HIST-2, 3, 5).
 
-Nothing that the store does can fail a compaction: where it is down, slow, full or read-only, the messages fit without handles,
-and the trace has the reason.
+Nothing that the store does can fail a compaction: where the store is down, slow, full or read-only, the messages fit without
+handles, and the trace has the reason. Nothing waits for the language model that writes summaries: a question is asked after
+what has left was stored, and the answer is stored only as long as that is still there. What was forgotten meanwhile doesn't
+come back.
 """
 
 from __future__ import annotations
@@ -11,30 +13,41 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from germane.compaction.archive import ArchiveEntry
-from germane.compaction.compaction import Compaction
-from germane.compaction.kept_history import KeptEntry, KeptSummary, checksum_of
-from germane.compaction.operations import PutArchived, PutSummary
-from germane.compaction.plan import CompactionPlan
+from germane.api.workers.batch_writers import LLMBudget
+from germane.compaction.llm_summary.covered_span import CoveredSpan, Owner, ShelvedSummary
+from germane.compaction.notes import SpanSummary
+from germane.compaction.plan import Compaction, CompactionPlan
 from germane.compaction.render import render
 from germane.compaction.strategy import Truncate
-from germane.compaction.summary import SpanSummary
-from germane.errors import InvalidInput
-from germane.store import ScopedStore
-from germane.text.secrets.screen import SecretPolicy, SecretScreen
-from germane.types.extent import bounded
-from germane.types.ids import uuid7
+from germane.errors import InvalidInput, StoreError
+from germane.kinds.archive.value import (
+    ArchiveEntry,
+    KeptEntry,
+    KeptSummary,
+    PutArchived,
+    PutSummary,
+    SummariesKept,
+    checksum_of,
+    told_fingerprint,
+    told_span,
+)
+from germane.stores.contract import ScopedStore
+from germane.text.secrets.detection import SecretPolicy, SecretScreen
 from germane.types.limits import ARCHIVED, ID, SUMMARY_TEXT, VALUES_IN_ALL
-from germane.types.plan import Change, Decision, Plan
+from germane.types.nested_data import bounded
+from germane.types.plan import Change, Decision, Plan, read, uuid7
 
-__all__ = ["StoredCompaction", "fingerprint_of", "to_keep"]
+if TYPE_CHECKING:
+    from germane.api.workers.summaries import SummaryWorker
+
 
 T = TypeVar("T")
-_TOGETHER = 1_000_000
+_PORTION_CHARACTERS = 1_000_000
 """Characters that are written in one transaction: about 10 ms of the writer. A larger entry is written alone."""
 
 
@@ -97,7 +110,7 @@ class StoredCompaction:
             await self._journal.commit(_writing(PutArchived(one) for one in some))
         found = await self._history.archived([one.entry.handle for one in kept], self._session)
         written = {one.entry.handle: one.entry for one in kept}
-        read = frozenset(one.entry.handle for one in found if _same(one.entry, written[one.entry.handle]))
+        read = frozenset(one.entry.handle for one in found if _is_same_entry(one.entry, written[one.entry.handle]))
         if lost := len(kept) - len(read):
             self._reasons.append(f"{lost} of {len(kept)} archived entries can't be read back: their handles aren't named")
         return known | read
@@ -157,7 +170,7 @@ def fingerprint_of(plan: CompactionPlan) -> str:
     return f"{name}-{hashlib.sha256(kept.encode()).hexdigest()[:12]}"
 
 
-def _same(one: ArchiveEntry, other: ArchiveEntry) -> bool:
+def _is_same_entry(one: ArchiveEntry, other: ArchiveEntry) -> bool:
     """Whether what was read back is what was written."""
     about = (one.kind, one.provider, one.part, one.previous)
     same = about == (other.kind, other.provider, other.part, other.previous)
@@ -169,7 +182,7 @@ def _portions(kept: Sequence[KeptEntry]) -> Iterable[list[KeptEntry]]:
     portion, size = list[KeptEntry](), 0
     for one in kept:
         more = _size(one.entry)
-        if portion and size + more > _TOGETHER:
+        if portion and size + more > _PORTION_CHARACTERS:
             yield portion
             portion, size = [], 0
         portion.append(one)
@@ -189,3 +202,107 @@ def _size(entry: ArchiveEntry) -> int:
 def _writing(changes: Iterable[Change]) -> Plan[None]:
     yield from ()
     return Decision(tuple(changes), None)
+
+
+# What a language model wrote about one session, with what the store keeps of it (HIST-2, HIST-3).
+
+
+_MAX_READ = 64
+"""Stored summaries that are read, the newest: what a language model wrote about the newest move is among them."""
+
+
+class SessionSummaries:
+    """A `SummarySource` of the session that the store's scope names. Mutable."""
+
+    def __init__(
+        self,
+        worker: SummaryWorker,
+        budget: LLMBudget,
+        store: ScopedStore,
+        *,
+        owner: Owner,
+        secrets: SecretPolicy,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._worker, self._budget, self._store, self._secrets, self._now = worker, budget, store, secrets, now
+        self._owner, self._session = owner, store.scope.session or ""
+        self._filled = False
+        self._stored = ""
+        """The fingerprint of the newest summary that the store had."""
+
+    async def fill(self, patience: float | None) -> None:
+        """Gives the worker what earlier processes wrote, the first time that the store answers, and takes from it what another
+        process has forgotten meanwhile. Waits at most `patience` seconds, and raises nothing of the store's."""
+        with suppress(Exception):  # whatever the store does, the outline serves
+            async with asyncio.timeout(patience):
+                if self._stored and not await self._store.history.summaries_of(self._session, self._stored):
+                    self._worker.forget(self._owner)
+                    self._filled, self._stored = False, ""
+                if self._filled:
+                    return
+                kept = await self._store.history.summaries(self._session, _MAX_READ)
+            self._filled = True
+            for one in kept:
+                if one.summary.method == "llm" and (told := told_span(one.fingerprint)) is not None:
+                    fingerprint, runs = told
+                    lines = tuple(one.summary.text.splitlines())
+                    self._worker.know(self._owner, fingerprint, ShelvedSummary(lines, runs))
+
+    def summary(self, span: CoveredSpan) -> SpanSummary | None:
+        """See `SummarySource`."""
+        return self._worker.summary(span, self._owner)
+
+    def want(self, span: CoveredSpan) -> None:
+        """Does nothing yet: `ask` asks, once what has left is stored."""
+
+    def ask(self, plan: CompactionPlan, *, stored: bool) -> None:
+        """Has what the plan's conversation has left behind written about in the background. `stored` says whether the store has
+        the summary that stands for it now. Returns at once."""
+        if plan.span is not None:
+            fingerprint = fingerprint_of(plan)
+            self._stored = fingerprint if stored else self._stored
+            self._worker.want(plan.span, self._owner, _Recipient(self, fingerprint))
+
+    async def used_up(self) -> str:
+        """Returns why nothing may be asked now, "" where something may."""
+        try:
+            return await self._budget.used_up()
+        except StoreError as error:
+            return f"what was spent today can't be read: {type(error).__name__}"
+
+    async def spend(self, input_tokens: int, output_tokens: int) -> None:
+        """Counts one question."""
+        with suppress(StoreError):
+            await self._budget.spend(self._store.scope, input_tokens, output_tokens)
+
+    async def keep(self, span: CoveredSpan, lines: tuple[str, ...], beside: str) -> None:
+        """Stores the sentences, if the session still has a summary with the fingerprint `beside`."""
+        text = "\n".join(lines)
+        summary = SpanSummary(text=text, covers=span.covers, tokens=span.count(text), method="llm", ids=span.ids)
+        fingerprint = told_fingerprint(span.fingerprint, span.runs)
+        kept = await asyncio.to_thread(to_keep, summary, self._session, fingerprint, secrets=self._secrets, at=self._now())
+        if kept is not None:
+            with suppress(StoreError):
+                await self._store.journal.commit(_keep_beside(kept, beside))
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipient:
+    """The `SummaryRecipient` of one plan. `fingerprint` is that of the summary that stood in its prompt."""
+
+    session: SessionSummaries
+    fingerprint: str
+
+    async def used_up(self) -> str:
+        return await self.session.used_up()
+
+    async def spend(self, input_tokens: int, output_tokens: int) -> None:
+        await self.session.spend(input_tokens, output_tokens)
+
+    async def keep(self, span: CoveredSpan, lines: tuple[str, ...]) -> None:
+        await self.session.keep(span, lines, self.fingerprint)
+
+
+def _keep_beside(kept: KeptSummary, fingerprint: str) -> Plan[None]:
+    found = yield from read(SummariesKept(kept.session, (fingerprint,)))
+    return Decision((PutSummary(kept),) if found else (), None)

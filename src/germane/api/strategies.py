@@ -7,18 +7,15 @@ from dataclasses import fields, replace
 from typing import Any
 
 from germane.api.arguments import given_filters
-from germane.archetypes.archetype import Archetype
-from germane.archetypes.strategy import strategy_of
 from germane.errors import InvalidInput, UnknownName
-from germane.pipeline.format.named import FORMATS, check_details
-from germane.profile.offered import OFFERED
-from germane.types.limits import NAME, shown, text
+from germane.kinds.archetypes.value import Archetype, strategy_of
+from germane.kinds.profile.offer import MAX_OFFERED
+from germane.stages.write.formats import FORMATS, check_details
+from germane.types.limits import NAME, check_text, quoted
 from germane.types.query import Filters
 from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
 
-__all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "VERBOSE", "Strategies", "allowed_filters", "archetype_strategy", "derive"]
-
-_STATED = (
+_STATED_SOURCES = (
     SourcePlan(name="directive"),
     SourcePlan(name="structured", limit=20),
     SourcePlan(name="blocks", limit=100),
@@ -26,8 +23,8 @@ _STATED = (
     SourcePlan(name="memories", limit=60),
     SourcePlan(name="archive", limit=20),
 )
-_SAID_LAST = (SourcePlan(name="history", limit=50), SourcePlan(name="recent", limit=10))
-_DEEP = (
+_LAST_SOURCES = (SourcePlan(name="history", limit=50), SourcePlan(name="recent", limit=10))
+_DEEP_SOURCES = (
     SourcePlan(name="messages", limit=250),
     SourcePlan(name="days", limit=60),
     SourcePlan(name="outline", limit=100),
@@ -35,7 +32,7 @@ _DEEP = (
 
 VERBOSE = Strategy(
     name="verbose",
-    sources=(*_STATED, SourcePlan(name="messages", limit=80), *_SAID_LAST),
+    sources=(*_STATED_SOURCES, SourcePlan(name="messages", limit=80), *_LAST_SOURCES),
     weights=Weights(relevance=0.0, recency=0.1, usefulness=1.0, confidence=0.5, frequency=0.2),
     format="xml",
     details=("id", "confidence", "score"),
@@ -44,13 +41,20 @@ VERBOSE = Strategy(
 """Format xml with id, confidence and score; calibrated log-odds; packed by probability per cost; all text first. What
 `ibex.context.v1` answers with: its text stays as it is."""
 
-COMPACT = replace(VERBOSE, name="compact", format="compact", details=(), floor=0.0, sources=(*_STATED, *_DEEP, *_SAID_LAST))
+COMPACT = replace(
+    VERBOSE, name="compact", format="compact", details=(), floor=0.0, sources=(*_STATED_SOURCES, *_DEEP_SOURCES, *_LAST_SOURCES)
+)
 """The same ranking, written with few tokens; fills the budget, however deep it is, with all text first."""
 
 DEFAULT = replace(
     COMPACT,
     name="default",
-    sources=(*_STATED, SourcePlan(name="profile", limit=OFFERED), *_DEEP, SourcePlan(name="continuity", limit=6)),
+    sources=(
+        *_STATED_SOURCES,
+        SourcePlan(name="profile", limit=MAX_OFFERED),
+        *_DEEP_SOURCES,
+        SourcePlan(name="continuity", limit=6),
+    ),
     clauses=True,
     profile=500,
     need=0.13,
@@ -92,11 +96,11 @@ class Strategies:
             _check_format(wanted)
             return wanted
         if isinstance(wanted, str):
-            text("strategy", wanted, NAME)
+            check_text("strategy", wanted, NAME)
         try:
             return self._known[wanted]
         except (KeyError, TypeError):
-            raise UnknownName(f"unknown strategy {shown(wanted)}: use one of {', '.join(self)}, or a Strategy") from None
+            raise UnknownName(f"unknown strategy {quoted(wanted)}: use one of {', '.join(self)}, or a Strategy") from None
 
     def register(self, strategy: Strategy) -> None:
         """Registers a strategy under its name; a built-in one of that name is replaced. Raises `InvalidInput` for an unknown

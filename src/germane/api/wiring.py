@@ -11,68 +11,65 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from germane.access.usage import KeyUsage
-from germane.access.verifier import Verifier
-from germane.api.block_room import BlockRoom
-from germane.api.builder.batch_references import BatchReferences
-from germane.api.catch_up import CatchUp
-from germane.api.digest_settings import digest_strategy
-from germane.api.embedder_argument import EmbedderArgument, is_function
-from germane.api.injection_writer import InjectionWriter
-from germane.api.llm_argument import LLMArgument, is_llm
-from germane.api.llm_budget import LLMBudget
-from germane.api.retrieval_counter import RetrievalCounter
+from germane.api.arguments import EmbedderArgument, LLMArgument, is_function, is_llm
+from germane.api.digest import digest_strategy
 from germane.api.session_compactions import SessionCompactions
 from germane.api.strategies import Strategies, archetype_strategy
-from germane.api.warm_up import warm_up
-from germane.archetypes.archetype import Archetype
-from germane.archetypes.archetypes import Archetypes
-from germane.catalog.catalog import Catalog
-from germane.catalog.prices import Prices
+from germane.api.workers.batch_writers import CatchUp, InjectionWriter, LLMBudget, RetrievalCounter
+from germane.api.workers.open_blocks import BatchReferences, BlockRoom
+from germane.api.workers.warm_up import warm_up
+from germane.background import Background, Throttle
+from germane.catalog.profiles import Catalog, Prices
 from germane.clock import Clock
-from germane.embedders.cached import CachedEmbedder
-from germane.embedders.distilled import Distilled
-from germane.embedders.function import FunctionEmbedder
-from germane.embedders.named import open_embedder
-from germane.embedders.watched import WatchedEmbedder
+from germane.engine.admission import AdmissionQueue
+from germane.engine.engine import Engine
 from germane.errors import InvalidInput
-from germane.llms.function import FunctionLLM
-from germane.llms.named import open_llm
-from germane.pipeline.admission_queue import AdmissionQueue
-from germane.pipeline.background import Background, Breath
-from germane.pipeline.engine import Engine
-from germane.pipeline.gather.source import SourceFactory
-from germane.ports.embedder import Assuming, Embedder, Watched, dimension_if_known, is_contextual, prepare
-from germane.ports.llm import LLM
-from germane.ports.word_vectors import HasWordVectors, WordVectors
+from germane.kinds.archetypes.registry import Archetypes
+from germane.kinds.archetypes.value import Archetype
+from germane.kinds.keys.verifier import KeyUsage, Verifier
+from germane.kinds.tasks.value import DelegationLimits
+from germane.models.embedders.distilled import Distilled
+from germane.models.embedders.registry import FunctionEmbedder, open_embedder
+from germane.models.embedders.wrappers import CachedEmbedder, WatchedEmbedder
+from germane.models.llms import FunctionLLM, open_llm
+from germane.models.tokenizers import open_tokenizer
+from germane.ports.models import (
+    LLM,
+    Assuming,
+    Embedder,
+    HasWordVectors,
+    Watched,
+    WordVectors,
+    dimension_if_known,
+    is_contextual,
+    prepare,
+)
 from germane.search.relevance import Relevance, shipped
 from germane.settings.settings import Settings, read_toml
-from germane.store import Store
-from germane.stores.sqlite.known_models import known_dimension
+from germane.stages.gather.source import SourceFactory
+from germane.stores.contract import Store
+from germane.stores.sqlite.database import known_dimension
 from germane.stores.sqlite.store import SqliteStore
-from germane.tasks.limits import DelegationLimits
-from germane.text.secrets.screen import SecretPolicy
-from germane.tokenizers.named import open_tokenizer
+from germane.text.secrets.detection import SecretPolicy
 
 if TYPE_CHECKING:
-    from germane.api.extraction_worker import ExtractionWorker
-    from germane.api.summary_worker import SummaryWorker
+    from germane.api.workers.extraction import ExtractionWorker
+    from germane.api.workers.summaries import SummaryWorker
 
-__all__ = ["Parts", "opened_llm", "wire"]
 
 _PREPARING_SECONDS = 5.0
 """Seconds that opening waits for a slow embedder, such as a model that is loaded or an endpoint that doesn't answer."""
-_COMMONEST = "o200k"
+_COMMON_VOCABULARY = "o200k"
 """The vocabulary that most models' counts and estimates use: loaded on opening, or the first answer would be late."""
 
 _QUIET_EMBEDDING = 0.002
 """Seconds of making vectors between two pauses while no assembly is at work. A pause of 50 microseconds takes 150 in the end:
 after each half millisecond it would cost a quarter of the throughput."""
-_DIRECTIVES = 4096
+_MAX_DIRECTIVES = 4096
 """Directives that are read on opening, so that no answer lacks them: the agents' first, then those of users."""
 
 
-_searched = set[str]()
+_searched_embedders = set[str]()
 """The embedders with which this process has searched a scratch store."""
 
 
@@ -148,7 +145,7 @@ async def wire(
     counter = cache(open_tokenizer)
     words = (vectors if isinstance(vectors, HasWordVectors) else Distilled()).word_vectors()
     asked = settings.llm if llm is None else llm
-    model = None if asked is None else opened_llm(asked, settings.llm_access)
+    model = None if asked is None else open_chosen_llm(asked, settings.llm_access)
     loading: list[Awaitable[object]] = []
     if watched is not None:
         loading.append(watched.prepare(_PREPARING_SECONDS))
@@ -156,7 +153,7 @@ async def wire(
         loading.append(prepare(vectors))
     if warm:
         loading += [
-            asyncio.to_thread(counter(_COMMONEST).count, " "),
+            asyncio.to_thread(counter(_COMMON_VOCABULARY).count, " "),
             asyncio.to_thread(words.cosines, np.zeros(1, np.uint32), ["something"]),
         ]
     await asyncio.gather(*loading)
@@ -170,8 +167,8 @@ async def wire(
             clock=clock,
             relevance=relevance_model,
             words=words,
-            count=counter(_COMMONEST).count if warm else None,
-            breath=Breath(admission.busy, quiet=_QUIET_EMBEDDING),
+            count=counter(_COMMON_VOCABULARY).count if warm else None,
+            breath=Throttle(admission.busy, quiet=_QUIET_EMBEDDING),
         )
     except BaseException:
         if vectors is not chosen:
@@ -185,7 +182,7 @@ async def wire(
     budget = LLMBudget(store.extraction, clock, settings.llm_tokens_per_day)
     summaries = None
     if model is not None and not store.read_only:
-        from germane.api.summary_worker import SummaryWorker
+        from germane.api.workers.summaries import SummaryWorker
 
         summaries = SummaryWorker(model)
     compactions = SessionCompactions(secrets or settings.secrets, clock.now, prices, summaries, budget)
@@ -204,12 +201,12 @@ async def wire(
         await _warm_up(engine, store, words)
     store.when_vanished(engine.directive_cache.revise)
     since = engine.directive_cache.changes
-    engine.directive_cache.load(await store.directives(_DIRECTIVES), since)
+    engine.directive_cache.load(await store.directives(_MAX_DIRECTIVES), since)
     catch_up, background = CatchUp(store, watched), Background(admission.busy)
     catch_up.start()
     worker = None
     if model is not None:
-        from germane.api.extraction_worker import ExtractionWorker
+        from germane.api.workers.extraction import ExtractionWorker
 
         worker = ExtractionWorker(
             store,
@@ -250,7 +247,7 @@ async def wire(
     )
 
 
-def opened_llm(chosen: LLMArgument, access: Mapping[str, str]) -> LLM:
+def open_chosen_llm(chosen: LLMArgument, access: Mapping[str, str]) -> LLM:
     """Returns the language model that was chosen. `access` holds addresses and keys, as for `open_llm`. Raises what that
     raises."""
     if isinstance(chosen, str):
@@ -302,11 +299,11 @@ def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Rel
 async def _warm_up(engine: Engine, store: Store, words: WordVectors) -> None:
     """Warms up the engine. With a quick embedder, the first warm-up of a process also searches a scratch store that holds
     something to find."""
-    if not engine.embedder.quick or engine.embedder.identity in _searched:
+    if not engine.embedder.quick or engine.embedder.identity in _searched_embedders:
         return await warm_up(engine, store)
     scratch = await asyncio.to_thread(SqliteStore.open, ":memory:", embedder=engine.embedder, clock=engine.clock, words=words)
     try:
         await warm_up(engine, store, scratch_store=scratch)
-        _searched.add(engine.embedder.identity)
+        _searched_embedders.add(engine.embedder.identity)
     finally:
         await scratch.close()

@@ -1,1 +1,1 @@
-"""Catalog: facts about each model, and the token cost of a request for it. No network; settings add and override models."""
+"""Catalog: facts about each model, and the token cost of a request for it; no network; settings add and override models."""

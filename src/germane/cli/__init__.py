@@ -4,7 +4,8 @@
             list | show | update | history | messages | sessions | users | agents | orgs | stats
             ingest | documents | import | export | backup | doctor | reembed | eval | serve | keys | pseudonym
 
-Each command is a module in `commands/`. The exit codes are in `exits.Exit`.
+A module in `commands/` holds the commands of one noun or of one purpose; the table in `app.py` says which. The exit codes
+are in `screen.Exit`.
 """
 
 from __future__ import annotations

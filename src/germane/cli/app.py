@@ -1,4 +1,8 @@
-"""App: the command `germane` with its global options. A command's module is imported when the command runs."""
+"""App: the command `germane`: its global options, the table of its commands, and what `germane` alone prints.
+
+The table names the module of each command. The module is imported when the command runs; the names and the lines of the
+help import nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,104 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from germane.cli.command_table import CommandTable, print_commands
-from germane.cli.exits import Exit, describe_exit
-from germane.cli.global_options import GlobalOptions
-from germane.cli.help_texts import with_readable_values
-from germane.cli.screen import plain
-from germane.cli.start import print_start
+from germane.cli.options import GlobalOptions
+from germane.cli.screen import Exit, console, describe_exit, plain
 
-__all__ = ["app", "hoist", "run"]
+# The commands of `germane`, with the module and the line of the help of each.
+
+
+COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "demo": ("demo:demo", "Show how germane works, on a sample or your own conversation."),
+        "remember": ("memories:remember", "Store one memory: a note, a fact, a preference and so on."),
+        "record": ("conversations:record", "Store the messages of a conversation."),
+        "search": ("search:search", "Search memories and messages."),
+        "assemble": ("assemble:assemble", "Print a request's messages with the context for the model."),
+        "about": ("search:about", "Print all that is known about a name, what holds now first."),
+        "build": ("assemble:build", "Print a whole request: prompt, blocks, tools, history."),
+        "compact": ("conversations:compact", "Make a long conversation fit a model's window."),
+        "digest": ("search:digest", "Print the memories that matter for a question, as a list."),
+        "explain": ("assemble:explain", "Assemble, and print why each candidate went in or was left out."),
+        "list": ("show:list_memories", "List the memories."),
+        "show": ("show:show", "Print everything of one memory, message or handle."),
+        "update": ("memories:update", "Correct a memory."),
+        "profile": ("profile:app", "Print what always stands for a user; pin and hide lines."),
+        "history": ("show:history", "Print what a memory superseded, and what superseded it."),
+        "messages": ("conversations:messages", "Print the recorded messages."),
+        "sessions": ("conversations:sessions", "List the conversations."),
+        "outline": ("conversations:outline", "Print what a conversation was about, line by line."),
+        "users": ("store:users", "List the users of the agent."),
+        "agents": ("store:agents", "List the agents of the organisation."),
+        "orgs": ("store:orgs", "List the organisations of the store."),
+        "stats": ("store:stats", "Count what is stored."),
+        "feedback": ("memories:feedback", "Mark memories as helpful or harmful."),
+        "review": ("review:review", "List memories that contradict each other, and decide."),
+        "forget": ("memories:forget", "Erase memories and messages for good."),
+        "audit": ("review:audit", "List duplicates, contradictions, secrets, what is unused."),
+        "consolidate": ("review:consolidate", "Bring the memories within a storage budget."),
+        "directive": ("profile:directive", "Set or print an agent's standing instructions."),
+        "ingest": ("documents:ingest", "Store files and folders as documents."),
+        "documents": ("documents:documents", "List the documents, or print one."),
+        "import": ("transfer:import_files", "Import an export, conversations, or another product's memories."),
+        "serve": ("serve:serve", "Run the service: gRPC, with health and metrics over HTTP."),
+        "export": ("transfer:export", "Write all data of an agent, an org or the store as JSON Lines."),
+        "backup": ("store:backup", "Copy the store while it is in use."),
+        "extract": ("store:extract", "Have a language model read the conversations that wait."),
+        "doctor": ("store:doctor", "Check the health of the store."),
+        "pseudonym": ("serve:pseudonym", "Print the pseudonym of an id in the service's log."),
+        "reembed": ("store:reembed", "Compute the missing vectors after a change of embedder."),
+        "block": ("block:app", "Make, read, edit and share memory blocks."),
+        "event": ("event:app", "Record and list what an agent did."),
+        "entity": ("entity:app", "Keep people, places, things, and how they relate."),
+        "task": ("task:app", "Keep what an agent is doing as a stack of tasks."),
+        "eval": ("germane_eval.cli.eval:app", "Measure recall and latency on labelled conversations."),
+        "keys": ("serve:app", "Create, list and revoke the API keys of a served store."),
+    }
+)
+"""Name → where the command is, as `module:function` or `module:group` in `commands/`, and its line in `germane --help`."""
+
+_EPILOG = "The options of all commands, such as --db, --user and --json: germane --help"
+
+
+class CommandTable(Mapping[str, Any]):
+    """The commands by their names, as click's commands. To look one up imports its module; names import nothing."""
+
+    def __getitem__(self, name: str) -> Any:
+        place, _ = COMMANDS[name]
+        module, _, attribute = place.partition(":")
+        found = getattr(import_module(module if "." in module else f"germane.cli.commands.{module}"), attribute)
+        holder = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
+        if isinstance(found, typer.Typer):
+            for inner in found.registered_commands:
+                inner.epilog = _EPILOG
+            holder.add_typer(found, name=name)
+        else:
+            holder.command(name, epilog=_EPILOG)(found)
+        return with_readable_values(typer.main.get_group(holder).commands[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+def print_commands(formatter: Any) -> None:
+    """Write the names of the commands, each with its line, as click's formatter does."""
+    with formatter.section("Commands"):
+        formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
 
 _WITH_VALUE = ("--db", "--org", "--agent", "--user", "--zone", "--embedder", "--secrets", "--settings")
 _GLOBAL = (*_WITH_VALUE, "--json")
@@ -64,11 +149,13 @@ def _divided(arguments: Sequence[str]) -> tuple[list[list[str]], list[str]]:
 def _owned(arguments: list[str], option: str) -> bool:
     """Whether the command that `arguments` begin with has an option of its own of the same name."""
     if arguments[:1] == ["eval"]:
-        from germane.cli.commands import eval as eval_group
-
+        try:
+            from germane_eval.cli import eval as eval_group
+        except ImportError:
+            return False
         return eval_group.owns_option(arguments, option)
     if arguments[:1] == ["keys"]:
-        from germane.cli.commands import keys
+        from germane.cli.commands import serve as keys
 
         return keys.owns_option(arguments, option)
     return False
@@ -116,7 +203,7 @@ app = typer.Typer(
 
 
 @app.callback()
-def global_options(
+def _global_options(
     context: typer.Context,
     db: Annotated[Path, typer.Option(envvar="GERMANE_DB", help="The database file.")] = Path("germane.db"),
     org: Annotated[str, typer.Option(help="The organisation that the agent belongs to.")] = "default",
@@ -215,3 +302,64 @@ def _flush(code: int) -> int:
         print(f"germane: {plain(line)}", file=sys.stderr)
         return failed
     return code
+
+
+# What `germane` alone prints: what it is for, what to type first, and what is in the store.
+
+
+_FIRST = (
+    ("germane demo", "see how it works, on a sample"),
+    ("germane import FILE", "bring in conversations"),
+    ('germane remember "Likes tea" --user anna', "store a memory"),
+    ('germane search "tea" --user anna', "look for something"),
+    ('germane assemble --query "Tea or coffee?" --user anna', "what a model would get"),
+    ("germane list --user anna", "look through the memories"),
+    ("germane serve", "run the service"),
+)
+
+
+def print_start(db: Path) -> None:
+    """Print the start page. Opens no store."""
+    screen = console()
+    screen.print("germane keeps the conversations and memories of LLM agents, and gives each request what it needs of them.\n")
+    width = max(len(command) for command, _ in _FIRST)
+    for command, what in _FIRST:
+        if width + len(what) + 4 <= screen.width:
+            screen.print(f"  {command:<{width}}  {what}")
+        else:
+            screen.print(f"  {command}", soft_wrap=True)
+            screen.print(f"    {what}")
+    there = db.is_file()
+    screen.print(f"\nThe store is {db}: germane stats tells what is in it." if there else f"\nThere is no store at {db} yet.")
+    screen.print("germane -h lists all commands, germane COMMAND -h explains one.")
+
+
+# Readable names for the values of options, in the help of every command.
+
+
+_NAMES = (("int", "N"), ("float", "NUMBER"), ("path", "PATH"), ("file", "PATH"))
+"""Parts of the names of types, and the name of the value in the help."""
+
+
+def with_readable_values(command: Any) -> Any:
+    """Returns `command`, a click command, whose options show TEXT, N, NUMBER or PATH in place of a type such as `<int range>`;
+    names that an option gives itself stay. The same for its commands, at any depth."""
+    for parameter in command.params:
+        if getattr(parameter, "param_type_name", "") == "argument":
+            parameter.display_type_rich = _nothing
+        elif not getattr(parameter, "is_flag", False) and parameter.metavar is None:
+            parameter.metavar = _value_name(parameter)
+    for inner in getattr(command, "commands", {}).values():
+        with_readable_values(inner)
+    return command
+
+
+def _nothing(*_: object, **__: object) -> str:
+    """An argument's name says what it is."""
+    return ""
+
+
+def _value_name(parameter: Any) -> str:
+    descriptor = getattr(parameter, "type_descriptor", None)
+    kind = f"{getattr(descriptor, 'annotation', '')} {getattr(getattr(parameter, 'type', None), 'name', '')}".lower()
+    return next((name for part, name in _NAMES if part in kind), "TEXT")

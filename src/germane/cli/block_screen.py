@@ -1,36 +1,25 @@
-"""Block screen: prints blocks, their history, shares, requests for consent and archival entries; and their JSON."""
+"""Block screen: prints blocks, their history, shares, consents and entries; and the options of commands about blocks."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from germane.cli.codec import encode
-from germane.cli.global_options import GlobalOptions
-from germane.cli.listing import ListColumn, print_fields, print_rows
-from germane.cli.screen import console, plain, print_json, secrets_line
+from germane.cli.options import GlobalOptions
+from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_rows, secrets_line
+from germane.errors import InvalidInput
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from germane.blocks.block import Block
-    from germane.blocks.consent_request import ConsentRequest
-    from germane.blocks.entry import ArchivalEntry
-    from germane.blocks.share import Share
-    from germane.blocks.version import Version
+    from germane.kinds.blocks.permission import ConsentRequest, Share
+    from germane.kinds.blocks.value import ArchivalEntry, Block, Version
 
-__all__ = [
-    "block_shape",
-    "consent_shape",
-    "consent_state",
-    "print_block",
-    "print_blocks",
-    "print_changed",
-    "print_consents",
-    "print_entries",
-    "print_history",
-    "print_shares",
-]
 
 _BLOCKS = (*map(ListColumn, ("label", "type", "may", "")), ListColumn("size", named=True), ListColumn("text"))
 _DELETED = (ListColumn("id", id=True), ListColumn("label"), ListColumn("deleted", named=True), ListColumn("text"))
@@ -201,3 +190,48 @@ def _time(at: datetime | None) -> str:
 
 def _day(at: datetime | None) -> str:
     return "" if at is None else f"{at:%Y-%m-%d}"
+
+
+# The options that the commands about blocks share, and the reading of their values.
+
+
+BlockLabel = Annotated[str, typer.Argument(metavar="LABEL", help="The block's label or id.")]
+BlockText = Annotated[str | None, typer.Argument(metavar="TEXT", help="The text; - reads it from standard input.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """Who changes a block and why, for its history."""
+
+    by: Annotated[str, typer.Option(help="Who does it, for the history.")] = "command line"
+    reason: Annotated[str, typer.Option(help="Why, for the history.")] = ""
+    system: Annotated[
+        bool, typer.Option("--system", help="As the owner's application, not as the agent: no permission is asked for.")
+    ] = False
+
+    def given(self) -> dict[str, Any]:
+        """The arguments of the library's calls."""
+        return {"by": self.by, "reason": self.reason, "system": self.system}
+
+
+def json_or_text(value: str) -> Any:
+    """Returns the JSON value that a text is, or the text."""
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def json_object(value: str, option: str) -> dict[str, Any]:
+    """Returns the JSON object that an option has. Raises `InvalidInput`, naming the option."""
+    found = json_or_text(value)
+    if not isinstance(found, dict):
+        raise InvalidInput(f'{option} must be a JSON object such as {{"name": "value"}}')
+    return found
+
+
+def schema_of(value: str | None) -> Any:
+    """Returns a schema from --schema: the name of a shape, or JSON. Raises `InvalidInput`."""
+    from germane.kinds.blocks.schema import parse_schema
+
+    return None if value is None else parse_schema(json_or_text(value), "--schema")

@@ -17,10 +17,8 @@ from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin,
 
 from germane.errors import InvalidInput
 
-__all__ = ["decode", "encode"]
-
 T = TypeVar("T")
-_FEW = 4
+_MAX_LIST_FIELDS = 4
 """Fields of a named tuple that is written as a list."""
 
 
@@ -128,7 +126,7 @@ def _is_record(kind: type[tuple[Any, ...]]) -> bool:
     """Whether it is a named tuple that is read by its names, and not by their order: of more than four fields, or of fields
     that all have defaults."""
     names = getattr(kind, "_fields", ())
-    return len(names) > _FEW or (bool(names) and len(names) == len(getattr(kind, "_field_defaults", ())))
+    return len(names) > _MAX_LIST_FIELDS or (bool(names) and len(names) == len(getattr(kind, "_field_defaults", ())))
 
 
 def _decode_fields(kind: Any, encoded: dict[str, Any], where: str) -> Any:

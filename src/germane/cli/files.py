@@ -15,18 +15,6 @@ from germane.cli.imports.detect_format import parse_json
 from germane.cli.screen import console, plain
 from germane.errors import InvalidInput
 
-__all__ = [
-    "RequestFile",
-    "open_bytes",
-    "owner_only",
-    "read_bytes",
-    "read_json",
-    "read_text",
-    "request_in",
-    "write_text",
-]
-
-
 _PATIENCE = 1.0
 """Seconds without any data from a pipe after which the command says what it waits for."""
 

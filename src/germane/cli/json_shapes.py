@@ -6,15 +6,13 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from germane.cli.codec import encode
-from germane.events.event import Event
-from germane.memories.memory import Memory
+from germane.kinds.events.value import Event
+from germane.kinds.memories.value import Memory
 from germane.types.candidate import Chosen, Scored
 from germane.types.context import Context
 
 if TYPE_CHECKING:
-    from germane.api.builder.built_request import BuiltRequest
-
-__all__ = ["built_shape", "context_shape", "event_shape", "hit_shape", "memory_shape", "message_shape"]
+    from germane.api.builder.builder import BuiltRequest
 
 
 def memory_shape(memory: Memory) -> dict[str, Any]:

@@ -1,16 +1,17 @@
-"""Boundaries: how far a conversation is masked and taken out, as a fold over it from its beginning.
+"""Boundaries: how far a conversation is masked and taken out, computed from its beginning, message by message.
 
-Each message is added once. When what stands in the prompt exceeds the high-water mark, which is the budget, the boundaries move
-in one step until it is at the low-water mark; else nothing changes. Where masking alone comes at least half the way there, no
-exchange leaves; where there are too many messages, exchanges leave before anything is masked. What is left of a conversation so
-depends on nothing but its messages, in their order: with one more message the prompt has the same beginning until the next
-move, and nobody has to remember anything.
+Each message is added once. When what is in the prompt exceeds the high-water mark, which is the budget, the boundaries move
+in one step until it is at the low-water mark; else nothing changes. Where masking alone frees at least half of that, no
+exchange leaves; where there are too many messages, exchanges leave before anything is masked. What is left of a
+conversation so depends on nothing but its messages, in their order: with one more message the prompt has the same beginning
+until the next move, and no state has to be kept elsewhere.
 
-Why the low-water mark is half the budget by default: let H be the budget, L the low-water mark, `a` the tokens of a turn, `c`
-the price of a cached token, and `w` what a token costs more that has to be read anew. A turn costs c·(H+L)/2 for reading and
-w·L·a/(H−L) for its share of the next move. Both grow with L, so what is kept has a price; the second one explodes near H. With
-w/c = 11.5 (a cache that costs 1.25 to write and 0.1 to read) and turns of 1 % of the budget, moves add 5 % to the cost of
-reading at L = H/4, 15 % at H/2, 51 % at 0.8·H and 115 % at 0.9·H. Half keeps three quarters of the budget in use on average.
+Why the low-water mark is half the budget by default: let H be the budget, L the low-water mark, `a` the tokens of a turn,
+`c` the price of a cached token, and `w` what a token costs more that has to be read anew. A turn costs c·(H+L)/2 for
+reading and w·L·a/(H−L) for its share of the next move. Both grow with L, so what is kept has a price; the second one
+explodes near H. With w/c = 11.5 (a cache that costs 1.25 to write and 0.1 to read) and turns of 1 % of the budget, moves
+add 5 % to the cost of reading at L = H/4, 15 % at H/2, 51 % at 0.8·H and 115 % at 0.9·H. Half keeps three quarters of the
+budget in use on average.
 """
 
 from __future__ import annotations
@@ -19,26 +20,75 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import islice, pairwise
+from typing import Generic, TypeVar, overload
 
-from germane.compaction.divide import Division
-from germane.compaction.growing import Growing
-from germane.compaction.together import holder, together
+from germane.compaction.exchanges import Division, linked_spans, span_holding
 from germane.types.message import Message, Raw
 
-__all__ = ["Boundaries", "BoundaryState", "Leaving", "Room", "Span"]
+# The state of the boundaries is replaced with each move, and holds all moves since the beginning: this sequence lets
+# the states share one list.
+
+
+T = TypeVar("T")
+
+
+class SharedSequence(Sequence[T], Generic[T]):
+    """The first `len(self)` items of a list that others may share and that only ever gets longer. So a state that is replaced
+    with each step may hold all that happened since the beginning: adding to it costs what is added."""
+
+    __slots__ = ("_items", "_length")
+
+    def __init__(self, items: Iterable[T] = ()) -> None:
+        self._items = list(items)
+        self._length = len(self._items)
+
+    def plus(self, items: Iterable[T]) -> SharedSequence[T]:
+        """Returns a sequence with these items behind its own. Only a second one that is made of the same sequence copies it."""
+        more: SharedSequence[T] = SharedSequence()
+        more._items = self._items if len(self._items) == self._length else self._items[: self._length]
+        more._items.extend(items)
+        more._length = len(more._items)
+        return more
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[T]:
+        return islice(self._items, self._length)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        if isinstance(index, slice):
+            return self._items[: self._length][index]
+        return self._items[range(self._length)[index]]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SharedSequence) or len(other) != self._length:
+            return False
+        return self._items is other._items or all(one == same for one, same in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(self._length)
+
+    def __repr__(self) -> str:
+        return f"<Growing {self._length}>"
+
 
 Span = tuple[int, int]
 """The messages from an index to another (exclusive)."""
-Leaving = Callable[[Sequence[Span]], Iterable[Span]]
+EvictionOrder = Callable[[Sequence[Span]], Iterable[Span]]
 """Returns exchanges, given in their order, in the order in which they leave."""
-_HEADING = 24
+_HEADING_TOKENS = 24
 """Tokens of the heading over constraints, at most."""
-_CONSTRAINED = 0.75
+_CONSTRAINTS_SHARE = 0.75
 """The part of the budget that constraints may take at most; of more, the newest stay."""
 _MAX_OPEN = 16
 """Groups with an open call outside the running exchange that stay, the newest ones."""
-_PATIENCE = 16
+_RETRY_DIVISOR = 16
 """Where a move can't get down to the low-water mark, since all that stands must stay, the next one comes after a sixteenth as
 many messages more: each move looks at all that stand."""
 
@@ -73,8 +123,8 @@ class BoundaryState:
     covered: int = 0
     kept: tuple[Span, ...] = ()
     unmasked: frozenset[int] = frozenset()
-    left: Growing[Span] = field(default_factory=Growing[Span])
-    spans: Growing[Span] = field(default_factory=Growing[Span])
+    left: SharedSequence[Span] = field(default_factory=SharedSequence[Span])
+    spans: SharedSequence[Span] = field(default_factory=SharedSequence[Span])
     moves: int = 0
     at: int = 0
     saved: int = 0
@@ -88,7 +138,7 @@ class Boundaries:
     def __init__(
         self,
         room: Room,
-        leaving: Leaving,
+        leaving: EvictionOrder,
         constrain: Callable[[Span], Iterable[tuple[str, int]]],
         saving: Callable[[int], int],
     ) -> None:
@@ -135,7 +185,7 @@ class Boundaries:
         self._number += 1
         if self._number >= self._next_move and (self._size > self.room.high or self._number > self.room.messages):
             self._move()
-            self._next_move = self._number + self._number // _PATIENCE if self._over(low=True) else 0
+            self._next_move = self._number + self._number // _RETRY_DIVISOR if self._over(low=True) else 0
 
     def pin(self, constraints: Iterable[tuple[str, int]]) -> None:
         """Counts these constraints into the summary, once there is one."""
@@ -257,7 +307,7 @@ class Boundaries:
         self.now = replace(
             now,
             kept=tuple(kept),
-            unmasked=frozenset(index for index in unmasked if holder(standing, index) is not None),
+            unmasked=frozenset(index for index in unmasked if span_holding(standing, index) is not None),
             left=now.left.plus(left),
             covered=covered,
             masked=max(now.masked, covered),
@@ -270,8 +320,8 @@ class Boundaries:
     def _count_block(self) -> None:
         """Counts the summary with what it may take, once something has left."""
         room, pinned = self.room, self._pinned_tokens
-        most = max(room.block, int(_CONSTRAINED * (room.high - self._sums[self.division.lead])))
-        block = max(room.block, room.least, min(most, room.around + _HEADING + pinned) if pinned else 0)
+        most = max(room.block, int(_CONSTRAINTS_SHARE * (room.high - self._sums[self.division.lead])))
+        block = max(room.block, room.least, min(most, room.around + _HEADING_TOKENS + pinned) if pinned else 0)
         self._size += block - self._block
         self._block = block
 
@@ -281,7 +331,7 @@ class Boundaries:
             chunks = [*(span for span in self.now.kept if span[0] < active), *self._exchanges(self.now.covered, active)]
             rest = [span for span in self.now.kept if span[0] >= active]
             late = self._late()
-            units = {unit[0]: unit for unit in together(chunks, [*late, *self._same_exchange(chunks)])}
+            units = {unit[0]: unit for unit in linked_spans(chunks, [*late, *self._same_exchange(chunks)])}
             gone: dict[Span, list[Span]] = {}
             size, block = self._size, self._block
             self._count_block()
@@ -338,13 +388,13 @@ class Boundaries:
         spans = [(group.start, group.end) for group in groups]
         stay = set([span for span, group in zip(spans, groups, strict=True) if group.state == "open"][-_MAX_OPEN:])
         stay.update(self._loose(spans, late))
-        stay = {span for tied in together(spans, late) if not stay.isdisjoint(tied) for span in tied}
+        stay = {span for tied in linked_spans(spans, late) if not stay.isdisjoint(tied) for span in tied}
         return [span for span in spans if span in stay]
 
     def _loose(self, spans: Sequence[Span], late: Sequence[tuple[int, int]]) -> Iterator[Span]:
         """Yields the spans that are linked with what is in none of them."""
         for link in late:
-            ends = [holder(spans, index) for index in link]
+            ends = [span_holding(spans, index) for index in link]
             if None in ends:
                 yield from (spans[place] for place in ends if place is not None)
 
@@ -361,7 +411,7 @@ class Boundaries:
         stay.update(span for span in older if self._staying([span], ()) or self._is_whole(span))
         size, block, gone = self._size, self._block, set[Span]()
         self._count_block()
-        for tied in together(standing, late):
+        for tied in linked_spans(standing, late):
             if not self._over(low=not words):
                 break
             if tied[-1][0] >= active and stay.isdisjoint(tied):

@@ -1,20 +1,20 @@
-"""Entries: what a compaction takes out, as entries for an archive. They are made when they are asked for: hashing a long
-conversation takes longer than compacting it. germane's own text isn't archived: the store has it already (INJECT-5).
+"""Entries: what a compaction takes out, as entries for an archive, and how they are written to one.
+
+Entries are made when they are asked for: hashing a long conversation takes longer than compacting it. germane's own text
+isn't archived: the store has it already (INJECT-5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from germane.compaction.archive import ArchiveEntry, handle_of
 from germane.compaction.boundaries import Span
-from germane.compaction.message_json import as_json
-from germane.dialects.authored import authored, authored_dict
+from germane.dialects.edits import authored, authored_dict
+from germane.kinds.archive.messages import as_json
+from germane.kinds.archive.value import Archive, ArchiveEntry, handle_of
 from germane.types.message import Message, Raw
-
-__all__ = ["EntryMaker", "LazyEntries"]
 
 
 class EntryMaker:
@@ -100,3 +100,61 @@ class LazyEntries(Mapping[str, ArchiveEntry]):
         if self._found is None:
             self._found = {entry.handle: entry for entry in self._make()}
         return self._found
+
+
+# Writes entries to an archive and reads them back: only the handle of an entry that was read back may be cited
+# (HIST-5).
+
+
+class ArchiveOutcome(NamedTuple):
+    """`handles` are those of the entries that were read back as they were written; `reasons` say why others weren't."""
+
+    handles: frozenset[str]
+    reasons: tuple[str, ...] = ()
+
+
+def archive_entries(archive: Archive, entries: Mapping[str, ArchiveEntry], known: Collection[str] = ()) -> ArchiveOutcome:
+    """Writes the entries that aren't `known` and reads them back. Never raises what the archive raises."""
+    new = [entry for handle, entry in entries.items() if handle not in known]
+    handles = set(entries.keys() & set(known))
+    if not new:
+        return ArchiveOutcome(frozenset(handles))
+    reasons: list[str] = []
+    try:
+        archive.put(new)
+    except Exception as error:
+        reasons.append(f"the archive can't be written: {type(error).__name__}")
+    lost = 0
+    for entry in new:
+        try:
+            found = archive.get(entry.handle)
+        except Exception as error:
+            lost += 1
+            if len(reasons) < 3:
+                reasons.append(f"the archive can't be read: {type(error).__name__}")
+            continue
+        if is_same_entry(entry, found):
+            handles.add(entry.handle)
+        else:
+            lost += 1
+    if lost:
+        reasons.append(f"{lost} of {len(new)} archived entries can't be read back: their handles aren't named")
+    return ArchiveOutcome(frozenset(handles), tuple(reasons))
+
+
+def is_same_entry(entry: ArchiveEntry, found: object) -> bool:
+    """Returns whether what was read back is the entry that was written, by its content."""
+    if found is entry:
+        return True
+    if not isinstance(found, ArchiveEntry) or (found.handle, found.kind, found.provider, found.part, found.previous) != (
+        entry.handle,
+        entry.kind,
+        entry.provider,
+        entry.part,
+        entry.previous,
+    ):
+        return False
+    try:
+        return handle_of(found.kind, found.messages, found.previous, found.part) == entry.handle
+    except (TypeError, ValueError, RecursionError):
+        return False

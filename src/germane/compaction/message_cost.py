@@ -1,30 +1,25 @@
-"""MessageCost: what each message of a conversation costs a model, and what masking its tool outputs would save."""
+"""Message cost: what each message of a conversation costs a model, and what masking its tool outputs would save."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from germane.catalog.measure_budget import message_tokens, tools_tokens
-from germane.catalog.profile import Profile
-from germane.compaction.reading.output_facts import facts_of
-from germane.compaction.wording import MASK_LINE, masked_handle
-from germane.dialects.envelope import mapping
-from germane.dialects.opaque import prefix_bound
+from germane.catalog.profiles import Profile
+from germane.catalog.request_tokens import message_tokens, tools_tokens
+from germane.compaction.placeholders import MASK_LINE, masked_handle
+from germane.compaction.reading.results import facts_of
+from germane.dialects.fields import mapping
+from germane.dialects.opaque import prefix_bound, unbound
 from germane.dialects.openai_responses import OpenAIResponses
-from germane.dialects.registry import dialect, outgoing, parse
-from germane.dialects.shaping import shaping
-from germane.dialects.system_prompt import system_prompt
+from germane.dialects.registry import dialect, outgoing, parse, shaping, system_prompt
 from germane.dialects.tool_state import result_state
-from germane.dialects.unbinding import unbound
-from germane.ports.tokenizer import Tokenizer
+from germane.ports.models import Tokenizer
 from germane.types.message import Message, Opaque, Raw, Text, ToolResult, Wire, system_text
 
-__all__ = ["Masking", "Measure", "MessageCost"]
-
-_LONG = 1_000_000
+_MAX_COUNTED = 1_000_000
 """Characters of a text from which on it isn't counted, but taken at its tokenizer's ceiling."""
-_LEAST_SAVING = 16
+_MIN_SAVING = 16
 """Tokens that masking an output must save, or it isn't worth a line."""
 
 
@@ -64,7 +59,7 @@ class Measure:
 
     def count(self, text: str) -> int:
         """Returns the tokens of a text; of a huge one an upper bound."""
-        return self._tokenizer.ceiling(text) if len(text) > _LONG else self._tokenizer.count(text)
+        return self._tokenizer.ceiling(text) if len(text) > _MAX_COUNTED else self._tokenizer.count(text)
 
     def message(self, message: Message, raw: Raw) -> MessageCost:
         """Returns what the message costs as it is sent: with what a dialect adds where it has to write it anew."""
@@ -84,11 +79,11 @@ class Measure:
         saving, maskable = 0, list[tuple[int, str]]()
         for number, result in enumerate(message.tool_results):
             saved = self.count(result.text) - self._line
-            if saved < _LEAST_SAVING or not self.may_mask(result, raw):
+            if saved < _MIN_SAVING or not self.may_mask(result, raw):
                 continue
             if facts := facts_of(result).text:
                 saved -= self.count(facts) + 1
-            if saved >= _LEAST_SAVING:
+            if saved >= _MIN_SAVING:
                 saving += saved
                 maskable.append((number, facts))
         return Masking(saving, tuple(maskable))
@@ -129,3 +124,35 @@ class Measure:
             cost = known.get(id(raw))
             total += message_tokens(parse(mapping(raw)), self.profile, self.count) if cost is None else cost
         return total
+
+
+# What masking brings, message by message; outputs are read at the first question. It keeps the lists of the
+# conversation and not the conversation itself: so there is no reference cycle, and the memory is freed at once.
+
+
+_NO_MASKING = Masking()
+
+
+class Maskings:
+    """By the index of a message. `raws`, `messages` and `costs` may grow."""
+
+    __slots__ = ("_costs", "_known", "_measure", "_messages", "_raws")
+
+    def __init__(
+        self, measure: Measure, raws: Sequence[Raw], messages: Sequence[Message], costs: Sequence[MessageCost]
+    ) -> None:
+        self._measure, self._raws, self._messages, self._costs = measure, raws, messages, costs
+        self._known: dict[int, Masking] = {}
+
+    def of(self, index: int) -> Masking:
+        """What masking the message brings."""
+        if not self._costs[index].outputs:
+            return _NO_MASKING
+        known = self._known.get(index)
+        if known is None:
+            known = self._known[index] = self._measure.masking(self._messages[index], self._raws[index])
+        return known
+
+    def saving(self, index: int) -> int:
+        """The tokens that it takes away at least."""
+        return self.of(index).saving

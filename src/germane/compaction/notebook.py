@@ -7,17 +7,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from germane.compaction.boundaries import Span
-from germane.compaction.extractive import constraints_left_out, extractive_summary, notes_of_summary
-from germane.compaction.ledger import Ledger
 from germane.compaction.llm_summary.covered_span import CoveredExchange, CoveredSpan, SummarySource
-from germane.compaction.llm_summary.told_summary import told_summary
-from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
-from germane.compaction.reading.constraints import constraints_in
-from germane.compaction.reading.read_exchange import read_exchange
-from germane.compaction.summary import SpanSummary, SummaryMethod
+from germane.compaction.notes import Artifact, Constraint, ExchangeNotes, Ledger, SpanSummary, SummaryMethod
+from germane.compaction.reading.exchange import read_exchange
+from germane.compaction.reading.statements import constraints_in
+from germane.compaction.summary_text import constraints_left_out, extractive_summary, notes_of_summary, told_summary
 from germane.types.message import Message
-
-__all__ = ["Notebook", "Summaries", "Told"]
 
 Summaries = Sequence[SpanSummary] | SummarySource
 """Summaries that were prepared, or a source of them."""

@@ -1,7 +1,8 @@
-"""Plan: what leaves a conversation, before anything is written: the entries for the archive, the summary, the masks.
+"""Plan: what leaves a conversation, decided before anything is written, and the compaction that comes of it.
 
-A plan is made without I/O. Its `entries` go to an archive; `render` then writes the messages, with handles only for the entries
-that were read back.
+A plan is made without I/O. It holds the entries for the archive, the summary and the masked outputs. The entries go to an
+archive; `render` then writes the messages, with handles only for the entries that were read back. The result is a
+`Compaction`: the messages that fit, what was done to get there, and what was taken out.
 """
 
 from __future__ import annotations
@@ -10,18 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from germane.catalog.prices import Price
-from germane.compaction.archive import ArchiveEntry
+from germane.catalog.profiles import Price
 from germane.compaction.boundaries import BoundaryState, Span
-from germane.compaction.compaction import Compaction
 from germane.compaction.llm_summary.covered_span import CoveredSpan
 from germane.compaction.message_cost import Measure, MessageCost
-from germane.compaction.notes import Artifact, Constraint
+from germane.compaction.notes import Artifact, Constraint, SpanSummary
 from germane.compaction.strategy import CompactionStrategy
-from germane.compaction.summary import SpanSummary
+from germane.kinds.archive.value import ArchiveEntry
 from germane.types.message import Message, Raw
-
-__all__ = ["CompactionPlan", "CompactionTerms", "MaskedOutput"]
+from germane.types.reports import HistoryReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,3 +96,86 @@ class CompactionPlan:
         spans: tuple[Span, ...] = (*self.state.kept, (self.state.covered, self.count))
         for start, end in spans:
             yield from range(start, end)
+
+
+# The result of a compaction.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionTrace:
+    """Why the boundaries are where they are. Tokens; indexes count from the conversation's beginning.
+
+    `moves` counts how often the boundaries have moved since then: between two moves the prefix stays byte for byte.
+    `saved_tokens` are those that the newest move took away, `cache_lost_tokens` those behind the place where it broke the
+    prefix, which the provider reads anew once; `pays_after` is the number of calls after which the move has paid for itself at
+    the model's prices, None where the catalog knows no price."""
+
+    moves: int = 0
+    masked_before: int = 0
+    covered_before: int = 0
+    saved_tokens: int = 0
+    cache_lost_tokens: int = 0
+    pays_after: float | None = None
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """`messages` are valid for `provider`; those that weren't changed are the caller's own dicts. `origins` says of each which
+    of the messages given it is, by index, whether unchanged, masked or closed; None for germane's own, and where several were
+    written as one. `system` is what the caller gave apart. `fits` is false only where what may not be lost is larger than
+    `max_tokens`, or leaves no room for all of the user's constraints: `messages` is then the least there is, and
+    `trace.reasons` says what is too large. `quarantined` are the indexes of messages with a call or result that has lost its
+    other half and was closed as text. `entries` are what was taken out, by handle, whether or not an archive has them; `cited`
+    are the handles that `messages` name."""
+
+    messages: list[Any]
+    origins: tuple[int | None, ...] = ()
+    provider: str
+    system: Any = None
+    tokens: int
+    tokens_before: int
+    max_tokens: int
+    fits: bool = True
+    summary: SpanSummary | None = None
+    masked: int = 0
+    summarised: int = 0
+    dropped: int = 0
+    quarantined: tuple[int, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    entries: Mapping[str, ArchiveEntry] = field(default_factory=dict)
+    cited: tuple[str, ...] = ()
+    trace: CompactionTrace = CompactionTrace()
+
+    @property
+    def compacted(self) -> bool:
+        """Whether anything was taken out."""
+        return bool(self.masked or self.summarised or self.dropped)
+
+    def __repr__(self) -> str:
+        return f"<Compaction {self.tokens_before} → {self.tokens} of {self.max_tokens} tokens, {len(self.messages)} messages>"
+
+
+# The result in figures, without anything that was said.
+
+
+def report_of(made: Compaction, beside: int = 0) -> HistoryReport:
+    """Returns the figures. `beside` are tokens of the request that the compaction wasn't told of."""
+    trace = made.trace
+    return HistoryReport(
+        tokens_before=made.tokens_before + beside,
+        tokens=made.tokens + beside,
+        max_tokens=made.max_tokens + beside,
+        fits=made.fits,
+        masked=made.masked,
+        summarised=made.summarised,
+        dropped=made.dropped,
+        quarantined=len(made.quarantined),
+        moves=trace.moves,
+        saved_tokens=trace.saved_tokens,
+        cache_lost_tokens=trace.cache_lost_tokens,
+        pays_after=trace.pays_after,
+        cited=made.cited,
+        reasons=trace.reasons,
+    )

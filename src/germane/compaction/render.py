@@ -7,26 +7,20 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from germane.catalog.measure_budget import message_tokens
-from germane.catalog.prices import Price
-from germane.compaction.compaction import Compaction, CompactionTrace
-from germane.compaction.origins import origins
-from germane.compaction.plan import CompactionPlan
-from germane.compaction.wording import mask_line, summary_block
+from germane.catalog.profiles import Price
+from germane.catalog.request_tokens import message_tokens
+from germane.compaction.placeholders import mask_line, summary_block
+from germane.compaction.plan import Compaction, CompactionPlan, CompactionTrace
 from germane.dialects.dialect import Dialect, OutgoingMessage
-from germane.dialects.masking import masked
+from germane.dialects.edits import masked, orphans
+from germane.dialects.opaque import unbound
 from germane.dialects.openai_chat import OpenAIChat
-from germane.dialects.orphans import orphans
 from germane.dialects.pairing import close_orphans
-from germane.dialects.registry import dialect, outgoing, parse
+from germane.dialects.registry import dialect, outgoing, parse, system_prompt
 from germane.dialects.responses_pairing import continues
-from germane.dialects.system_prompt import system_prompt
-from germane.dialects.unbinding import unbound
 from germane.types.message import Message, Raw, Wire
 
-__all__ = ["render"]
-
-_SUMMARY = -1
+_SUMMARY_INDEX = -1
 
 
 def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequence[str] = ()) -> Compaction:
@@ -71,7 +65,7 @@ def render(plan: CompactionPlan, verified: Collection[str] = (), reasons: Sequen
         masked=len(plan.masks),
         summarised=plan.replaced if told else 0,
         dropped=0 if told else plan.replaced,
-        quarantined=tuple(index + plan.offset * (index >= plan.lead) for index in lost if index != _SUMMARY),
+        quarantined=tuple(index + plan.offset * (index >= plan.lead) for index in lost if index != _SUMMARY_INDEX),
         constraints=plan.constraints,
         artifacts=plan.artifacts,
         entries=plan.entries,
@@ -168,12 +162,12 @@ class _Turns:
 
     def _summarise(self) -> None:
         if self.plan.held is not None:
-            self._add(_SUMMARY, self.plan.held, parse(self.plan.held, self.plan.provider))
+            self._add(_SUMMARY_INDEX, self.plan.held, parse(self.plan.held, self.plan.provider))
             return
         kept = sum(end - start for start, end in self.plan.state.kept)
         raw = _block(self.plan, kept, self._handle, dialect(self.plan.provider))
         self.summary = raw
-        self.indexes.append(_SUMMARY)
+        self.indexes.append(_SUMMARY_INDEX)
         self.sources.append(raw)
         self.turns.append(OutgoingMessage(message=parse(raw, self.plan.provider), native=raw))
 
@@ -242,3 +236,32 @@ def _continues(raws: Sequence[Raw], messages: Sequence[Message]) -> bool:
     """Returns whether a Responses conversation continues one that the server has stored."""
     given = zip(raws, messages, strict=True)
     return continues([str((isinstance(raw, Mapping) and raw.get("type")) or message.role) for raw, message in given])
+
+
+# For callers who keep objects of their own beside the dicts.
+
+
+def origins(
+    written: Sequence[Mapping[str, Any]], turns: Sequence[OutgoingMessage], indexes: Sequence[int]
+) -> tuple[int | None, ...]:
+    """Returns the index of each message of `written`: `indexes` has that of each turn, below 0 for germane's own. A turn's dict
+    that was written unchanged is found as the same object. The others keep their order, so that what is left of the messages
+    belongs to what is left of the turns; where their numbers differ, several were written as one, and the answer is None."""
+    places: dict[int, list[int]] = {}
+    for place, turn in enumerate(turns):
+        if turn.native is not None:
+            places.setdefault(id(turn.native), []).append(place)
+    found: list[int | None] = []
+    for message in written:
+        same = places.get(id(message))
+        found.append(same.pop(0) if same else None)
+    known = set(found)
+    left = [place for place in range(len(turns)) if place not in known]
+    empty = [number for number, place in enumerate(found) if place is None]
+    system = [place for place in left if turns[place].message.role == "system"]
+    if len(empty) == len(left) - len(system):
+        left = [place for place in left if place not in system]
+    if len(empty) == len(left):
+        for number, place in zip(empty, left, strict=True):
+            found[number] = place
+    return tuple(None if place is None or indexes[place] < 0 else indexes[place] for place in found)

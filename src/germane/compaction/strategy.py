@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from germane.errors import InvalidInput
-from germane.types.limits import shown
-
-__all__ = ["CompactionStrategy", "Importance", "Summarise", "TimeDecay", "Truncate"]
+from germane.types.limits import quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +23,7 @@ class Truncate(_Masking):
     keep_recent: int = 100
 
     def __post_init__(self) -> None:
-        _whole(keep_recent=self.keep_recent, keep_outputs=self.keep_outputs)
+        _check_whole_numbers(keep_recent=self.keep_recent, keep_outputs=self.keep_outputs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +35,7 @@ class Summarise(_Masking):
     summary_tokens: int = 2_000
 
     def __post_init__(self) -> None:
-        _whole(chunk_size=self.chunk_size, summary_tokens=self.summary_tokens, keep_outputs=self.keep_outputs)
+        _check_whole_numbers(chunk_size=self.chunk_size, summary_tokens=self.summary_tokens, keep_outputs=self.keep_outputs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +48,8 @@ class Importance(_Masking):
     summary_tokens: int = 2_000
 
     def __post_init__(self) -> None:
-        _whole(keep_recent=self.keep_recent, keep_important=self.keep_important, keep_outputs=self.keep_outputs)
-        _whole(summary_tokens=self.summary_tokens)
+        _check_whole_numbers(keep_recent=self.keep_recent, keep_important=self.keep_important, keep_outputs=self.keep_outputs)
+        _check_whole_numbers(summary_tokens=self.summary_tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,15 +61,15 @@ class TimeDecay(_Masking):
     summary_tokens: int = 2_000
 
     def __post_init__(self) -> None:
-        _whole(summary_tokens=self.summary_tokens, keep_outputs=self.keep_outputs)
+        _check_whole_numbers(summary_tokens=self.summary_tokens, keep_outputs=self.keep_outputs)
         if isinstance(self.half_life, bool) or not isinstance(self.half_life, int | float) or not 0 < self.half_life < 1e9:
-            raise InvalidInput(f"half_life must be a number of exchanges above 0, not {shown(self.half_life)}")
+            raise InvalidInput(f"half_life must be a number of exchanges above 0, not {quoted(self.half_life)}")
 
 
 CompactionStrategy = Truncate | Summarise | Importance | TimeDecay
 
 
-def _whole(**given: int) -> None:
+def _check_whole_numbers(**given: int) -> None:
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise InvalidInput(f"{name} must be a whole number, 0 or more, not {shown(value)}")
+            raise InvalidInput(f"{name} must be a whole number, 0 or more, not {quoted(value)}")

@@ -1,30 +1,39 @@
-"""Gemini: the generateContent API, with roles `user` and `model` and all content in `parts`; call ids are optional.
+"""Gemini: the generateContent API, with roles `user` and `model` and all content in `parts`; call ids optional.
 
-The parser also accepts the roles `assistant` (as model) and `function` (as the user's results), a missing role (the user's),
-snake_case keys, `content` in place of `parts`, and system messages among the others; these are sent in the system instruction.
+The parser also accepts the roles `assistant` (as model) and `function` (as the user's results), a missing role (the
+user's), snake_case keys, `content` in place of `parts`, and system messages among the others; these are sent in the system
+instruction.
 """
 
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from germane.dialects.attachment import attachment
-from germane.dialects.dialect import OutgoingMessage
-from germane.dialects.envelope import mapping, only, read_envelope, read_role, type_name, without
-from germane.dialects.fault import Fault
-from germane.dialects.gemini_check import NAME, ROLES_TAKEN, UNSIGNED, either, faults, signature, unsigned
-from germane.dialects.held_text import opaque
-from germane.dialects.image_size import data_url, image_size
-from germane.dialects.merging import ProviderMessage, merge_by_role
-from germane.dialects.pairing import close_orphans, pair_calls
-from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
+from germane.dialects.dialect import Fault, OutgoingMessage
+from germane.dialects.fields import (
+    START,
+    image_note,
+    json_object,
+    json_text,
+    mapping,
+    only_keys,
+    read_envelope,
+    read_role,
+    sendable,
+    tool_name,
+    type_name,
+    without_keys,
+)
+from germane.dialects.media import attachment, data_url, image_size
+from germane.dialects.opaque import opaque
+from germane.dialects.pairing import ProviderMessage, close_orphans, merge_by_role, pair_calls
 from germane.errors import InvalidInput
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
-
-__all__ = ["Gemini"]
 
 ROLES: Mapping[str, Role] = MappingProxyType(
     {"user": "user", "model": "assistant", "assistant": "assistant", "function": "user", "system": "system"}
@@ -60,7 +69,7 @@ class Gemini:
         full = [part for part in read if part is not None and part and dict(part) != {"text": ""}]
         if not full or None in read or any(map(_is_invalid, full)):
             return None
-        raw = only(raw, ("role", "parts"))
+        raw = only_keys(raw, ("role", "parts"))
         return raw if len(full) == len(read) else {**raw, "parts": full}
 
     def mask(self, raw: Mapping[str, Any], lines: Mapping[int, str]) -> Mapping[str, Any]:
@@ -88,7 +97,7 @@ class Gemini:
         for index in unsigned(messages):
             if id(messages[index]) not in own:
                 messages[index] = {**messages[index], "parts": _vouched(messages[index]["parts"])}
-        return Wire(messages=messages, system=_system([turn for turn in turns if turn.message.role == "system"]))
+        return Wire(messages=messages, system=_system_instruction([turn for turn in turns if turn.message.role == "system"]))
 
     def faults(self, wire: Wire) -> tuple[Fault, ...]:
         return tuple(faults(wire))
@@ -168,7 +177,7 @@ def _masked(part: Mapping[str, Any], answer: Mapping[str, Any], line: str) -> di
     """Returns the part with the line as its response; an error stays one. The response's own images and files go."""
     key = "functionResponse" if part.get("functionResponse") is not None else "function_response"
     failed = _response(answer.get("response"))[1]
-    return {**part, key: {**without(answer, ("parts",)), "response": {"error" if failed else "output": line}}}
+    return {**part, key: {**without_keys(answer, ("parts",)), "response": {"error" if failed else "output": line}}}
 
 
 def _string(raw: Mapping[str, Any], key: str) -> str:
@@ -264,7 +273,7 @@ def _write_attachment(part: Opaque) -> dict[str, Any] | None:
     return {"text": sendable(held.note)}
 
 
-def _system(turns: Sequence[OutgoingMessage]) -> str | list[dict[str, Any]] | None:
+def _system_instruction(turns: Sequence[OutgoingMessage]) -> str | list[dict[str, Any]] | None:
     """Returns all system texts in order: as one string, or as a list of parts where the caller's system has parts."""
     pieces: list[Any] = []
     listed = False
@@ -275,3 +284,128 @@ def _system(turns: Sequence[OutgoingMessage]) -> str | list[dict[str, Any]] | No
         elif (text := close_orphans(turn).message.text).strip():
             pieces.append({"text": sendable(text)})
     return pieces if listed else "\n\n".join(part["text"] for part in pieces) or None
+
+
+# The requests that the API would refuse.
+
+
+UNSIGNED = "skip_thought_signature_validator"
+"""Stands in the place of the signature of a call that the model didn't sign."""
+
+_SNAKE = {
+    "functionCall": "function_call",
+    "functionResponse": "function_response",
+    "inlineData": "inline_data",
+    "fileData": "file_data",
+    "toolCall": "tool_call",
+    "toolResponse": "tool_response",
+}
+_KINDS = (*_SNAKE, "executableCode", "codeExecutionResult", "executable_code", "code_execution_result", "text")
+ROLES_TAKEN = ("user", "model", "function", None)
+"""The API takes a turn without a role as the user's, and results as a function's."""
+_BESIDE = ("videoMetadata", "video_metadata", "mediaResolution", "media_resolution", "partMetadata", "part_metadata")
+"""Objects that a part may hold beside its one thing. Another object is a thing that a later version takes."""
+NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
+
+
+def either(part: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
+    """Returns the object under `key` (camelCase) or under its snake_case spelling; None where there is none."""
+    value = part.get(key)
+    return mapping(part.get(_SNAKE[key]) if value is None else value)
+
+
+def signature(part: Mapping[str, Any]) -> object:
+    """Returns the part's signature under either spelling; something false where it has none."""
+    return part.get("thoughtSignature") or part.get("thought_signature")
+
+
+def faults(wire: Wire) -> Iterator[Fault]:
+    """Yields the reasons for which the API would refuse the request."""
+    if not wire.messages:
+        yield Fault("no-messages", None, "no contents")
+    elif wire.messages[0].get("role") not in ("user", None):
+        yield Fault("first-turn", 0, "the first turn isn't the user's")
+    for rule, text in _system_faults(wire.system):
+        yield Fault(rule, None, text)
+    waiting: list[Mapping[str, Any]] = []
+    for index, message in enumerate(wire.messages):
+        wrong: list[tuple[str, str]] = []
+        if (role := message.get("role")) not in ROLES_TAKEN:
+            wrong.append(("role", f"unknown role {role!r}"))
+        wrong += (("key", f"unknown key {key!r}") for key in message if key not in ("role", "parts"))
+        parts = message.get("parts")
+        if not isinstance(parts, list | tuple) or not parts:
+            wrong.append(("no-content", "no parts"))
+            parts = ()
+        read = [mapping(part) or {} for part in parts]
+        wrong += (fault for part in read for fault in _part_faults(part, role))
+        wrong += _answers([answer for part in read if (answer := either(part, "functionResponse")) is not None], waiting)
+        waiting = [call for part in read if (call := either(part, "functionCall")) is not None]
+        for rule, text in wrong:
+            yield Fault(rule, index, f"turn {index}: {text}")
+    if waiting:
+        yield Fault("call-without-result", None, f"calls at the end without a response: {[*map(_is_name, waiting)]}")
+    for index in unsigned(wire.messages):
+        yield Fault("signature-missing", index, f"turn {index}: its first call has lost its signature")
+
+
+def _answers(answers: Sequence[Mapping[str, Any]], waiting: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    given, asked = Counter(map(_is_name, answers)), Counter(map(_is_name, waiting))
+    if given != asked:
+        rule = "result-without-call" if given >= asked else "call-without-result"
+        yield rule, f"responses {[*map(_is_name, answers)]} for the calls {[*map(_is_name, waiting)]} right before"
+    ids = Counter(call["id"] for call in waiting if call.get("id"))
+    if (more := Counter(answer["id"] for answer in answers if answer.get("id"))) - ids:
+        yield "call-id", f"responses with ids no call has: {sorted(more - ids)}"
+
+
+def unsigned(messages: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Returns the indexes of the model's turns since the user's last words whose first call is unsigned, where that of another
+    is signed. The API checks no earlier turns; a conversation without any signature is one of an older model."""
+    first: dict[int, bool] = {}
+    for index in range(len(messages) - 1, -1, -1):
+        given = messages[index].get("parts")
+        parts = [mapping(part) or {} for part in given] if isinstance(given, list | tuple) else []
+        if messages[index].get("role") != "model" and any(either(part, "functionResponse") is None for part in parts):
+            break
+        call = next((part for part in parts if either(part, "functionCall") is not None), None)
+        if call is not None:
+            first[index] = bool(signature(call))
+    return sorted(index for index, signed in first.items() if not signed) if any(first.values()) else []
+
+
+def _is_name(function: Mapping[str, Any]) -> str:
+    return str(function.get("name", ""))
+
+
+def _part_faults(part: Mapping[str, Any], role: object) -> Iterator[tuple[str, str]]:
+    kinds = [key for key in _KINDS if part.get(key) is not None or part.get(_SNAKE.get(key, key)) is not None]
+    if len(kinds) > 1 or (not kinds and not any(key not in _BESIDE and isinstance(part[key], Mapping) for key in part)):
+        yield "part-shape", f"a part must hold one thing, not {kinds or 'nothing'}"
+    if part.get("text") == "" and len(part) == 1:
+        yield "empty-text", "an empty text"
+    for key, only in (("functionCall", "model"), ("functionResponse", "user")):
+        function = either(part, key)
+        if function is None:
+            continue
+        if (role == "model") != (only == "model"):
+            yield "part-type", f"a {key} can't stand in a turn of role {role}"
+        if not NAME.fullmatch(_is_name(function)):
+            yield "call-name", f"the name of a {key} isn't of the form the API takes"
+        if not isinstance(function.get("args" if key == "functionCall" else "response", {}), Mapping):
+            yield "arguments", f"{key} {_is_name(function)}: arguments or response are no object"
+    for key in ("inlineData", "fileData"):
+        blob = either(part, key)
+        if blob is not None and not (blob.get("mimeType") or blob.get("mime_type")):
+            yield "part-shape", f"{key} without a media type"
+
+
+def _system_faults(system: object) -> Iterator[tuple[str, str]]:
+    if isinstance(system, str) and not system.strip():
+        yield "system-empty", "the system instruction is empty"
+    if isinstance(system, list):
+        if not system:
+            yield "system-empty", "the system instruction has no parts"
+        for part in system:
+            if not part.get("text"):
+                yield "system-part", "a part of the system instruction isn't text, or empty"

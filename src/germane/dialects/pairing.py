@@ -1,23 +1,22 @@
-"""Pairing: keeps tool calls and their results together, and turns orphaned ones into text (INJECT-4).
+"""Pairing: keeps tool calls and their results together, turns orphans into text, and joins messages (INJECT-4).
 
-Providers accept a call only if its result follows at once, and a result only right after its call. A call or result that has
-lost the other is an orphan: it becomes text in the same place. Messages that need no change keep the caller's own dict. This
-module works on whole conversations and knows no provider's format.
+Providers accept a call only if its result follows at once, and a result only right after its call. A call or result that
+has lost the other is an orphan: it becomes text in the same place. Messages that need no change keep the caller's own dict.
+This module works on whole conversations and knows no provider's format.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import Any
 
 from germane.dialects.dialect import OutgoingMessage
+from germane.dialects.fields import call_as_text, result_as_text
 from germane.dialects.opaque import prefix_bound
-from germane.dialects.wording import call_as_text, result_as_text
 from germane.types.message import Message, Opaque, Part, Text, ToolCall, ToolResult
-
-__all__ = ["close_orphans", "end_of_calls", "end_of_results", "join_calls", "match_results", "pair_calls"]
 
 _ANY = ("any", "")
 
@@ -245,3 +244,48 @@ def _as_text(part: Part) -> Part:
 def _closed(call: ToolCall) -> Text:
     """A call as text, with the signed part that it was."""
     return Text(call_as_text(call), raw=call.raw)
+
+
+# Joins consecutive messages of one role, for providers that require alternating roles. Conversations with these
+# providers also start with the user: a user's message is put in front where one is missing. Two consecutive dicts of
+# the caller's stay separate: these providers join them themselves. The exception are the calls and the results of one
+# exchange of tool calls, which must be in one message each.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderMessage:
+    """A message in the provider's shape. `native` is set where it is the caller's own dict; `answers` says whether it holds
+    tool results, `joins` whether it belongs to the message before."""
+
+    role: str
+    parts: list[Any]
+    native: Mapping[str, Any] | None = field(default=None, hash=False)
+    answers: bool = False
+    joins: bool = False
+
+
+def merge_by_role(turns: Sequence[ProviderMessage], key: str, start: list[dict[str, Any]]) -> list[Any]:
+    """Returns the provider's messages, with their parts under `key`. Empty messages are left out. A user's message with the
+    parts `start` comes first where the conversation doesn't begin with one of the user's."""
+    runs: list[list[ProviderMessage]] = []
+    for turn in turns:
+        if not turn.parts:
+            continue
+        before = runs[-1][-1] if runs else None
+        if (
+            before
+            and before.role == turn.role
+            and not (before.native and turn.native and not turn.joins and not (before.answers and turn.answers))
+        ):
+            runs[-1].append(turn)
+        else:
+            runs.append([turn])
+    out: list[Any] = []
+    if not runs or runs[0][0].role != "user":
+        out.append({"role": "user", key: start})
+    for run in runs:
+        if len(run) == 1 and run[0].native is not None:
+            out.append(run[0].native)
+        else:
+            out.append({"role": run[0].role, key: [part for turn in run for part in turn.parts]})
+    return out

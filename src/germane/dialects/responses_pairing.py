@@ -13,12 +13,10 @@ from itertools import count
 from typing import Any, Protocol
 
 from germane.dialects.dialect import OutgoingMessage
+from germane.dialects.fields import result_as_text
+from germane.dialects.openai_content import KIND, OUTPUTS, call_id
 from germane.dialects.pairing import close_orphans
-from germane.dialects.responses_items import KIND, OUTPUTS, call_id
-from germane.dialects.wording import result_as_text
 from germane.types.message import Message, Opaque, Part, Text, ToolCall, ToolResult
-
-__all__ = ["MAX_ID", "WaitingCalls", "continues", "item_type", "orphaned_items", "pair_items", "windows"]
 
 MAX_ID = 64
 """Characters of a `call_id`."""

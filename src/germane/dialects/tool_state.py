@@ -10,10 +10,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from germane.dialects.envelope import mapping
+from germane.dialects.fields import mapping
 from germane.types.message import Message, Opaque, ToolCall, ToolResult
-
-__all__ = ["ResultState", "Unsettled", "result_state", "unsettled", "waits_for_confirmation"]
 
 ResultState = Literal["pending", "interim", "final"]
 

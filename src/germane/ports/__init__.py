@@ -1,1 +1,1 @@
-"""Ports: protocols that adapters in `embedders/`, `tokenizers/` and `stores/` implement."""
+"""Ports: the protocols that the adapters in `models/` and `stores/` implement, and what every user of a port needs."""

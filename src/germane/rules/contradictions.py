@@ -11,13 +11,10 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
 
 from germane.errors import InvalidInput
-from germane.rules.reach import obstacle
-from germane.rules.rule_index import RuleIndex
+from germane.rules.rule_index import RuleIndex, obstacle
 from germane.rules.tool_rule import MaxCalls, Periodic, RequiresConsent, StartWith, ToolRule
 from germane.rules.turn_state import TurnState
 from germane.rules.wording import quoted
-
-__all__ = ["refuse_contradictions"]
 
 _Found = tuple[ToolRule, ToolRule, str]
 

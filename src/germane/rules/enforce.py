@@ -17,17 +17,12 @@ from typing import Literal
 
 from germane.clock import Clock
 from germane.errors import InvalidInput
-from germane.rules.arguments import digest_of_call, read_arguments
 from germane.rules.contradictions import refuse_contradictions
-from germane.rules.reach import cooling, excluded, exhausted, obstacle
-from germane.rules.rule_index import RuleIndex
-from germane.rules.tool_rule import AllowedOperations, ToolRule
-from germane.rules.turn_state import Approval, TurnState
-from germane.rules.verdict import Allow, AskConsent, Owed, Refuse, Verdict
+from germane.rules.rule_index import RuleIndex, cooling, excluded, exhausted, obstacle
+from germane.rules.tool_rule import Allow, AllowedOperations, AskConsent, Owed, Refuse, ToolRule, Verdict
+from germane.rules.turn_state import Approval, TurnState, digest_of_call, read_arguments
 from germane.rules.wording import quoted, write_rules
 from germane.types.message import ToolCall
-
-__all__ = ["NextStep", "ToolRules"]
 
 NextStep = Literal["end", "continue"]
 

@@ -1,7 +1,7 @@
-"""Tool rule: the kinds of rules about tools, as frozen values, each with a form as a dict for settings and the wire.
+"""Tool rules as values: the kinds of rules about tools, and what the rules say about a call.
 
-A *turn* is everything that an agent does for one message of the user's; a *batch* is the calls of one answer of the model's,
-which may run at the same time.
+Each rule has a form as a dict, for settings and the wire. A *turn* is everything that an agent does for one message of
+the user's; a *batch* is the calls of one answer of the model's, which may run at the same time.
 """
 
 from __future__ import annotations
@@ -12,33 +12,13 @@ from math import isfinite
 from typing import Any, ClassVar, Literal, get_args
 
 from germane.errors import InvalidInput, UnknownName
-from germane.types.limits import Limit, entries, shown, text
-
-__all__ = [
-    "RULE_KINDS",
-    "AllowedOperations",
-    "ConsentOf",
-    "ContinuesTurn",
-    "EndsTurn",
-    "ExclusiveGroup",
-    "FollowedBy",
-    "MaxCalls",
-    "Periodic",
-    "RequiredBeforeExit",
-    "RequiresConsent",
-    "RequiresPrior",
-    "StartWith",
-    "ToolCooldown",
-    "ToolRule",
-    "parse_rule",
-    "rule_as_dict",
-]
+from germane.types.limits import Limit, check_entries, check_text, quoted
 
 ConsentOf = Literal["partner", "human"]
 
-_TOOL = Limit(maximum=256, unit="characters", of="the name of a tool", why="providers take 64 or 128")
-_VALUE = Limit(maximum=256, unit="characters", of="each of a rule's `allowed`", why="an operation is a word")
-_VALUES = Limit(maximum=256, unit="entries", of="`allowed`, and `tools` of a group", why="the prompt lists each")
+_TOOL_LIMIT = Limit(maximum=256, unit="characters", of="the name of a tool", why="providers take 64 or 128")
+_VALUE_LIMIT = Limit(maximum=256, unit="characters", of="each of a rule's `allowed`", why="an operation is a word")
+_VALUES_LIMIT = Limit(maximum=256, unit="entries", of="`allowed`, and `tools` of a group", why="the prompt lists each")
 _MAX_COUNT = 1_000_000
 _MAX_SECONDS = 365 * 86_400.0
 
@@ -161,7 +141,7 @@ class ToolCooldown(_Rule):
         if self.turns is not None:
             _number(self, "turns")
         elif isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float) or not _is_span(self.seconds):
-            raise InvalidInput(f"cooldown: seconds must be above 0 and at most a year, not {shown(self.seconds)}")
+            raise InvalidInput(f"cooldown: seconds must be above 0 and at most a year, not {quoted(self.seconds)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +152,9 @@ class ExclusiveGroup(_Rule):
     tools: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tools", tuple(dict.fromkeys(entries("exclusive: tools", self.tools, _VALUES, _TOOL))))
+        object.__setattr__(
+            self, "tools", tuple(dict.fromkeys(check_entries("exclusive: tools", self.tools, _VALUES_LIMIT, _TOOL_LIMIT)))
+        )
         if len(self.tools) < 2 or not all(map(str.strip, self.tools)):
             raise InvalidInput("exclusive: tools must be two names at least, none of them empty")
 
@@ -201,7 +183,7 @@ class RequiresConsent(_Rule):
     def __post_init__(self) -> None:
         _tools(self, "tool")
         if self.of not in get_args(ConsentOf):
-            raise InvalidInput(f"consent: of must be one of {', '.join(get_args(ConsentOf))}, not {shown(self.of)}")
+            raise InvalidInput(f"consent: of must be one of {', '.join(get_args(ConsentOf))}, not {quoted(self.of)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +197,7 @@ class AllowedOperations(_Rule):
 
     def __post_init__(self) -> None:
         _tools(self, "tool", "argument")
-        given = entries("allowed_operations: allowed", self.allowed, _VALUES, _VALUE)
+        given = check_entries("allowed_operations: allowed", self.allowed, _VALUES_LIMIT, _VALUE_LIMIT)
         object.__setattr__(self, "allowed", tuple(dict.fromkeys(given)))
         if not self.allowed:
             raise InvalidInput("allowed_operations: allowed must name an operation at least; don't offer a tool that has none")
@@ -251,11 +233,11 @@ def parse_rule(raw: object) -> ToolRule:
     name = raw.get("kind")
     kind = kinds.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise UnknownName(f"unknown kind of tool rule {shown(name)}: give one of {', '.join(kinds)}")
+        raise UnknownName(f"unknown kind of tool rule {quoted(name)}: give one of {', '.join(kinds)}")
     known = [field.name for field in fields(kind)]
     given = {key: value for key, value in raw.items() if key != "kind"}
     if strangers := [key for key in given if key not in known]:
-        raise InvalidInput(f"{kind.kind}: unknown field {shown(strangers[0])}: it has {', '.join(known)}")
+        raise InvalidInput(f"{kind.kind}: unknown field {quoted(strangers[0])}: it has {', '.join(known)}")
     try:
         return kind(**given)
     except TypeError:
@@ -274,7 +256,7 @@ def _tools(rule: ToolRule, *names: str) -> None:
     """Raises `InvalidInput` unless each of these fields is a name, and the two are different."""
     values = []
     for name in names:
-        value = text(f"{rule.kind}: {name}", getattr(rule, name), _TOOL)
+        value = check_text(f"{rule.kind}: {name}", getattr(rule, name), _TOOL_LIMIT)
         if not value.strip():
             raise InvalidInput(f"{rule.kind}: {name} is empty: give a name")
         values.append(value)
@@ -285,8 +267,54 @@ def _tools(rule: ToolRule, *names: str) -> None:
 def _number(rule: ToolRule, name: str) -> None:
     value = getattr(rule, name)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_COUNT:
-        raise InvalidInput(f"{rule.kind}: {name} must be a whole number from 1 to {_MAX_COUNT:,}, not {shown(value)}")
+        raise InvalidInput(f"{rule.kind}: {name} must be a whole number from 1 to {_MAX_COUNT:,}, not {quoted(value)}")
 
 
 def _is_span(seconds: float) -> bool:
     return isfinite(seconds) and 0 < seconds <= _MAX_SECONDS
+
+
+# What the rules say about a call (allow, refuse, ask for consent), and what is owed before a turn ends.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allow:
+    """The call may be made. `unpaid` is what the turn owes and can't be paid any more, where this call ends the turn."""
+
+    unpaid: tuple[Owed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refuse:
+    """The call may not be made. `reason` says why and what to do, in words for the model; `rule` is None where the turn has
+    ended."""
+
+    reason: str
+    rule: ToolRule | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskConsent:
+    """The call may be made once `of` (`partner` or `human`) consents: `ToolRules.approve` tells the rules."""
+
+    of: ConsentOf
+    reason: str
+    rule: ToolRule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owed:
+    """A tool that the rules demand before the turn ends. `obstacle` says why it can't be called any more in this turn; it is
+    empty where it can, and only then the turn may not end."""
+
+    tool: str
+    reason: str
+    rule: ToolRule
+    obstacle: str = ""
+
+    @property
+    def possible(self) -> bool:
+        return not self.obstacle
+
+
+Verdict = Allow | Refuse | AskConsent

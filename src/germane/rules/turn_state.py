@@ -9,13 +9,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from math import isfinite
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.rules.strict_json import strict_json
-
-__all__ = ["Approval", "TurnState"]
+from germane.types.message import ToolCall
 
 _VERSION = 1
 _MAX_CHARACTERS = 1_000_000
@@ -173,3 +172,46 @@ def _approvals(value: object, named: frozenset[str]) -> tuple[Approval, ...]:
             raise InvalidInput("the state of the rules: each entry of approved must be a tool and a hash")
         found.append(Approval(_tool("approved", each[0]), each[1]))
     return tuple(each for each in found if each.tool in named)
+
+
+# The arguments of a call, which a model wrote as JSON.
+
+
+def read_arguments(call: ToolCall) -> dict[str, Any] | None:
+    """Returns the arguments as an object. None for text that isn't a JSON object, and for one that has a key twice: which of
+    the two a tool would take isn't known."""
+    try:
+        value = strict_json(call.arguments or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def digest_of_call(call: ToolCall) -> str:
+    """Returns the SHA-256 (hex) of the tool's name and its arguments. The order of keys and white space don't matter."""
+    arguments = read_arguments(call)
+    try:
+        text = f"text:{call.arguments}" if arguments is None else f"json:{json.dumps(arguments, sort_keys=True)}"
+    except RecursionError:
+        text = f"text:{call.arguments}"
+    name = call.name.encode("utf-8", "surrogatepass")
+    return sha256(len(name).to_bytes(8, "big") + name + text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# JSON that no two readers can read differently: no key twice, no NaN and no infinity.
+
+
+def strict_json(text: str) -> Any:
+    """Returns the value. Raises `ValueError` for text that isn't such JSON, and `RecursionError` for one that is too deep."""
+    return json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key twice")
+    return found
+
+
+def _refused(constant: str) -> float:
+    raise ValueError(constant)

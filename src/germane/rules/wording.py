@@ -25,13 +25,11 @@ from germane.rules.tool_rule import (
     ToolRule,
 )
 
-__all__ = ["HEADING_OF_RULES", "quoted", "sentence", "write_rules"]
-
 HEADING_OF_RULES = "# Tool Execution Rules"
 
 _SIGNS = frozenset("_-.:/ ")
 """The characters of a name, beside letters and digits, that are written as they are."""
-_UNSEEN = frozenset("\u115f\u1160\u3164\uffa0")
+_INVISIBLE = frozenset("\u115f\u1160\u3164\uffa0")
 """Letters that have no shape."""
 
 
@@ -81,7 +79,7 @@ def quoted(name: str) -> str:
 
 
 def _is_plain(char: str) -> bool:
-    return char in _SIGNS or (char.isalnum() and char.isprintable() and char not in _UNSEEN)
+    return char in _SIGNS or (char.isalnum() and char.isprintable() and char not in _INVISIBLE)
 
 
 def _escaped(char: str) -> str:

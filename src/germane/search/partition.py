@@ -1,27 +1,29 @@
 """Partition: the searchable units of one user, or those an agent's users share, as arrays in memory.
 
-A store fills it from its stored rows. The parts of a long text are rows of their own with the same key, neighbours as messages
-are. Rows are in order of arrival; `before` and `after` link each row to its neighbours by
-time in its session. A message that arrives late is inserted by linking its session anew, and a dropped or replaced unit leaves
-no gap: the same units are linked the same way, whatever their order of arrival. Windows and sessions need no index of their
-own. Adding and dropping take a lock; a search takes none, as it reads the rows that were published when it began.
+A store fills it from its stored rows. The parts of a long text are rows of their own with the same key, neighbours as
+messages are. Rows are in order of arrival; `before` and `after` link each row to its neighbours by time in its session. A
+message that arrives late is inserted by linking its session anew, and a dropped or replaced unit leaves no gap: the same
+units are linked the same way, whatever their order of arrival. Windows and sessions need no index of their own. Adding and
+dropping take a lock; a search takes none, as it reads the rows that were published when it began.
+
+Beside the rows are the filter of a query and the names of a partition's speakers.
 """
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.search.columns import Columns
-from germane.search.postings import Postings
+from germane.search.columns import Columns, Postings
 from germane.search.quantised import decode
-from germane.search.unit import ASSISTANT, Unit
-
-__all__ = ["BLOCK", "Partition"]
+from germane.search.unit import ASSISTANT, KIND_CODES, SENSITIVITY_CODES, Unit
+from germane.text.normal import fold
+from germane.types.query import Query
 
 BLOCK = 40
 """Units of a session that form one block, the document of BM25's session score, at most."""
@@ -252,3 +254,95 @@ class Partition:
 def _heads(session: NDArray[np.int32]) -> NDArray[np.intp]:
     """Returns the index at which each run of equal numbers begins."""
     return np.flatnonzero(np.concatenate(([True], session[1:] != session[:-1]))) if len(session) else np.empty(0, np.intp)
+
+
+# The rows of a partition that a query's filters let through (GATHER-4, GATHER-5, GATHER-6).
+
+
+def allowed_rows(partition: Partition, rows: int, query: Query, at: float, allowed: Set[int] | None) -> NDArray[np.bool_]:
+    """Returns a mask of shape (rows,) over the first `rows` rows. `at` is the time asked about, in seconds since the epoch.
+    `allowed` restricts the rows to those with these keys; None doesn't."""
+    columns, filters = partition.columns, query.filters
+    may = columns["alive"][:rows].copy()
+    codes = [SENSITIVITY_CODES[name] for name in filters.sensitivities if name in SENSITIVITY_CODES]
+    if partition.sensitivities - set(codes):
+        may &= _table(codes)[columns["sensitivity"][:rows]]
+    if partition.has_validity and not filters.with_history:
+        may &= (columns["valid_from"][:rows] <= at) & (at < columns["valid_to"][:rows])
+    if filters.since is not None:
+        may &= columns["created_at"][:rows] >= filters.since.timestamp()
+    if filters.until is not None:
+        may &= columns["created_at"][:rows] <= filters.until.timestamp()
+    if filters.kinds is not None:
+        may &= _table([KIND_CODES[kind] for kind in filters.kinds if kind in KIND_CODES])[columns["kind"][:rows]]
+    if allowed is not None:
+        may &= np.isin(columns["key"][:rows], np.fromiter(allowed, np.int64, len(allowed)))
+    return may
+
+
+def _table(codes: Sequence[int]) -> NDArray[np.bool_]:
+    """Returns a lookup table of shape (128,): true at each of `codes`."""
+    table = np.zeros(128, np.bool_)
+    table[list(codes)] = True
+    return table
+
+
+# The names under which a partition's messages were recorded, found by the words of a text.
+
+
+_PUNCTUATION = str.maketrans(dict.fromkeys(".,;:!?\"'()[]{}«»“”‘’…-", " "))
+_WORD = re.compile(r"\w+")
+_NAME_BYTES, _WORD_BYTES = 130, 180
+"""What a short name and a word that no other name has take."""
+
+
+def words_said(text: str) -> Set[str]:
+    """Returns the folded words of a text, without possessives and punctuation."""
+    return set(fold(text).replace("'s", " ").replace("’s", " ").translate(_PUNCTUATION).split())
+
+
+def named_in(text: str, speakers: Mapping[int, str]) -> int | None:
+    """Returns the hash of the one speaker whose name, or a word of it, stands in the text; None for no or several such.
+    `speakers` maps hashes to names."""
+    words = words_said(text)
+    named = [code for code, name in speakers.items() if words & set(fold(name).split())]
+    return named[0] if len(named) == 1 else None
+
+
+def name_words(text: str) -> Set[str]:
+    """Returns the words of a text by which a name may be found in it: folded, and as they are but for their case."""
+    return {*words_said(text), *_WORD.findall(text.casefold())}
+
+
+class Speakers:
+    """The speakers of one partition. A name is found by its words, so that a text is compared with a few names and not with
+    all: where thousands of people speak to one agent, comparing took longer than the rest of an assembly."""
+
+    __slots__ = ("_by_word", "_codes")
+
+    def __init__(self, names: Iterable[tuple[int, str]] = ()) -> None:
+        """`names` are hashes of the speaker column, and names."""
+        self._codes: dict[str, int] = {}
+        self._by_word: dict[str, list[str]] = {}
+        self.add(names)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory, estimated."""
+        return _NAME_BYTES * len(self._codes) + _WORD_BYTES * len(self._by_word)
+
+    def add(self, names: Iterable[tuple[int, str]]) -> None:
+        """Adds names; those that are known stay."""
+        for code, name in names:
+            if name not in self._codes:
+                self._codes[name] = code
+                for word in {*fold(name).split(), *_WORD.findall(name.casefold())}:
+                    self._by_word.setdefault(word, []).append(name)
+
+    def said_in(self, text: Set[str]) -> dict[str, int]:
+        """Returns the names that have a word in common with a text (`name_words`), and their hashes: all that `named_in` can
+        name, and that the text is embedded without."""
+        return {name: self._codes[name] for word in text & self._by_word.keys() for name in self._by_word[word]}

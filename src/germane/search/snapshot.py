@@ -21,11 +21,9 @@ from numpy.typing import NDArray
 from germane.search.columns import Columns
 from germane.search.partition import Partition
 
-__all__ = ["K1", "B", "Snapshot", "take_snapshot"]
-
 K1, B = 1.2, 0.75
 _NO_ROW = np.iinfo(np.int32).max
-_LARGE, _STEPS = 4096, 256
+_MIN_ROUNDED, _STEPS = 4096, 256
 """Rows from which a mean is rounded, and the steps to which the mantissa of the mean is rounded."""
 
 Floats = NDArray[np.float32]
@@ -212,7 +210,7 @@ def _link(rows_of: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
 
 def _mean(total: float, count: int) -> float:
     mean = max(total / count if count else 1.0, 1e-6)
-    if count < _LARGE:
+    if count < _MIN_ROUNDED:
         return mean
     mantissa, exponent = frexp(mean)
     return ldexp(round(mantissa * _STEPS) / _STEPS, exponent)

@@ -1,36 +1,21 @@
-"""Unit: the search row of one event or memory, or of a part of a long one, derived from its text when it is stored.
+"""Unit: the search row of one event or memory, or of a part of a long one, derived from its text.
 
-A unit holds no text. Its terms are hashes of stems, so that forgotten text leaves no vocabulary behind; they are in the order
-of the text, for phrases.
+A unit is made when its text is stored, and holds no text. Its terms are hashes of stems, so that forgotten text leaves no
+vocabulary behind; they are in the order of the text, for phrases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
-from germane.search.parts import parts
-from germane.text.analyse import hashed, term_hash
-from germane.text.blocks import blocks
 from germane.text.language import detect
-from germane.text.normal import fold
-from germane.text.traits import capitals, is_question, temporal, word_count
-
-__all__ = [
-    "ASSISTANT",
-    "CAPITALS",
-    "KIND_CODES",
-    "QUESTION",
-    "SENSITIVITY_CODES",
-    "TEMPORAL",
-    "USER",
-    "Analysis",
-    "Unit",
-    "analysed",
-    "analysed_parts",
-    "describe",
-]
+from germane.text.normal import blocks, fold
+from germane.text.specifics import capitals, is_question, temporal, word_count
+from germane.text.terms import hashed, term_hash
+from germane.types.candidate import LONG_TEXT
 
 QUESTION, TEMPORAL, USER, ASSISTANT = 1, 2, 4, 8
 """Bits of `flags`: the text asks a question, holds a word of time, was said by the user, was said by the assistant."""
@@ -91,7 +76,7 @@ class Analysis(NamedTuple):
     stop: int = 0
 
 
-def analysed(text: str, between: Callable[[], None] = lambda: None) -> Analysis:
+def analyse_text(text: str, between: Callable[[], None] = lambda: None) -> Analysis:
     """Analyses a text, in time linear in its length. A long text is analysed block by block; `between` is called after each."""
     language = detect(text)
     flags, named, words = QUESTION * is_question(text), 0, 0
@@ -105,12 +90,12 @@ def analysed(text: str, between: Callable[[], None] = lambda: None) -> Analysis:
     return Analysis(b"".join(terms), flags | min(3, named) << CAPITALS, words)
 
 
-def analysed_parts(text: str, between: Callable[[], None] = lambda: None) -> tuple[Analysis, ...]:
+def analyse_parts(text: str, between: Callable[[], None] = lambda: None) -> tuple[Analysis, ...]:
     """Analyses the parts of a text; see `analysed`."""
     cut = parts(text)
     if len(cut) == 1:
-        return (analysed(text, between),)
-    return tuple(analysed(part.text, between)._replace(start=part.start, stop=part.stop) for part in cut)
+        return (analyse_text(text, between),)
+    return tuple(analyse_text(part.text, between)._replace(start=part.start, stop=part.stop) for part in cut)
 
 
 def describe(
@@ -130,7 +115,7 @@ def describe(
 ) -> Unit:
     """Returns the unit of a text, or of a part of it, without its vector. Times are seconds since the epoch. A `kind` that
     isn't a memory's means an event. `analysis` is the analysis of the text or part, where the caller has it already."""
-    analysis = analysed(text) if analysis is None else analysis
+    analysis = analyse_text(text) if analysis is None else analysis
     flags = analysis.flags | USER * (role == "user") | ASSISTANT * (role == "assistant")
     return Unit(
         key=key,
@@ -149,3 +134,52 @@ def describe(
         start=analysis.start,
         stop=analysis.stop,
     )
+
+
+# Cuts a long text into the parts that are searched, each of which has a search row of its own. A message of a million
+# characters has one answer somewhere. As one document of BM25 and one vector, its words count for nothing; as parts of
+# some thousand characters it is found, scored and shown like a conversation of that length. A part ends at a blank
+# line, else at the end of a line, of a sentence or of a word, where one stands in its second half.
+
+
+MAX_PART = 2_048
+"""Bytes of UTF-8 that a part has at most; the last one has up to half as many more. Some 400 tokens: in longer parts one
+sentence counts for little, in shorter ones its surroundings are missing."""
+_ENDS = (
+    (b"\n\n",),
+    (b"\n",),
+    (b". ", b"! ", b"? ", "。".encode(), "！".encode(), "？".encode(), "؟ ".encode(), "। ".encode()),
+    (b" ", b"\t", "\u3000".encode(), "、".encode(), "，".encode()),
+)
+
+
+class Part(NamedTuple):
+    """Bytes `start` to `stop` of a text's UTF-8. A text that isn't long has one part, whose `stop` is 0: the whole."""
+
+    text: str
+    start: int = 0
+    stop: int = 0
+
+
+def parts(text: str) -> tuple[Part, ...]:
+    """Returns the parts in order, without gaps, in time linear in the text's length. No character is torn."""
+    if len(text) <= LONG_TEXT // 4:
+        return (Part(text),)
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) <= LONG_TEXT:
+        return (Part(text),)
+    cuts = [0]
+    while len(data) - cuts[-1] > MAX_PART * 3 // 2:
+        cuts.append(_end(data, cuts[-1] + MAX_PART // 2, cuts[-1] + MAX_PART))
+    cuts.append(len(data))
+    return tuple(Part(data[start:stop].decode("utf-8", "surrogatepass"), start, stop) for start, stop in pairwise(cuts))
+
+
+def _end(data: bytes, low: int, high: int) -> int:
+    """Returns the best place between `low` and `high` for a part to end."""
+    for ends in _ENDS:
+        if (last := max(data.rfind(end, low, high) + len(end) for end in ends)) > low:
+            return last
+    while data[high] & 0xC0 == 0x80:
+        high -= 1
+    return high

@@ -16,10 +16,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from germane.errors import InvalidInput
-from germane.settings.address import Address
-from germane.settings.parsing import address, choice, file, flag, integer, number, optional, path, url
-
-__all__ = ["ServiceSettings"]
+from germane.settings.values import Address, address, choice, file, flag, integer, number, optional, path, url
 
 T = TypeVar("T")
 

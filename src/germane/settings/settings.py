@@ -47,19 +47,17 @@ from pathlib import Path
 from typing import Any
 
 from germane.errors import InvalidInput, MissingExtra
-from germane.settings.parsing import choice
+from germane.kinds.tasks.value import MAX_DEPTH, MAX_OPEN
 from germane.settings.serving import ServiceSettings
-from germane.tasks.limits import MAX_DEPTH, MAX_OPEN
-from germane.text.secrets.screen import POLICIES, SecretPolicy, secret_policy
-
-__all__ = ["Settings", "read_service_settings", "read_toml"]
+from germane.settings.values import choice
+from germane.text.secrets.detection import POLICIES, SecretPolicy, secret_policy
 
 _SERVE_PREFIX = "GERMANE_SERVE_"
 _LLM_ACCESS = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
 """Variables with the addresses and keys of LLMs, as the providers' own libraries call them."""
 _RELATIVE_PATHS = ("db", "tls_cert", "tls_key", "tls_client_ca")
 """Settings whose paths in a TOML file are relative to that file."""
-_PLAIN = (
+_GERMANE_KEYS = (
     "embedder",
     "dimensions",
     "nonce_key",
@@ -75,7 +73,7 @@ _PLAIN = (
     "delegations",
 )
 """The settings of the table `[germane]`."""
-_YEAR = 366 * 86_400
+_YEAR_SECONDS = 366 * 86_400
 _YAML = frozenset({".yaml", ".yml"})
 _TABLES = frozenset({"archetypes", "germane", "memory", "models", "prices", "serve", "strategies"})
 
@@ -116,11 +114,11 @@ class Settings:
         defaults. Raises `InvalidInput` that names the setting and the file or variable."""
         where = "settings" if path is None else f"settings {path}"
         tables = _table({} if path is None else _read(Path(path)), where, _TABLES)
-        plain = _table(tables.get("germane", {}), f"{where}: [germane]", set(_PLAIN))
+        plain = _table(tables.get("germane", {}), f"{where}: [germane]", set(_GERMANE_KEYS))
         given = {name: (plain[name], f"{where}: {name}") for name in plain}
         if path is not None and isinstance(relevance := plain.get("relevance"), str):
             given["relevance"] = (str(Path(path).parent / relevance), f"{where}: relevance")
-        for name in _PLAIN:
+        for name in _GERMANE_KEYS:
             variable = f"GERMANE_{name.upper()}"
             if (environ or {}).get(variable):
                 given[name] = ((environ or {})[variable], variable)
@@ -139,7 +137,7 @@ class Settings:
             entities=entities is not None and _switch(*entities),
             llm=(given["llm"][0] or None) if "llm" in given else None,
             llm_tokens_per_day=None if tokens is None else _count(*tokens),
-            consent_timeout=300 if timeout is None else _count(*timeout, maximum=_YEAR),
+            consent_timeout=300 if timeout is None else _count(*timeout, maximum=_YEAR_SECONDS),
             delegation_depth=3 if depth is None else _count(*depth, maximum=MAX_DEPTH),
             delegations=16 if running is None else _count(*running, maximum=MAX_OPEN),
             llm_access={name: environ[name] for name in _LLM_ACCESS if environ.get(name)} if environ else {},

@@ -1,1 +1,1 @@
-"""Stores: implementations of the `Store` protocol, one package each; only `api/wiring.py` imports them."""
+"""Stores: the contract of a store, the SQL that stores share, and the embedded store in one SQLite file."""

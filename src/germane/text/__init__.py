@@ -1,1 +1,1 @@
-"""Text: analysis of strings (stems, language, normal forms, traits); pure functions of the text alone."""
+"""Text: analysis of strings (terms, language, normal forms, sentences); pure functions of the text alone."""

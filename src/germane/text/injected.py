@@ -14,17 +14,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = [
-    "LEFT_OUT",
-    "SUMMARY",
-    "authors_words",
-    "earlier_text",
-    "injected_spans",
-    "system_words",
-    "without_injected",
-    "without_injected_json",
-]
-
 LEFT_OUT = "[left out: text from germane's own store]"
 """What stands in the place of an element in the midst of somebody's words."""
 _NAMES = frozenset({"blocks", "conversation", "directive", "memory", "notice", "tasks"})

@@ -15,11 +15,9 @@ from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from math import log
 
-from germane.text.analyse import analyse
+from germane.text.clauses import sentences
 from germane.text.language import detect
-from germane.text.sentences import sentences
-
-__all__ = ["Summaries", "Summary", "summarise"]
+from germane.text.terms import analyse
 
 Cost = Callable[[str], int]
 Span = tuple[int, int]
@@ -27,7 +25,7 @@ Span = tuple[int, int]
 _MARK = "…"
 _MIN_TOKENS = 8
 """Tokens of text: a shorter summary says nothing."""
-_REACH = 16_384
+_MAX_READ = 16_384
 """Characters of a text that are read, unless told otherwise: of a longer one its beginning, samples, and its end."""
 _SAMPLES = 4
 _SMOOTHING = 8
@@ -43,7 +41,7 @@ _MAX_LOOKS = 4
 _MAX_MISSES = 24
 """After so many sentences in a row that didn't fit, the rest isn't tried."""
 _MAX_GUESSES, _MAX_ROUNDS = 16, 5
-_FULL = 0.93
+_FULL_SHARE = 0.93
 """The share of the tokens from which on no further round is worth its time."""
 _CHARS_PER_TOKEN, _MAX_CHARS_PER_TOKEN = 4.0, 16
 """The ratio to begin with; and the one beyond which a text certainly doesn't fit as a whole, and isn't counted."""
@@ -68,7 +66,7 @@ class _Read:
 
 
 def summarise(
-    text: str, limit: int, cost: Cost, *, terms: Sequence[str] = (), reach: int = _REACH, least: int = _MIN_TOKENS
+    text: str, limit: int, cost: Cost, *, terms: Sequence[str] = (), reach: int = _MAX_READ, least: int = _MIN_TOKENS
 ) -> Summary | None:
     """Returns the text itself where it costs at most `limit` tokens, else a summary that does; None where fewer than `least`
     tokens of text fit. `cost` returns the tokens of a text as written; a text of more than 16 characters a token isn't asked
@@ -83,7 +81,7 @@ class Summaries:
 
     __slots__ = ("_known", "_reach", "_wanted")
 
-    def __init__(self, terms: Sequence[str] = (), *, reach: int = _REACH) -> None:
+    def __init__(self, terms: Sequence[str] = (), *, reach: int = _MAX_READ) -> None:
         self._wanted, self._reach = frozenset(analyse(" ".join(terms))), reach
         self._known: dict[str, tuple[Sequence[Span], Sequence[int]]] = {}
         """By text: its sentences, and their places in the order of their worth."""
@@ -123,7 +121,7 @@ class Summaries:
             tokens = max(1, cost(summary.text) - empty)
             if tokens <= room:
                 best = summary if best is None or summary.share > best.share else best
-                if tokens >= _FULL * room:
+                if tokens >= _FULL_SHARE * room:
                     break
             each = len(summary.text) / tokens
         while best is None and chosen:

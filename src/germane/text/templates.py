@@ -1,7 +1,8 @@
 """Templates: neutralises the tokens and role labels of models' chat templates where content imitates them.
 
 Nothing is removed: `<|im_start|>` becomes `(|im_start|)`, `[INST]` becomes `(INST)`, and a role label at the start of a line
-loses its colon (`System: …` becomes `System - …`). This breaks the form, not the meaning; it doesn't stop persuasion by words.
+loses its colon (`System: …` becomes `System - …`). This breaks the form, not the meaning; it doesn't stop persuasion by
+words.
 
 The tokens are data: `templates.toml` has a table for each family of models. A text is split at its brackets, and the content
 between two brackets is looked up in a set: linear time, however many tokens are listed.
@@ -9,6 +10,7 @@ between two brackets is looked up in a set: linear time, however many tokens are
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from dataclasses import dataclass
@@ -16,8 +18,6 @@ from functools import cache
 from importlib.resources import files
 
 from germane.text.normal import is_normalised, normalised
-
-__all__ = ["families", "neutralise", "neutralise_line"]
 
 _BRACKET = re.compile(r"([<>\[\]\n])")
 _MAX_TOKEN = 96
@@ -168,3 +168,17 @@ def _nearest(token: str) -> tuple[str, bool]:
 
 
 _TABLE = _read()
+
+
+# Content as one line of JSON in which no tag and no further line can begin, so that it is data in a prompt.
+
+
+_ESCAPED = (("<", "\\u003c"), (">", "\\u003e"), ("\x85", "\\u0085"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
+
+
+def json_line(value: object) -> str:
+    """Returns `value` as JSON in one line. Angle brackets and line separators are escaped; a lone surrogate becomes `?`."""
+    line = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+    for mark, escaped in _ESCAPED:
+        line = line.replace(mark, escaped)
+    return line

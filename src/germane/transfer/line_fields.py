@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, get_args
 
 from germane.errors import InvalidInput
-from germane.events.prepared_message import slim
-from germane.memories.checks import moment
-from germane.types.candidate import Sensitivity
-from germane.types.extent import bounded
-from germane.types.limits import ID, REFERENCES, REMARK, Limit, shown, within
-from germane.types.limits import text as string
+from germane.kinds.memories.fields import check_provenance, moment
+from germane.kinds.messages.prepared import slim
+from germane.types.candidate import Provenance, Sensitivity
+from germane.types.limits import ID, REFERENCES, REMARK, Limit, check_size, quoted
+from germane.types.limits import check_text as string
+from germane.types.nested_data import bounded
 from germane.types.scope import Scope
-
-__all__ = ["LineFields", "written_time"]
 
 _REQUIRED: Any = object()
 """In the place of a default: the field may not be missing."""
-_COUNTS = (1 << 53) - 1
+_MAX_COUNT = (1 << 53) - 1
 """The largest whole number that every reader of JSON keeps exact."""
-_HASHES = 1 << 63
+_MAX_HASH = 1 << 63
 _SENSITIVITIES = get_args(Sensitivity)
 
 
@@ -60,20 +59,20 @@ class LineFields:
     def session(self) -> str:
         return Scope(session=self.text("session", ID)).session or ""
 
-    def whole(self, name: str, minimum: int, maximum: int = _COUNTS, default: Any = _REQUIRED) -> int:
+    def whole(self, name: str, minimum: int, maximum: int = _MAX_COUNT, default: Any = _REQUIRED) -> int:
         value = self.take(name, default)
         if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
-            raise InvalidInput(f"{name} must be a whole number from {minimum:,} to {maximum:,}, not {shown(value)}")
+            raise InvalidInput(f"{name} must be a whole number from {minimum:,} to {maximum:,}, not {quoted(value)}")
         return value
 
-    def count(self, name: str, default: Any = _REQUIRED, *, maximum: int = _COUNTS) -> int:
+    def count(self, name: str, default: Any = _REQUIRED, *, maximum: int = _MAX_COUNT) -> int:
         return self.whole(name, 0, maximum, default)
 
     def maybe_count(self, name: str) -> int | None:
         return self.count(name) if self._given(name) else None
 
     def content_hash(self) -> int:
-        return self.whole("content_hash", -_HASHES, _HASHES - 1)
+        return self.whole("content_hash", -_MAX_HASH, _MAX_HASH - 1)
 
     def flag(self, name: str) -> bool:
         """True or false; false where it is left out."""
@@ -86,19 +85,19 @@ class LineFields:
         value = self.take(name, default)
         if (value is not None and not isinstance(value, str)) or value not in allowed:
             names = ", ".join(str(one) or "''" for one in allowed)
-            raise InvalidInput(f"{name} must be one of {names}, not {shown(value)}")
+            raise InvalidInput(f"{name} must be one of {names}, not {quoted(value)}")
         return value
 
     def sensitivity(self) -> Sensitivity:
         found: Sensitivity = self.one_of("sensitivity", _SENSITIVITIES, "private")
         return found
 
-    def entries(self, name: str, maximum: int = _COUNTS) -> list[Any]:
+    def entries(self, name: str, maximum: int = _MAX_COUNT) -> list[Any]:
         value = self.take(name, [])
         if not isinstance(value, list):
             raise InvalidInput(f"{name} must be a list, not {type(value).__name__}")
         if len(value) > maximum:
-            within(name, len(value), REFERENCES)
+            check_size(name, len(value), REFERENCES)
             raise InvalidInput(f"{name} has {len(value)} entries, {maximum} are allowed")
         return value
 
@@ -128,3 +127,39 @@ class LineFields:
 def written_time(value: datetime | None) -> str | None:
     """Returns the time as a line holds it; None stays None."""
     return None if value is None else value.isoformat()
+
+
+# The provenance in a line.
+
+
+def provenance_fields(provenance: Provenance) -> dict[str, Any]:
+    """Returns the fields of a provenance."""
+    return {
+        "source_kind": provenance.source_kind,
+        "channel": provenance.channel,
+        "session": provenance.session,
+        "message_id": provenance.message_id,
+        "tool_call_id": provenance.tool_call_id,
+        "refs": list(provenance.refs),
+        "metadata": dict(provenance.metadata),
+    }
+
+
+def parsed_provenance(value: Any, *, call: Limit = ID) -> Provenance:
+    """Returns the provenance in an object. `call` is the limit of a tool call's id. Raises `InvalidInput`."""
+    given = LineFields(value, "provenance")
+    call_id = given.take("tool_call_id", None)
+    provenance = check_provenance(
+        Provenance(
+            source_kind=given.take("source_kind", "user"),
+            channel=given.take("channel", None),
+            session=given.take("session", None),
+            message_id=given.take("message_id", None),
+            refs=given.take("refs", ()),
+            metadata=given.take("metadata", {}),
+        )
+    )
+    given.end()
+    if call_id is None:
+        return provenance
+    return replace(provenance, tool_call_id=string("provenance: tool_call_id", call_id, call))

@@ -1,4 +1,4 @@
-"""Restore: the plans that store the things of an export as they were: with their ids, times, positions and counts.
+"""Restore: the plans that store the things of an export as they were: ids, times, positions and counts.
 
 Each plan takes some things of one owner and says which of them it stored. Restoring the same again stores nothing. What was
 forgotten in this store isn't stored again, and nothing that is stored is changed or removed.
@@ -7,17 +7,25 @@ forgotten in this store isn't stored again, and nothing that is stored is change
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
-from germane.blocks.entry import ArchivalEntry
-from germane.blocks.operations import BlocksNamed, IdsOfBlocks, PutBlock, PutEntry, RestoreHistory
-from germane.compaction.operations import HistoryIdsInUse
-from germane.events.event import Event
-from germane.events.operations import EventsById, EventsByMessageId, PositionsTaken, PutEvent, ReservePositions
-from germane.graph.operations import GraphStored
-from germane.memories.link import ContradictionRecord
-from germane.memories.memory import Memory
-from germane.memories.operations import (
+from germane.kinds.archive.value import (
+    HandlesKept,
+    HistoryIdsInUse,
+    KeptEntry,
+    KeptSummary,
+    PutArchived,
+    PutSummary,
+    SummariesKept,
+)
+from germane.kinds.blocks.reads import BlocksNamed, IdsOfBlocks, PutBlock, PutEntry, RestoreHistory
+from germane.kinds.blocks.value import ArchivalEntry
+from germane.kinds.events.reads import EventsById, EventsByMessageId, PositionsTaken, PutEvent, ReservePositions
+from germane.kinds.events.value import Event
+from germane.kinds.graph.reads import GraphStored
+from germane.kinds.memories.conflicts import ContradictionRecord
+from germane.kinds.memories.reads import (
     ConflictsBetween,
     IdsInUse,
     MemoriesById,
@@ -27,25 +35,16 @@ from germane.memories.operations import (
     RestoreConflict,
     SetDirective,
 )
-from germane.profile.marking import LinesNamed, MarkedLine, MarkLine, thing_of
-from germane.profile.telling import TellingClause
+from germane.kinds.memories.value import Memory
+from germane.kinds.profile.reads import LinesNamed, MarkedLine, MarkLine, thing_of
+from germane.kinds.profile.telling import TellingClause
+from germane.kinds.tasks.reads import HeadOf, PutBranch, PutCheckpoint, PutFrame, PutHead, TaskIdsInUse
+from germane.kinds.tasks.value import TaskFrame
 from germane.search.unit import Analysis
-from germane.transfer.placed import OTHER, TAKEN, Clash, Placed, decided
-from germane.transfer.stored import StoredBlock
+from germane.transfer.contents import StoredBlock, StoredStack
 from germane.types.inventory import Tombstone
 from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.scope import Scope
-
-__all__ = [
-    "restore_blocks",
-    "restore_contradictions",
-    "restore_directive",
-    "restore_entries",
-    "restore_marks",
-    "restore_memories",
-    "restore_messages",
-    "restore_tombstones",
-]
 
 
 def restore_directive(text: str, id: str = "") -> Plan[Placed]:
@@ -71,14 +70,14 @@ def restore_memories(memories: Sequence[Memory], *, scope: Scope, strict: bool) 
         if memory.id in use.forgotten:
             placed.forgotten += 1
         elif memory.id in use.elsewhere:
-            placed.clash(index, TAKEN)
+            placed.clash(index, TAKEN_ID)
         elif held is None:
             known[memory.id] = memory
             changes.append(PutMemory(memory, restored=True))
         elif (held.kind, held.content) == (memory.kind, memory.content):
             placed.known += 1
         else:
-            placed.clash(index, OTHER)
+            placed.clash(index, OTHER_CONTENT)
     return decided(placed, changes, strict)
 
 
@@ -93,11 +92,11 @@ def restore_blocks(blocks: Sequence[StoredBlock], *, scope: Scope, strict: bool)
         if block.id in use.forgotten:
             placed.forgotten += 1
         elif block.id in use.elsewhere or block.id in use.entries:
-            placed.clash(index, TAKEN)
+            placed.clash(index, TAKEN_ID)
         elif held is not None and (held.label, held.created_at) == (block.label, block.created_at):
             placed.known += 1
         elif held is not None:
-            placed.clash(index, OTHER)
+            placed.clash(index, OTHER_CONTENT)
         elif block.deleted_at is None and (block.label in labels or (yield from _labelled(block.label, scope))):
             placed.clash(index, "another block has its label")
         else:
@@ -126,14 +125,14 @@ def restore_entries(entries: Sequence[ArchivalEntry], *, strict: bool) -> Plan[P
         if entry.id in use.forgotten:
             placed.forgotten += 1
         elif entry.id in use.elsewhere or entry.id in use.blocks:
-            placed.clash(index, TAKEN)
+            placed.clash(index, TAKEN_ID)
         elif held is None:
             known[entry.id] = entry
             changes.append(PutEntry(entry))
         elif (held.text, held.metadata) == (entry.text, entry.metadata):
             placed.known += 1
         else:
-            placed.clash(index, OTHER)
+            placed.clash(index, OTHER_CONTENT)
     return decided(placed, changes, strict)
 
 
@@ -189,12 +188,12 @@ def restore_messages(
         if event.id in use.forgotten:
             placed.forgotten += 1
         elif event.id in use.elsewhere:
-            placed.clash(index, TAKEN)
+            placed.clash(index, TAKEN_ID)
         elif held is not None:
             if _same(held, event):
                 placed.known += 1
             else:
-                placed.clash(index, OTHER)
+                placed.clash(index, OTHER_CONTENT)
         elif event.position in positions:
             placed.clash(index, "another message has its position in the session")
         elif event.message_id in named:
@@ -258,3 +257,146 @@ def _same(held: Event, event: Event) -> bool:
 
 def _identity(event: Event) -> tuple[object, ...]:
     return event.session, event.position, event.role, event.text, event.message_id
+
+
+# Archived entries and summaries.
+
+
+def restore_archived(entries: Sequence[KeptEntry], *, strict: bool) -> Plan[Placed]:
+    """Stores the entries whose handle their session's archive doesn't have. `strict`: where any of them clashes, none is
+    stored."""
+    use = yield from read(HistoryIdsInUse(tuple(one.id for one in entries)))
+    held = set[tuple[str, str]]()
+    for session in dict.fromkeys(one.session for one in entries):
+        handles = tuple(one.entry.handle for one in entries if one.session == session)
+        held |= {(session, handle) for handle in (yield from read(HandlesKept(session, handles)))}
+    placed, changes, known = Placed(), list[Change](), dict(use.own)
+    for index, one in enumerate(entries):
+        under = (one.session, one.entry.handle, "")
+        if one.id in use.forgotten:
+            placed.forgotten += 1
+        elif one.id in use.elsewhere:
+            placed.clash(index, TAKEN_ID)
+        elif known.get(one.id, under) != under:
+            placed.clash(index, OTHER_CONTENT)
+        elif one.id in known or under[:2] in held:
+            placed.known += 1
+        else:
+            known[one.id] = under
+            held.add(under[:2])
+            changes.append(PutArchived(one))
+    return decided(placed, changes, strict)
+
+
+def restore_summaries(summaries: Sequence[KeptSummary], *, strict: bool) -> Plan[Placed]:
+    """Stores the summaries whose session has none with their fingerprint and method. `strict`: where any of them clashes, none
+    is stored."""
+    use = yield from read(HistoryIdsInUse(tuple(one.id for one in summaries)))
+    held = set[tuple[str, ...]]()
+    for session in dict.fromkeys(one.session for one in summaries):
+        fingerprints = tuple(one.fingerprint for one in summaries if one.session == session)
+        held |= {_under(one) for one in (yield from read(SummariesKept(session, fingerprints)))}
+    placed, changes, known = Placed(), list[Change](), dict(use.own)
+    for index, one in enumerate(summaries):
+        under = _under(one)
+        if one.id in use.forgotten:
+            placed.forgotten += 1
+        elif one.id in use.elsewhere:
+            placed.clash(index, TAKEN_ID)
+        elif known.get(one.id, under) != under:
+            placed.clash(index, OTHER_CONTENT)
+        elif one.id in known or under in held:
+            placed.known += 1
+        else:
+            known[one.id] = under
+            held.add(under)
+            changes.append(PutSummary(one))
+    return decided(placed, changes, strict)
+
+
+def _under(one: KeptSummary) -> tuple[str, ...]:
+    return one.session, one.fingerprint, one.summary.method
+
+
+# Tasks, and the task stack of each session that has none in this store.
+
+
+def restore_tasks(frames: Sequence[TaskFrame], *, strict: bool) -> Plan[Placed]:
+    """Stores the tasks that aren't there. A task is there where its id has the same session and was created at the same time:
+    how it stands may have changed since, and stays. `strict`: where any of them clashes, none is stored."""
+    use = yield from read(TaskIdsInUse(tuple(frame.id for frame in frames)))
+    placed, changes, known = Placed(), list[Change](), dict(use.own)
+    for index, frame in enumerate(frames):
+        held = known.get(frame.id)
+        if frame.id in use.forgotten:
+            placed.forgotten += 1
+        elif frame.id in use.elsewhere:
+            placed.clash(index, "its id belongs to another scope of this store")
+        elif held is None:
+            known[frame.id] = frame
+            changes.append(PutFrame(frame))
+        elif (held.session, held.created_at) == (frame.session, frame.created_at):
+            placed.known += 1
+        else:
+            placed.clash(index, "its id is stored already, with other content")
+    if strict and placed.clashes:
+        return Decision((), placed)
+    placed.added = len(changes)
+    return Decision(tuple(changes), placed)
+
+
+def restore_stacks(stacks: Sequence[StoredStack]) -> Plan[Placed]:
+    """Stores where the sessions stand that have no tasks here yet; the others stay where they stand. What a stack says of tasks
+    that were forgotten here is left out."""
+    placed, changes = Placed(), list[Change]()
+    for stack in stacks:
+        if (yield from read(HeadOf(stack.session))) is not None:
+            placed.known += 1
+            continue
+        placed.added += 1
+        named = {id for one in stack.branches for id in (one.base, one.root, one.current)}
+        named |= {one.frame for one in stack.checkpoints}
+        here = (yield from read(TaskIdsInUse(tuple(sorted(id for id in named if id is not None))))).own
+        for one in stack.branches:
+            base, root, current = (id if id in here else None for id in (one.base, one.root, one.current))
+            changes.append(PutBranch(replace(one, base=base, root=root, current=current)))
+        for place in stack.checkpoints:
+            changes.append(PutCheckpoint(place if place.frame in here else replace(place, frame=None)))
+        changes.append(PutHead(stack.session, stack.branch, stack.moves))
+    return Decision(tuple(changes), placed)
+
+
+# What became of the things that were to be restored.
+
+
+class Clash(NamedTuple):
+    """A thing that can't be stored, by its place among those given, and the reason."""
+
+    place: int
+    why: str
+
+
+@dataclass(slots=True)
+class Placed:
+    """What became of some things: how many were `added`, `known` already, not stored because they are `forgotten` here, or
+    `clash` with what is stored."""
+
+    added: int = 0
+    known: int = 0
+    forgotten: int = 0
+    clashes: list[Clash] = field(default_factory=list)
+
+    def clash(self, place: int, why: str) -> None:
+        self.clashes.append(Clash(place, why))
+
+
+TAKEN_ID = "its id belongs to another scope of this store"
+OTHER_CONTENT = "its id is stored already, with other content"
+
+
+def decided(placed: Placed, changes: list[Change], strict: bool) -> Decision[Placed]:
+    """Returns the decision, which counts the changes as added; `strict`: where anything clashes, nothing is stored."""
+    if strict and placed.clashes:
+        return Decision((), placed)
+    placed.added = len(changes)
+    return Decision(tuple(changes), placed)

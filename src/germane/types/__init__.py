@@ -1,1 +1,1 @@
-"""Types: the frozen values that travel between the stages. They import nothing but one another, the clock and the errors."""
+"""Types: the frozen values that travel between the stages; they import only one another, the clock and the errors."""

@@ -1,36 +1,19 @@
-"""Candidate: one thing that may go into the context, and what was decided about it.
+"""Candidate: one thing that may go into the context, what it is, and what was decided about it.
 
-A source offers a `Candidate`; `Scored` adds the score and its breakdown; `Chosen` adds the text that is written and its tokens;
-`LeftOut` adds the reason. Each of them wraps the value before it. They are named tuples, as a request makes some hundreds of
-them, and a frozen dataclass takes three times as long to make.
+A source offers a `Candidate`; `Scored` adds the score and its breakdown; `Chosen` adds the text that is written and its
+tokens; `LeftOut` adds the reason. Each of them wraps the value before it. They are named tuples, as a request makes some
+hundreds of them, and a frozen dataclass takes three times as long to make. A candidate may be a block, an item of the graph
+or a line of the profile, as it is shown in a prompt, whatever stores it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-from germane.types.block_text import BlockText
 from germane.types.evidence import Evidence
-from germane.types.graph_item import GraphItem
-from germane.types.profile_line import ProfileLine
-
-__all__ = [
-    "LONG",
-    "Breakdown",
-    "Candidate",
-    "Chosen",
-    "LeftOut",
-    "Outdated",
-    "PassageRange",
-    "Provenance",
-    "Reason",
-    "Scored",
-    "Sensitivity",
-    "SourceKind",
-]
 
 Sensitivity = Literal["public", "private", "sensitive"]
 SourceKind = Literal["user", "operator", "tool", "system", "import"]
@@ -76,7 +59,7 @@ class Provenance:
         return str(self.metadata.get("speaker", ""))
 
 
-LONG = 6_144
+LONG_TEXT = 6_144
 """Bytes of UTF-8 above which a stored text is long: it is searched in parts, and a request reads only one of them."""
 
 
@@ -240,3 +223,104 @@ class LeftOut:
     @property
     def id(self) -> str:
         return self.scored.candidate.id
+
+
+# A memory block as it is shown.
+
+
+BlockType = Literal["core", "working", "archival", "log"]
+"""Core blocks are always in the context; working ones where they are pinned or referenced; archival ones are found by
+searching; a log grows by entries."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockText:
+    """`text` is the rendered content; `permission` is shown as it is (`ReadOnly` … `Admin`). `shared_from` is the agent that
+    owns the block, None for one of the reader's own. `schema` is shown on request only. `id` and `label` are what a reference
+    may name."""
+
+    id: str
+    label: str
+    type: BlockType
+    text: str
+    description: str = ""
+    permission: str = "ReadWrite"
+    shared_from: str | None = None
+    pinned: bool = False
+    schema: str = ""
+
+
+# An entity, a relation or a pattern as it is shown.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityText:
+    """An entity as it is shown. `properties` are names with values, in the order in which they are written."""
+
+    type: str
+    name: str
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationText:
+    """A relation as it is shown: `source` and `target` are names. `valid_to` is set where it has ended, or will."""
+
+    source: str
+    type: str
+    target: str
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternText:
+    """A pattern as it is shown: `action` is what to do; it worked `successes` times of `applications`."""
+
+    action: str
+    successes: int = 0
+    applications: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphItem:
+    """What a candidate of the graph has besides a text. `prior` is P(relevant) by what the graph says, in [0, 1): it is
+    combined with what the evidence says by noisy-or. `salience`, in [0, 1], stands for usefulness, which no feedback tells of
+    such an item (SCORE-4)."""
+
+    shown: EntityText | RelationText | PatternText
+    prior: float
+    salience: float
+
+
+# What may always be shown: a standing instruction, or what holds about the person.
+
+
+LineKind = Literal["about", "instruction"]
+ABOUT: Final = "about"
+INSTRUCTION: Final = "instruction"
+
+
+class ProfileLine(NamedTuple):
+    """`id` is the memory's, or the name of a clause (`kinds/profile/reads.py`). `worth`, in [0, 1], orders the lines of one
+    kind; `why` says in words where it comes from. `stated` lines were remembered on purpose; the others were found in the
+    message `origin` (germane's id), and `core` is what they say of it: a fact's value, else the text. `replaces` are the lines
+    in whose place it stands. `speaker` is the name under which it was said, where there is one."""
+
+    id: str
+    kind: LineKind
+    text: str
+    worth: float
+    said_at: datetime
+    why: str = ""
+    stated: bool = False
+    origin: str = ""
+    core: str = ""
+    pinned: bool = False
+    replaces: tuple[str, ...] = ()
+    speaker: str = ""
+
+
+def replaced_by(lines: Iterable[ProfileLine]) -> set[str]:
+    """Returns the ids of the lines in whose place one of these stands."""
+    return {name for line in lines for name in line.replaces}

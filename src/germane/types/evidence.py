@@ -1,16 +1,18 @@
-"""Evidence: the features of a candidate that speak for its relevance, before any of them is weighed.
+"""Evidence: the features that speak for the relevance of a search result, not weighed yet; and the results.
 
 Each feature is scaled by fixed references of the query and the corpus (the best BM25 that the query's terms could reach, a
 cosine's own range) and never by the other candidates, so it means the same in a store of ten and of a million (SCORE-2).
-`search/relevance.py` turns the features into P(relevant). None for a cosine means that there was no vector.
+`search/relevance.py` turns the features into P(relevant). None for a cosine means that there was no vector. `Hit` is a result
+with its evidence, `Unread` one whose text wasn't read, as it can't be worth its tokens or as the caller needs none, and
+`Found` is all that a search returns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
-
-__all__ = ["FEATURES", "REASONS", "Evidence"]
+from dataclasses import dataclass
+from math import exp
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 
 class Evidence(NamedTuple):
@@ -102,3 +104,35 @@ FEATURES: tuple[str, ...] = Evidence._fields
 REASONS = ("structured", "history", "recent", "day_asked", "outline")
 """Features that speak for an item whatever its likeness to the query."""
 _COS_WINDOW, _SOFT = FEATURES.index("cos_window"), FEATURES.index("soft")
+
+
+class Unread(NamedTuple):
+    """`log_odds` are those of being relevant, as far as the search can tell without the text; `tokens` the fewest that it takes
+    to show."""
+
+    id: str
+    domain: Literal["events", "memories", "blocks"]
+    log_odds: float
+    tokens: int
+
+    @property
+    def probability(self) -> float:
+        return 1 / (1 + exp(min(60.0, -self.log_odds)))
+
+
+T = TypeVar("T")
+
+
+class Hit(NamedTuple, Generic[T]):
+    """`thing` is the event or memory that was found."""
+
+    thing: T
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found(Generic[T]):
+    """The results of a search: the hits, best first, and what was found and not read."""
+
+    hits: tuple[Hit[T], ...] = ()
+    unread: tuple[Unread, ...] = ()

@@ -7,18 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-__all__ = [
-    "AgentPage",
-    "AgentSummary",
-    "OrgPage",
-    "OrgSummary",
-    "Stats",
-    "Tombstone",
-    "TombstoneKind",
-    "UserPage",
-    "UserSummary",
-]
-
 TombstoneKind = Literal[
     "memory", "message", "block", "entity", "relation", "pattern", "task", "archived", "summary", "directive"
 ]

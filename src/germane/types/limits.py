@@ -2,7 +2,8 @@
 
 The constants are data: `docs/operate/limits.md` lists each of them with its reason, and a test compares the two. A request
 within all limits can't block the process for long, overflow a number or a recursion, or exceed what SQLite takes. The checks
-read sizes with `len`, which takes constant time. Measuring nested data is in `extent.py`.
+read sizes with `len`, which takes constant time; `nested_data.py` measures nested data. The checks of two single arguments
+are here too: the seconds until an answer is due, which refuses what looks like milliseconds, and the task of a request.
 """
 
 from __future__ import annotations
@@ -10,62 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
 
 from germane.errors import InvalidInput
-
-__all__ = [
-    "AGENTS",
-    "ARCHIVED",
-    "BLOCKS_NAMED",
-    "BLOCK_TEXT",
-    "CHARACTERS",
-    "COUNT",
-    "CURSOR",
-    "DEPTH",
-    "DIGITS",
-    "DIRECTIVE",
-    "DOCUMENT_BYTES",
-    "DOCUMENT_FILES",
-    "DOCUMENT_PAGES",
-    "DOCUMENT_SOURCE",
-    "DOCUMENT_TEXT",
-    "EVENTS",
-    "EVENT_TYPE",
-    "EXPLAINED",
-    "FIELD_VALUES",
-    "ID",
-    "IDS",
-    "LABEL",
-    "LIST_ITEMS",
-    "MANY",
-    "MEMORY_TEXT",
-    "MESSAGES",
-    "MESSAGE_TEXT",
-    "NAME",
-    "NAMES",
-    "PAGE",
-    "QUERY",
-    "RECORDED",
-    "REFERENCES",
-    "REMARK",
-    "SECTIONS",
-    "SUMMARY_TEXT",
-    "TAG",
-    "TASK_GOAL",
-    "TASK_RESULT",
-    "TASK_TITLE",
-    "TOOLS",
-    "TOOL_CHARACTERS",
-    "VALUES",
-    "VALUES_IN_ALL",
-    "Limit",
-    "entries",
-    "numeral",
-    "shown",
-    "text",
-    "whole",
-    "within",
-]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +160,7 @@ DOCUMENT_FILES = Limit(
     why="a larger one is seldom meant",
     instead="name the folders inside it that matter",
 )
-MANY = 1_000
+INLINE_MESSAGES = 1_000
 """Messages up to which a conversation is read, counted and written on the event loop; of more, others would wait for it."""
 MESSAGES = Limit(
     maximum=100_000,
@@ -294,7 +242,7 @@ COUNT = Limit(
 )
 
 
-def within(argument: str, size: int, limit: Limit, *, at_least: bool = False) -> None:
+def check_size(argument: str, size: int, limit: Limit, *, at_least: bool = False) -> None:
     """Raises `InvalidInput` where `size` exceeds the limit. `at_least`: counting stopped there, the real size may be larger."""
     if size > limit.maximum:
         known = f"{'at least ' if at_least else ''}{size:,} {limit.unit}"
@@ -302,15 +250,15 @@ def within(argument: str, size: int, limit: Limit, *, at_least: bool = False) ->
         raise InvalidInput(f"{argument} has {known}, {limit.maximum:,} are allowed{instead}")
 
 
-def text(argument: str, value: object, limit: Limit, *, valid: bool = True) -> str:
+def check_text(argument: str, value: object, limit: Limit, *, valid: bool = True) -> str:
     """Returns `value`, a string within the limit; `valid` also demands that UTF-8 can hold it. Raises `InvalidInput`."""
     if not isinstance(value, str):
         raise InvalidInput(f"{argument} must be a string, not {type(value).__name__}")
-    within(argument, len(value), limit)
-    return whole(argument, value) if valid else value
+    check_size(argument, len(value), limit)
+    return check_unicode(argument, value) if valid else value
 
 
-def whole(argument: str, value: str) -> str:
+def check_unicode(argument: str, value: str) -> str:
     """Returns `value`. Raises `InvalidInput` for lone surrogates: halves of characters that no file, database or provider
     takes."""
     if not value.isascii():
@@ -323,27 +271,27 @@ def whole(argument: str, value: str) -> str:
     return value
 
 
-def entries(argument: str, value: object, limit: Limit, each: Limit) -> tuple[str, ...]:
+def check_entries(argument: str, value: object, limit: Limit, each: Limit) -> tuple[str, ...]:
     """Returns an iterable of strings as a tuple. Reads at most one entry more than the limit. Raises `InvalidInput`."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InvalidInput(f"{argument} must be a list of strings, not {type(value).__name__}")
     size = len(value) if isinstance(value, list | tuple | set | frozenset) else 0
-    within(argument, size, limit)
+    check_size(argument, size, limit)
     found = tuple(islice(value, limit.maximum + 1))
-    within(argument, len(found), limit, at_least=True)
+    check_size(argument, len(found), limit, at_least=True)
     for index, entry in enumerate(found):
         if not isinstance(entry, str) or len(entry) > each.maximum or not entry.isascii():
-            text(f"{argument}[{index}]", entry, each)
+            check_text(f"{argument}[{index}]", entry, each)
     return found
 
 
-def numeral(argument: str, value: int) -> int:
+def check_digits(argument: str, value: int) -> int:
     """Returns `value`, a whole number of at most `DIGITS` bits. Raises `InvalidInput`."""
-    within(f"{argument} a number", value.bit_length(), DIGITS)
+    check_size(f"{argument} a number", value.bit_length(), DIGITS)
     return value
 
 
-def shown(value: object) -> str:
+def quoted(value: object) -> str:
     """Returns `value` as text for an error message: itself where it is small and simple, else its type. Never raises."""
     match value:
         case None | bool() | float():
@@ -357,3 +305,50 @@ def shown(value: object) -> str:
         case str():
             return f"{value[:40]!r}… ({len(value):,} characters)"
     return type(value).__name__
+
+
+# The seconds until an answer is due.
+
+
+_MAX_SECONDS, _MAX_WHOLE_SECONDS = 60, 30
+"""Seconds. A whole number (`int`) above the second is read as milliseconds that somebody meant: 48 seconds are 48.0."""
+
+
+def check_answer_time(name: str, value: object, *, forever: str = "") -> None:
+    """Raises `InvalidInput`, with a hint where milliseconds seem to be meant. `forever` says what None does, where it may be
+    None."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
+        allowed = f"at most {_MAX_SECONDS}, or None, which {forever}" if forever else f"at most {_MAX_SECONDS}"
+        raise InvalidInput(f"{name} must be above 0 seconds and {allowed}, not {quoted(value)}")
+    whole = isinstance(value, int)
+    if value > (_MAX_WHOLE_SECONDS if whole else _MAX_SECONDS):
+        hint = f": did you mean {value / 1000:g}?" if value <= 1000 * _MAX_SECONDS else f": None {forever}" if forever else ""
+        other = f" {value} seconds are {float(value)!r}." if whole and value <= _MAX_SECONDS else ""
+        raise InvalidInput(f"{name} is in seconds, at most {_MAX_SECONDS}, not {quoted(value)}{hint}{other}")
+
+
+def parse_answer_time(name: str, written: str) -> float:
+    """Returns the seconds that a text names in digits. Raises `InvalidInput`."""
+    try:
+        value = int(written) if written.strip().lstrip("+-").isdecimal() else float(written)
+    except ValueError:
+        raise InvalidInput(f"{name} is in seconds, such as 0.25, not {quoted(written)}") from None
+    check_answer_time(name, value)
+    return value
+
+
+# The argument with which a request names the task that it works on.
+
+
+def check_task(task: object, session: str | None) -> str | bool | None:
+    """Returns the task: an id, True or None for the current one, False for none. Raises `InvalidInput` for what names no task,
+    and for a task without a session."""
+    if task is None or isinstance(task, bool):
+        wanted: bool | str | None = task
+    else:
+        wanted = check_text("task", task, ID)
+        if not wanted.strip():
+            raise InvalidInput("task is blank: give a task's id, True, False or None")
+    if wanted and not session:
+        raise InvalidInput("task needs a session: name the conversation that the task belongs to")
+    return wanted

@@ -14,8 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Generic, TypeVar
 
-__all__ = ["ModelNames", "spelling"]
-
 T = TypeVar("T")
 
 _VENDOR = re.compile(r"[a-z][a-z_-]*+[.:](?=.)")

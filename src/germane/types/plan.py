@@ -1,8 +1,8 @@
-"""Plan: what a domain wants written, decided without I/O.
+"""Plan: what a kind of stored thing wants written, decided without I/O; and the ids of what is written.
 
 A *plan* is a generator: it yields the reads it needs, is sent what was found, and returns a `Decision`: the changes to write
 and the outcome to tell the caller. A store drives the plan inside one transaction, so what was read still holds when the
-changes are written, and the domain never touches the store (sans-I/O, as in h11). `read` keeps the types:
+changes are written, and the plan never touches the store (sans-I/O, as in h11). `read` keeps the types:
 
     def plan() -> Plan[int]:
         found = yield from read(MessagesById(ids=("a",)))     # found is what that read answers
@@ -11,11 +11,10 @@ changes are written, and the domain never touches the store (sans-I/O, as in h11
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
-
-__all__ = ["Change", "Decision", "Derivation", "Plan", "Read", "TextOf", "read", "replay", "run_plan"]
 
 T = TypeVar("T")
 
@@ -91,3 +90,14 @@ def run_plan(plan: Plan[T], answer: Callable[[Read[Any]], Any]) -> Decision[T]:
 def replay(plan: Plan[T], answers: Mapping[type[Read[Any]], Any]) -> Decision[T]:
     """Drives a plan with prepared answers, by the type of the read."""
     return run_plan(plan, lambda question: answers[type(question)])
+
+
+# Ids are UUIDv7 (RFC 9562), which sort by the time they were made.
+
+
+def uuid7(milliseconds: int, randomness: Callable[[int], int] = secrets.randbits) -> str:
+    """A UUIDv7 of this Unix time in milliseconds; `randomness(n)` gives n random bits."""
+    low = randomness(74)
+    value = (milliseconds & (1 << 48) - 1) << 80 | 0x7 << 76 | low >> 62 << 64 | 0b10 << 62 | low & (1 << 62) - 1
+    digits = f"{value:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

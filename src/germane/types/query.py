@@ -1,4 +1,4 @@
-"""Query: what the task at hand asks for. `pipeline/signals/` reads it out of the request; stores and sources understand it."""
+"""Query: what the task at hand asks for. The stage `read` makes it of the request; stores and sources understand it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from germane.clock import zone
 from germane.errors import InvalidInput
 from germane.types.candidate import Sensitivity
-from germane.types.limits import COUNT, ID, IDS, NAME, NAMES, TAG, Limit, entries, shown, text
-
-__all__ = ["Anchor", "DayAsked", "Days", "Embed", "Filters", "Intent", "Query", "Term", "Vector"]
+from germane.types.limits import COUNT, ID, IDS, NAME, NAMES, TAG, Limit, check_entries, check_text, quoted
 
 _INSTANT = timedelta(microseconds=1)
 _LISTS: Mapping[str, tuple[Limit, Limit]] = MappingProxyType(
@@ -62,7 +60,7 @@ class Filters:
             value = getattr(self, name)
             if value is None and name not in ("sensitivities", "exclude"):
                 continue
-            found = entries(f"filters: {name}", value, maximum, each)
+            found = check_entries(f"filters: {name}", value, maximum, each)
             object.__setattr__(self, name, frozenset(found) if name == "exclude" else found)
         if strangers := sorted(set(self.sensitivities) - set(get_args(Sensitivity))):
             raise InvalidInput(f"filters: unknown sensitivities {strangers[:5]}: they are {', '.join(get_args(Sensitivity))}")
@@ -71,9 +69,9 @@ class Filters:
                 raise InvalidInput(f"filters: {name} must be a datetime, not {type(value).__name__}")
         for name in ("session", "task"):
             if (value := getattr(self, name)) is not None:
-                text(f"filters: {name}", value, ID)
+                check_text(f"filters: {name}", value, ID)
         if not isinstance(self.with_history, bool):
-            raise InvalidInput(f"filters: with_history must be True or False, not {shown(self.with_history)}")
+            raise InvalidInput(f"filters: with_history must be True or False, not {quoted(self.with_history)}")
 
 
 @dataclass(frozen=True, slots=True)

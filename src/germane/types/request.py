@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from germane.types.effort import Effort
+from germane.types.budget import Effort
 from germane.types.message import Message
 from germane.types.query import Filters
 from germane.types.scope import Scope
-
-__all__ = ["Request"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Scope: whose memories and messages may be seen: org → agent → [user] → [session]."""
+"""Scope: who asks and whose data is seen."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from germane.clock import zone
 from germane.errors import InvalidInput
 from germane.types.limits import ID
-
-__all__ = ["Scope"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,24 +9,10 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from germane.errors import InvalidInput
+from germane.types.budget import Effort, price_of_effort
 from germane.types.candidate import Sensitivity
-from germane.types.effort import Effort, price
-from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, entries, shown, text
+from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, check_entries, check_text, quoted
 from germane.types.query import Intent
-
-__all__ = [
-    "HALF_LIVES",
-    "Cap",
-    "Detail",
-    "Form",
-    "Packer",
-    "Placement",
-    "Shares",
-    "Shortening",
-    "SourcePlan",
-    "Strategy",
-    "Weights",
-]
 
 Detail = Literal["id", "confidence", "score"]
 Form = Literal["log-odds", "linear"]
@@ -38,11 +24,11 @@ HALF_LIVES: Mapping[str, float] = MappingProxyType(
     {"factual": 180.0, "procedural": 120.0, "preference": 45.0, "behavioral": 30.0, "episodic": 14.0, "event": 1.0}
 )
 """Days (SCORE-3)."""
-_SHORTEST = 1 / 86_400
+_MIN_HALF_LIFE = 1 / 86_400
 """Days, i.e. one second. Dividing an age by a shorter half-life overflows."""
-_DEEPEST, _WIDEST = 10, 1000
+_MAX_DEPTH, _MAX_FAN_OUT = 10, 1000
 """The largest depth and fan-out of a walk through the graph."""
-_LARGEST = 10**300
+_MAX_WHOLE_NUMBER = 10**300
 """Whole numbers beyond this can't become a float."""
 
 
@@ -58,13 +44,13 @@ class SourcePlan:
     """Whether a searching source may use keywords, and vectors."""
 
     def __post_init__(self) -> None:
-        text("source: name", self.name, NAME)
+        check_text("source: name", self.name, NAME)
         _count(f"source {self.name!r}: limit", self.limit)
         if self.timeout is not None and not _number(self.timeout) > 0:
-            raise InvalidInput(f"source {self.name!r}: timeout must be above 0 seconds, not {shown(self.timeout)}")
+            raise InvalidInput(f"source {self.name!r}: timeout must be above 0 seconds, not {quoted(self.timeout)}")
         for name, value in (("keywords", self.keywords), ("vectors", self.vectors)):
             if not isinstance(value, bool):
-                raise InvalidInput(f"source {self.name!r}: {name} must be true or false, not {shown(value)}")
+                raise InvalidInput(f"source {self.name!r}: {name} must be true or false, not {quoted(value)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +68,7 @@ class Weights:
         """Raises `InvalidInput` when the weights don't fit the form."""
         values = (self.relevance, self.recency, self.usefulness, self.confidence, self.frequency)
         if any(not 0 <= _number(value) <= 10 for value in values):
-            raise InvalidInput(f"weights must lie between 0 and 10, not {', '.join(map(shown, values))}")
+            raise InvalidInput(f"weights must lie between 0 and 10, not {', '.join(map(quoted, values))}")
         if form == "linear" and not isclose(sum(values), 1.0, abs_tol=1e-6):
             raise InvalidInput(f"weights of the linear form must sum to 1, not {sum(values):.4f}")
 
@@ -118,7 +104,7 @@ class Shares:
     def __post_init__(self) -> None:
         shares = [_number(share) for share in _table("shares.sources", self.sources).values()]
         if not all(share >= 0 for share in shares) or sum(shares) > 100.0001:
-            given = ", ".join(f"{name}: {shown(share)}" for name, share in self.sources.items())
+            given = ", ".join(f"{name}: {quoted(share)}" for name, share in self.sources.items())
             raise InvalidInput(f"shares of the sources are percentages of at most 100 together, not {given}")
         for kind, cap in _table("shares.kinds", self.kinds).items():
             _is(f"shares.kinds.{kind}", cap, Cap)
@@ -126,13 +112,13 @@ class Shares:
         for kind, pool in _table("shares.pools", self.pools).items():
             if kind in self.kinds or pool not in self.kinds:
                 raise InvalidInput(
-                    f"shares.pools: {kind} must have no cap of its own, and name a kind that has one, not {shown(pool)}"
+                    f"shares.pools: {kind} must have no cap of its own, and name a kind that has one, not {quoted(pool)}"
                 )
         for source, pool in _table("shares.source_pools", self.source_pools).items():
             if source in self.sources or pool not in self.sources:
                 raise InvalidInput(
                     f"shares.source_pools: {source} must have no share of its own, and name a source that has one, "
-                    f"not {shown(pool)}"
+                    f"not {quoted(pool)}"
                 )
 
 
@@ -167,7 +153,7 @@ class Strategy:
     profile: int = 0
     """The tokens that the profile may take: the source `profile` offers its lines; 0 shows none."""
     effort: Effort | float | None = None
-    """How readily tokens are spent (`types/effort.py`); None uses the budget up."""
+    """How readily tokens are spent (`types/budget.py`); None uses the budget up."""
     fact_keys: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     """Facts and tags that the structured source fetches by name, besides what is pinned; they go in as required."""
@@ -186,30 +172,32 @@ class Strategy:
     words in its text, and by `day_boost` where it is younger than a day; at most 1."""
 
     def __post_init__(self) -> None:
-        text("name", self.name, NAME)
-        text("format", self.format, NAME)
+        check_text("name", self.name, NAME)
+        check_text("format", self.format, NAME)
         if not isinstance(self.sources, tuple) or not all(isinstance(plan, SourcePlan) for plan in self.sources):
             raise InvalidInput(f"sources must be a tuple of SourcePlan, not {type(self.sources).__name__}")
         _is("weights", self.weights, Weights)
         _is("shares", self.shares, Shares)
-        object.__setattr__(self, "fact_keys", entries("fact_keys", self.fact_keys, NAMES, LABEL))
-        object.__setattr__(self, "tags", entries("tags", self.tags, NAMES, TAG))
-        object.__setattr__(self, "details", entries("details", self.details, NAMES, NAME))
-        object.__setattr__(self, "entity_types", entries("entity_types", self.entity_types, NAMES, NAME))
+        object.__setattr__(self, "fact_keys", check_entries("fact_keys", self.fact_keys, NAMES, LABEL))
+        object.__setattr__(self, "tags", check_entries("tags", self.tags, NAMES, TAG))
+        object.__setattr__(self, "details", check_entries("details", self.details, NAMES, NAME))
+        object.__setattr__(self, "entity_types", check_entries("entity_types", self.entity_types, NAMES, NAME))
         intents = {
-            intent: entries(f"intents.{intent}", types, NAMES, NAME)
+            intent: check_entries(f"intents.{intent}", types, NAMES, NAME)
             for intent, types in _table("intents", self.intents).items()
         }
         if unknown := [one for one in intents if one not in get_args(Intent)]:
-            raise InvalidInput(f"intents must be some of {', '.join(get_args(Intent))}, not {shown(unknown[0])}")
+            raise InvalidInput(f"intents must be some of {', '.join(get_args(Intent))}, not {quoted(unknown[0])}")
         object.__setattr__(self, "intents", intents)
         if self.sensitivities is not None:
-            allowed = entries("sensitivities", self.sensitivities, NAMES, NAME)
+            allowed = check_entries("sensitivities", self.sensitivities, NAMES, NAME)
             if unknown := [one for one in allowed if one not in get_args(Sensitivity)]:
-                raise InvalidInput(f"sensitivities must be some of {', '.join(get_args(Sensitivity))}, not {shown(unknown[0])}")
+                raise InvalidInput(
+                    f"sensitivities must be some of {', '.join(get_args(Sensitivity))}, not {quoted(unknown[0])}"
+                )
             object.__setattr__(self, "sensitivities", allowed)
         if unknown := [one for one in self.details if one not in get_args(Detail)]:
-            raise InvalidInput(f"details must be some of {', '.join(get_args(Detail))}, not {shown(unknown[0])}")
+            raise InvalidInput(f"details must be some of {', '.join(get_args(Detail))}, not {quoted(unknown[0])}")
         for setting, value, allowed in (
             ("form", self.form, get_args(Form)),
             ("packer", self.packer, get_args(Packer)),
@@ -217,40 +205,40 @@ class Strategy:
             ("shorten", self.shorten, get_args(Shortening)),
         ):
             if value not in allowed:
-                raise InvalidInput(f"{setting} must be one of {', '.join(allowed)}, not {shown(value)}")
+                raise InvalidInput(f"{setting} must be one of {', '.join(allowed)}, not {quoted(value)}")
         if self.form == "linear" and self.packer in ("exact", "auto"):
             raise InvalidInput(f"packer {self.packer!r} adds up probabilities, which the linear form has none of: use 'rank'")
         self.weights.check(self.form)
-        for setting, count, most in (("depth", self.depth, _DEEPEST), ("fan_out", self.fan_out, _WIDEST)):
+        for setting, count, most in (("depth", self.depth, _MAX_DEPTH), ("fan_out", self.fan_out, _MAX_FAN_OUT)):
             if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= most:
-                raise InvalidInput(f"{setting} must be a whole number from 0 to {most:,}, not {shown(count)}")
+                raise InvalidInput(f"{setting} must be a whole number from 0 to {most:,}, not {quoted(count)}")
         if not 0 <= _number(self.word_boost) <= 1 or not 1 <= _number(self.day_boost) <= 10:
-            given = f"{shown(self.word_boost)} and {shown(self.day_boost)}"
+            given = f"{quoted(self.word_boost)} and {quoted(self.day_boost)}"
             raise InvalidInput(f"word_boost must lie between 0 and 1, and day_boost between 1 and 10, not {given}")
         if self.form != "linear" and (self.word_boost, self.day_boost) != (0, 1):
             raise InvalidInput("word_boost and day_boost belong to the linear form: leave them out, or use form = 'linear'")
         if not 0 <= _number(self.floor) <= 1:
-            raise InvalidInput(f"floor must lie between 0 and 1, not {shown(self.floor)}")
+            raise InvalidInput(f"floor must lie between 0 and 1, not {quoted(self.floor)}")
         _count("cap", self.cap)
         if not 0 <= _number(self.need) <= 1:
-            raise InvalidInput(f"need must lie between 0 and 1, not {shown(self.need)}")
+            raise InvalidInput(f"need must lie between 0 and 1, not {quoted(self.need)}")
         if self.effort is not None:
-            price(self.effort)
-        if not all(_number(days) >= _SHORTEST for days in _table("half_lives", self.half_lives).values()):
-            given = ", ".join(f"{kind}: {shown(days)}" for kind, days in self.half_lives.items())
+            price_of_effort(self.effort)
+        if not all(_number(days) >= _MIN_HALF_LIFE for days in _table("half_lives", self.half_lives).values()):
+            given = ", ".join(f"{kind}: {quoted(days)}" for kind, days in self.half_lives.items())
             raise InvalidInput(f"half-lives must be above 0 days, a second at least, not {given}")
 
 
 def _count(setting: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= COUNT.maximum:
-        raise InvalidInput(f"{setting} must be a whole number, 0 or more, at most {COUNT.maximum:,}, not {shown(value)}")
+        raise InvalidInput(f"{setting} must be a whole number, 0 or more, at most {COUNT.maximum:,}, not {quoted(value)}")
 
 
 def _number(value: object) -> float:
     """The value as a float; NaN, which lies in no range, where it isn't a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return nan
-    return float(value) if abs(value) <= _LARGEST or isinstance(value, float) else nan
+    return float(value) if abs(value) <= _MAX_WHOLE_NUMBER or isinstance(value, float) else nan
 
 
 def _table(setting: str, value: Any) -> Mapping[str, Any]:

@@ -13,19 +13,18 @@ from google.genai.types import GenerateContentConfig
 from pydantic import TypeAdapter
 
 from germane import Agent, Germane
-from germane.api.builder.activity import Activity
-from germane.api.builder.builder import Builder
-from germane.api.builder.built_request import BuiltRequest
+from germane.api.builder.builder import Builder, BuiltRequest
+from germane.api.builder.system_prompt import Activity
 from germane.dialects.registry import dialect
 from germane.errors import InvalidInput
 from germane.rules.enforce import ToolRules
 from germane.rules.tool_rule import EndsTurn, StartWith
 from germane.sync import Germane as Blocking
-from germane.testing.builders import MOMENT
-from germane.testing.faults import Garbage, Hang, Raise, faulty
-from germane.types.block_text import BlockText
+from germane.types.budget import RequestLimits
+from germane.types.candidate import BlockText
 from germane.types.message import Message, Wire
-from germane.types.request_limits import RequestLimits
+from germane_testing.builders import MOMENT
+from germane_testing.faults import Garbage, Hang, Raise, faulty
 from support.calendar import Opening
 
 MODELS = {"openai": "gpt-4o", "openai-responses": "gpt-5", "anthropic": "claude-opus-4-8", "gemini": "gemini-2.5-flash"}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.api.builder.activity import Activity, lately, read_activity, write_activity
+from germane.api.builder.system_prompt import Activity, read_activity, recent_activity, write_activity
 from germane.errors import InvalidInput
 from support.rendering import NONCE
 
@@ -26,12 +26,12 @@ def test_the_last_day_is_shown_in_order_with_few_of_the_agents_own() -> None:
     """15 at most, 3 of its own; nothing older than 24 hours, nothing of the future."""
     own = [did(minutes, "me") for minutes in range(5)]
     others = [did(minutes) for minutes in range(10, 40)]
-    shown = lately([*others, did(24 * 60 + 1), did(-1), *own], "me", NOW)
+    shown = recent_activity([*others, did(24 * 60 + 1), did(-1), *own], "me", NOW)
     assert len(shown) == 15
     assert [each.agent for each in shown].count("me") == 3
     assert list(shown) == sorted(shown, key=lambda each: each.at)
     assert shown[-1].at == NOW
-    assert lately([did(24 * 60)], "me", NOW) == (did(24 * 60),)
+    assert recent_activity([did(24 * 60)], "me", NOW) == (did(24 * 60),)
 
 
 @pytest.mark.requirement("BUILD-2")

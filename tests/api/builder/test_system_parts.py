@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from germane.api.builder.system_parts import pack_blocks
-from germane.types.block_text import BlockText
+from germane.api.builder.system_prompt import pack_blocks
+from germane.types.candidate import BlockText
 
 NONCE = "qhzvkdtwmbxr"
 

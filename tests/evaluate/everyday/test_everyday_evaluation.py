@@ -10,8 +10,8 @@ import pytest
 
 from germane import Clock, InvalidInput
 from germane.api.agent import Agent
-from germane.evaluate import Dataset, Report, evaluate, load
-from germane.testing.hashed import Hashed
+from germane_eval import Dataset, Report, evaluate, load
+from germane_testing.builders import Hashed
 from support.small_sets import everyday, written
 from support.small_talk import dataset
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from germane.evaluate.everyday.found import answer_units, flat, is_held, stands_in
+from germane_eval.everyday import answer_units, flat_text, is_held, is_in_prompt
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 
@@ -46,8 +46,8 @@ def test_three_quarters_of_what_answer_and_message_share_must_be_shown(answer: s
 def test_a_message_is_recognised_by_its_beginning() -> None:
     """Its end may be cut off in the prompt, and lines may be broken otherwise."""
     message = "one  two\nthree " * 20
-    assert stands_in(message, flat(f"before\n{message[:120]} …"))
-    assert not stands_in(message, flat(message[:60]))
+    assert is_in_prompt(message, flat_text(f"before\n{message[:120]} …"))
+    assert not is_in_prompt(message, flat_text(message[:60]))
 
 
 def test_long_runs_take_no_longer_than_their_length() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from germane.evaluate.everyday.request_figures import request_figures
-from germane.evaluate.everyday.talk import OPEN, RequestAnswer
+from germane_eval.everyday import OPEN, RequestAnswer, request_figures
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 

@@ -8,13 +8,12 @@ from typing import cast
 import pytest
 
 from germane.api.agent import Agent
-from germane.evaluate.ask import Asker
-from germane.evaluate.dataset import Question
-from germane.evaluate.everyday.talk import OPEN, RequestAnswer, Talk
-from germane.evaluate.need.turns import TurnWithoutNeed
-from germane.testing.builders import candidate
 from germane.types.candidate import Breakdown, Chosen, Provenance, Scored
 from germane.types.context import Context
+from germane_eval.dataset import Question
+from germane_eval.everyday import OPEN, RequestAnswer, Talk, TurnWithoutNeed
+from germane_eval.passes import Asker
+from germane_testing.builders import candidate
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.evaluate.fit.calibrate import calibrate
-from germane.evaluate.fit.reliability import reliability
+from germane_eval.fit.loss import calibrate, reliability
 
 
 @pytest.mark.requirement("SCORE-2")

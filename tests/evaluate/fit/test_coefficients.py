@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from germane.errors import InvalidInput
-from germane.evaluate.fit.coefficients import load_tables, written
-from germane.evaluate.fit.columns import shipped_tables
 from germane.search.relevance import Relevance
+from germane_eval.fit.fitting import load_tables, model_toml, shipped_tables
 
 AT = datetime(2026, 11, 22, 1, 30, tzinfo=UTC)
 
@@ -21,7 +20,7 @@ def test_what_is_written_is_read_back_with_its_origin(tmp_path: Path) -> None:
     """Coefficients have four decimals, and the origin has a table of its own."""
     tables = shipped_tables()
     origin = {"data": ['a "set": 3 questions', "b"], "l2": 10.0, "held out": {"r250": 73.25}, "keywords": True, "limit": 400}
-    text = written(tables, origin, AT, notes=["One more thing."])
+    text = model_toml(tables, origin, AT, notes=["One more thing."])
     file = tmp_path / "model.toml"
     file.write_text(text, "utf-8")
     assert load_tables(file) == {name: pytest.approx(dict(table), abs=1e-4) for name, table in tables.items()}

@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 
 from germane import Message
-from germane.evaluate.dataset import Conversation, Dataset, Question
-from germane.evaluate.fit.collect import collect_candidates
-from germane.evaluate.fit.columns import shipped_tables
-from germane.evaluate.fit.fitting import Options
-from germane.evaluate.fit.refit import refit
-from germane.evaluate.fit.two_pass import NEIGHBOURS, rescored
-from germane.evaluate.need.turns import TurnWithoutNeed
 from germane.search.relevance import Relevance, shipped
-from germane.testing.hashed import Hashed
 from germane.types.evidence import FEATURES
+from germane_eval.dataset import Conversation, Dataset, Question
+from germane_eval.everyday import TurnWithoutNeed
+from germane_eval.fit.candidates import NEIGHBOURS, rescore
+from germane_eval.fit.collect import collect_candidates
+from germane_eval.fit.fitting import Options, refit, shipped_tables
+from germane_testing.builders import Hashed
 
 _BEGIN = datetime(2025, 5, 1, 9, 0, tzinfo=UTC)
 _SUBJECTS = ("kayak", "piano", "garden", "violin", "bakery", "marathon", "telescope", "ceramics")
@@ -126,7 +124,7 @@ async def test_a_kept_list_gets_the_neighbours_that_its_search_had() -> None:
     """Its places in sessions stand for the links of the store."""
     raised = replace(shipped(), intercepts=shipped().intercepts + 40)
     for one in await collect_candidates(dataset("one"), embedder=Hashed()):
-        assert rescored(one, raised).table[:, NEIGHBOURS] == pytest.approx(one.table[:, NEIGHBOURS])
+        assert rescore(one, raised).table[:, NEIGHBOURS] == pytest.approx(one.table[:, NEIGHBOURS])
         assert one.table[:, NEIGHBOURS].any()
 
 

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from germane.errors import InvalidInput
-from germane.evaluate.fit.adapt import adapt
-from germane.evaluate.fit.columns import shipped_tables
-from germane.evaluate.fit.feedback import Marked, MarkedItem, label, line, marked_lines
-from germane.testing.builders import candidate
 from germane.types.candidate import Breakdown, Chosen, Scored
 from germane.types.evidence import Evidence
 from germane.types.trace import Trace
+from germane_eval.fit.feedback import Marked, MarkedItem, adapt, label, line, marked_lines
+from germane_eval.fit.fitting import shipped_tables
+from germane_testing.builders import candidate
 
 
 def trace(*evidence: Evidence, required: bool = False) -> Trace:

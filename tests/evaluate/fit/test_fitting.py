@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from germane.errors import InvalidInput
-from germane.evaluate.fit.columns import ModelColumns, shipped_tables
-from germane.evaluate.fit.fitting import Options, fit_column
-from germane.evaluate.fit.refit import refit
-from germane.search.products import COEFFICIENTS, design
-from germane.search.relevance import Relevance
+from germane.search.relevance import COEFFICIENTS, Relevance, design
 from germane.types.evidence import FEATURES
+from germane_eval.fit.fitting import ModelColumns, Options, fit_column, refit, shipped_tables
 from support.made_lists import TRUE, candidates, columns_of, made
 
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.evaluate.fit.folds import folds
-from germane.evaluate.fit.lists import Candidates
+from germane_eval.fit.candidates import Candidates, folds
 from support.made_lists import candidates, columns_of
 
 

@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 
 from germane.errors import InvalidInput
-from germane.evaluate.fit.kept import evidence_code, keep, recover
-from germane.evaluate.fit.lists import Candidates
+from germane_eval.fit.candidates import Candidates, evidence_code, load_candidates, save_candidates
 from support.made_lists import made
 
 
 def test_lists_come_back_as_they_were(tmp_path: Path) -> None:
     """Every field of every list is kept, NaN included."""
     lists, file = made(5), tmp_path / "a.npz"
-    keep(file, lists, {"data": "x"})
-    again = recover(file, {"data": "x"})
+    save_candidates(file, lists, {"data": "x"})
+    again = load_candidates(file, {"data": "x"})
     assert again is not None
     for one, two in zip(lists, again, strict=True):
         for field in fields(Candidates):
@@ -27,14 +26,14 @@ def test_lists_come_back_as_they_were(tmp_path: Path) -> None:
 
 def test_lists_of_another_origin_are_not_read(tmp_path: Path) -> None:
     """Other data, another embedder or other code make the file stale."""
-    keep(tmp_path / "a.npz", made(2), {"embedder": "static"})
-    assert recover(tmp_path / "a.npz", {"embedder": "minilm"}) is None
-    assert recover(tmp_path / "none.npz", {}) is None
+    save_candidates(tmp_path / "a.npz", made(2), {"embedder": "static"})
+    assert load_candidates(tmp_path / "a.npz", {"embedder": "minilm"}) is None
+    assert load_candidates(tmp_path / "none.npz", {}) is None
 
 
 def test_no_lists_at_all_can_be_kept(tmp_path: Path) -> None:
-    keep(tmp_path / "a.npz", [], {})
-    assert recover(tmp_path / "a.npz", {}) == []
+    save_candidates(tmp_path / "a.npz", [], {})
+    assert load_candidates(tmp_path / "a.npz", {}) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"not an archive", b"PK\x03\x04 broken"])
@@ -42,12 +41,12 @@ def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path, content: bytes) 
     file = tmp_path / "a.npz"
     file.write_bytes(content)
     with pytest.raises(InvalidInput, match=r"a\.npz"):
-        recover(file, {})
+        load_candidates(file, {})
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="missing"):
-        keep(tmp_path / "missing" / "a.npz", [], {})
+        save_candidates(tmp_path / "missing" / "a.npz", [], {})
 
 
 def test_the_code_that_makes_evidence_has_a_fingerprint() -> None:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.evaluate.fit.loss import Problem, logistic, softmax
-from germane.evaluate.fit.newton import Function, minimise
+from germane_eval.fit.loss import Function, Problem, logistic, minimise, softmax
 
 LOSSES = [softmax, logistic]
 _LITTLE = 1e-5

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from germane.evaluate.fit.lists import Candidates
-from germane.evaluate.fit.need import NEED_THRESHOLDS, NeedFit, fit_need
 from germane.search.relevance import shipped
+from germane_eval.fit.candidates import Candidates
+from germane_eval.fit.need import NEED_THRESHOLDS, NeedFit, fit_need
 from support.made_lists import candidates, columns_of
 
 pytestmark = pytest.mark.requirement("NEED-1")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.evaluate.fit.newton import minimise
+from germane_eval.fit.loss import minimise
 
 
 @settings(max_examples=50)

@@ -7,17 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from germane.evaluate.fit.fitting import Options, fit_column
-from germane.evaluate.fit.two_pass import NEIGHBOURS, near, rescored
-from germane.search.products import COEFFICIENTS
-from germane.search.relevance import shipped
+from germane.search.relevance import COEFFICIENTS, shipped
+from germane_eval.fit.candidates import NEIGHBOURS, neighbour_rows, rescore
+from germane_eval.fit.fitting import Options, fit_column
 from support.made_lists import candidates, columns_of, made
 
 
 def test_neighbours_are_what_stands_next_in_the_session() -> None:
     """In whatever order it was found; what has no session has none."""
     one = candidates(np.zeros((5, 1)), [False] * 5, session=np.array([3, 3, 4, 3, -1]), position=np.array([7, 5, 6, 6, 5]))
-    before, after = near(one)
+    before, after = neighbour_rows(one)
     assert before[0].tolist() == [3, -1, -1, 1, -1]
     assert before[1].tolist() == [1, -1, -1, -1, -1]
     assert after[0].tolist() == [-1, 3, -1, 0, -1]
@@ -27,9 +26,9 @@ def test_neighbours_are_what_stands_next_in_the_session() -> None:
 def test_each_model_gets_neighbours_by_its_own_probabilities() -> None:
     one = replace(made(1)[0], session=np.zeros(40, np.int64), position=np.arange(40))
     sure = replace(shipped(), intercepts=shipped().intercepts + 5)
-    few, many = (rescored(one, model).table[:, NEIGHBOURS] for model in (shipped(), sure))
+    few, many = (rescore(one, model).table[:, NEIGHBOURS] for model in (shipped(), sure))
     assert (few < many).all()
-    assert (rescored(rescored(one, sure), shipped()).table[:, NEIGHBOURS] == few).all()
+    assert (rescore(rescore(one, sure), shipped()).table[:, NEIGHBOURS] == few).all()
 
 
 def test_a_fit_learns_what_neighbours_tell() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput
-from germane.evaluate.formats.load import load
+from germane_eval.formats import load
 from support.replaced import replaced
 from support.small_sets import beam, everyday, locomo, longmemeval, realtalk, written
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput
-from germane.evaluate.formats import load
+from germane_eval.formats import load
 from support.small_sets import beam, messages, questions, reasons, said, written
 
 

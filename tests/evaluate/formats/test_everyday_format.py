@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput
-from germane.evaluate.formats import load
+from germane_eval.formats import load
 from support.small_sets import everyday, messages, questions, reasons, written
 
 pytestmark = pytest.mark.requirement("EVAL-1")

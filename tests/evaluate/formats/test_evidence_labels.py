@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.evaluate.formats.evidence import dialogue_ids, flat, known_ids
+from germane.cli.imports.locomo import dialogue_ids
+from germane_eval.formats.draft import flat_labels, known_ids
 
 LABELS = st.recursive(
     st.none() | st.integers() | st.text(max_size=12) | st.from_regex(r"D:?\d{1,3}:\d{1,3}", fullmatch=True),
@@ -23,7 +24,7 @@ def test_only_known_ids_come_out_and_each_other_label_is_told(labels: Any, known
     """Every label gives a known id or a sentence."""
     found, lost = known_ids(labels, known, read=dialogue_ids) if dialogue else known_ids(labels, known)
     assert found <= known
-    assert bool(list(flat(labels))) == bool(found or lost)
+    assert bool(list(flat_labels(labels))) == bool(found or lost)
 
 
 @settings(max_examples=200)

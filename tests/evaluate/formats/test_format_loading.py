@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput, UnknownName
-from germane.evaluate.formats import FORMATS, load
+from germane_eval.formats import FORMATS, load
 from support.small_sets import beam, everyday, locomo, longmemeval, questions, realtalk, written
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from germane.cli.imports.locomo import locomo_time
 from germane.errors import InvalidInput
-from germane.evaluate.dataset import Dataset
-from germane.evaluate.formats import load
-from germane.evaluate.formats.locomo import session_time
+from germane_eval.dataset import Dataset
+from germane_eval.formats import load
 from support.small_sets import locomo, messages, questions, reasons, written
 
 
@@ -138,5 +138,5 @@ def test_a_stranger_among_the_files_is_named(tmp_path: Path) -> None:
 
 def test_midnight_and_noon_are_told_apart() -> None:
     """12 am is 0 o'clock."""
-    assert session_time("12:06 am on 11 November, 2022") == datetime(2022, 11, 11, 0, 6)
-    assert session_time(None) is session_time("noon") is None
+    assert locomo_time("12:06 am on 11 November, 2022") == datetime(2022, 11, 11, 0, 6)
+    assert locomo_time(None) is locomo_time("noon") is None

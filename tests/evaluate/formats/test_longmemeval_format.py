@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput
-from germane.evaluate.dataset import Dataset
-from germane.evaluate.formats import load
+from germane_eval.dataset import Dataset
+from germane_eval.formats import load
 from support.small_sets import longmemeval, messages, questions, reasons, written
 
 

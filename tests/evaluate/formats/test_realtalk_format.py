@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from germane.errors import InvalidInput
-from germane.evaluate.formats import load
+from germane_eval.formats import load
 from support.small_sets import messages, questions, realtalk, reasons, written
 
 

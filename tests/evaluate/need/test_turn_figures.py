@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from germane.evaluate.need.turn_figures import TurnAnswer, turn_figures, turns_by_conversation
-from germane.evaluate.need.turns import turns
+from germane_eval.everyday import TurnAnswer, turn_figures, turns, turns_by_conversation
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 

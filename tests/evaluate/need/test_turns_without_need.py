@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 
-from germane.evaluate.need.turns import TurnWithoutNeed, turns
+from germane_eval.everyday import TurnWithoutNeed, turns
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 

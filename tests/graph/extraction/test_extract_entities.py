@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.graph.extraction.days import date_key
-from germane.graph.extraction.extract import extract_entities
-from germane.graph.extraction.found import ENTITY_TYPES, MAX_FOUND
+from germane.kinds.graph.extraction.days import date_key
+from germane.kinds.graph.extraction.entities import extract_entities
+from germane.kinds.graph.value import ENTITY_TYPES, MAX_FOUND
 
 pytestmark = pytest.mark.requirement("GRAPH-2")
 

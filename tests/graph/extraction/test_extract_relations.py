@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from germane.graph.extraction.extract import extract_entities
-from germane.graph.extraction.found import MAX_FOUND
-from germane.graph.extraction.relations import extract_relations
+from germane.kinds.graph.extraction.entities import extract_entities
+from germane.kinds.graph.extraction.relations import extract_relations
+from germane.kinds.graph.value import MAX_FOUND
 
 pytestmark = pytest.mark.requirement("GRAPH-2")
 

@@ -13,16 +13,15 @@ from typing import Any, cast
 import grpc
 import pytest
 
-from germane.access.grant import Grant
 from germane.clock import Clock
-from germane.grpc.agent_resolver import AgentResolver
-from germane.grpc.assembly_servicer import AssemblyServicer
-from germane.grpc.call import RpcCall, UnobservedRpc
 from germane.grpc.handover.hand_over import HandOver
-from germane.grpc.handover.siblings import Siblings
-from germane.grpc.handover.worker_loads import WorkerPlace
-from germane.grpc.refusals import Refused, invalid
+from germane.grpc.handover.siblings import Siblings, WorkerPlace
+from germane.grpc.server.assembly_servicer import AssemblyServicer
+from germane.grpc.server.authorisation import AgentResolver
+from germane.grpc.server.call import RpcCall, UnobservedRpc
+from germane.grpc.server.refusals import Refused, invalid
 from germane.grpc.stubs import context_pb2, ibex_pb2
+from germane.kinds.keys.value import Grant
 from support.listening import asked, ibex_asked, listening, opened
 
 CLOCK = Clock(now=lambda: datetime(2026, 1, 1, tzinfo=UTC), steady=time.monotonic)

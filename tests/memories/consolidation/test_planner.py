@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.memories.consolidation.holding import Holding
-from germane.memories.consolidation.planner import EVICTED, ConsolidationPlan, StorageBudget, plan_consolidation
+from germane.kinds.memories.consolidation import EVICTED_KINDS, ConsolidationPlan, StorageBudget, plan_consolidation
+from germane.kinds.memories.value import Holding
 
 pytestmark = pytest.mark.requirement("MEM-6")
 BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
@@ -130,10 +130,10 @@ def test_every_plan_keeps_what_must_stay_and_names_each_memory_once(
     by_id = {one.id: one for one in held}
     assert len(gone) == len(set(gone))
     assert not any(by_id[id].pinned for id in gone)
-    assert all(one.kind in EVICTED for one in plan.evicted)
+    assert all(one.kind in EVICTED_KINDS for one in plan.evicted)
     assert not {one.kept for one in plan.merged} & {id for one in plan.merged for id in one.ids}
     assert plan.memories == len(held) - len(gone) + len(plan.compressed)
     fits = (most is None or plan.memories <= most) and (size is None or plan.bytes <= size)
     assert fits == plan.fits
     left = [one for one in held if one.id not in gone]
-    assert fits or all(one.pinned or one.kind not in EVICTED for one in left)
+    assert fits or all(one.pinned or one.kind not in EVICTED_KINDS for one in left)

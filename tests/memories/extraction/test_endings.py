@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.memories.extraction.endings import Ending, find_endings
+from germane.kinds.memories.extraction.endings import Ending, find_endings
 
 SAID = {
     "states": (

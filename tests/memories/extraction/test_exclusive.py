@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.memories.extraction.exclusive import alternatives
+from germane.kinds.memories.extraction.plans import alternatives
 
 
 @pytest.mark.parametrize(

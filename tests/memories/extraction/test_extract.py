@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.memories.extraction.extract import extract
-from germane.memories.extraction.language import LANGUAGES, language
+from germane.kinds.memories.extraction.extract import extract
+from germane.kinds.memories.extraction.language import LANGUAGES, language
 from support.expressions import faults
 
 

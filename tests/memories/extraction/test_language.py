@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from germane.memories.extraction.language import LANGUAGES, language, vocabulary
-from germane.memories.extraction.states import may_state
+from germane.kinds.memories.extraction.language import LANGUAGES, language, vocabulary
+from germane.kinds.memories.extraction.statements import may_state
 
 generated = settings(
     max_examples=15, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck), derandomize=True

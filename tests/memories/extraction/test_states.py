@@ -6,7 +6,7 @@ import pytest
 from bench.current import histories
 
 from germane import Agent
-from germane.memories.extraction.extract import extract
+from germane.kinds.memories.extraction.extract import extract
 
 
 def found(text: str, speaker: str = "") -> list[tuple[str, str]]:

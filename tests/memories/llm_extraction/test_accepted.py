@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.memories.llm_extraction.answer import Unusable, accepted
-from germane.memories.llm_extraction.claim import Claim
-from germane.memories.llm_extraction.known import KnownStatement
-from germane.memories.llm_extraction.prompt import MAX_ENDED, MAX_MEMORIES, MAX_TEXT
-from germane.memories.memory import Memory
-from germane.memories.written_line import WrittenLine, written_line
+from germane.kinds.memories.llm_extraction.answer import Unusable, accept_answer
+from germane.kinds.memories.llm_extraction.prompt import MAX_ENDED, MAX_MEMORIES, MAX_TEXT, KnownStatement
+from germane.kinds.memories.llm_extraction.queue import Claim
+from germane.kinds.memories.value import Memory, WrittenLine, written_line
 from germane.types.candidate import Sensitivity
 from support.claims import NOW, claim_of
 from support.scripted_llm import entry, listed
@@ -25,7 +23,7 @@ pytestmark = pytest.mark.requirement("MEM-7")
 
 
 def _found(claim: Claim, *entries: Any) -> list[Memory]:
-    return list(accepted(json.dumps({"memories": entries}), claim, model="m").memories)
+    return list(accept_answer(json.dumps({"memories": entries}), claim, model="m").memories)
 
 
 AWS_KEY = "AKIA" + "Z7Q2M4X9K1P5T8W3"
@@ -58,7 +56,7 @@ ENDED = {"known": ["k1"], "text": "I love green tea.", "sources": ["m1"]}
 def test_an_answer_that_isnt_a_list_of_memories_is_unusable(text: str) -> None:
     """Refusals, prose, half an answer and far too much are errors, which quote nothing."""
     with pytest.raises(Unusable) as raised:
-        accepted(text, TEA, model="m")
+        accept_answer(text, TEA, model="m")
     assert "delete" not in str(raised.value)
 
 
@@ -99,7 +97,7 @@ def test_an_answer_that_isnt_a_list_of_memories_is_unusable(text: str) -> None:
 )
 def test_an_entry_that_breaks_the_schema_is_rejected_alone(changed: Any) -> None:
     """Unknown kinds, fields and sources, and texts that are no sentence, are left out; the others stay."""
-    answer = accepted(json.dumps({"memories": [changed, GOOD]}), TEA, model="m")
+    answer = accept_answer(json.dumps({"memories": [changed, GOOD]}), TEA, model="m")
     assert ([memory.text for memory in answer.memories], answer.rejected) == (["loves green tea"], 1)
 
 
@@ -118,7 +116,7 @@ def test_no_answer_raises_anything_else(answer: Any) -> None:
     entries = [GOOD | {"text": answer}, answer, GOOD | {"confidence": answer}, GOOD | {"always": True, "replaces": answer}]
     ended = [answer, {**ENDED, "text": answer}, {**ENDED, "known": answer}, {**ENDED, "sources": answer}]
     try:
-        found = accepted(json.dumps({"memories": entries, "ended": ended}), TEA, model="m", known=KNOWN)
+        found = accept_answer(json.dumps({"memories": entries, "ended": ended}), TEA, model="m", known=KNOWN)
     except Unusable:
         return
     assert all(0.3 <= memory.confidence <= 0.8 and not memory.pinned for memory in found.memories)
@@ -149,7 +147,7 @@ def test_no_answer_raises_anything_else(answer: Any) -> None:
 def test_an_ending_that_nobody_said_is_rejected_alone(changed: Any) -> None:
     """It names what was sent as known, in words that the user said in messages that were sent."""
     claim = claim_of("I love green tea. Always answer me briefly.", "A: I love green tea.")
-    answer = accepted(json.dumps({"memories": [], "ended": [changed, ENDED]}), claim, model="m", known=KNOWN)
+    answer = accept_answer(json.dumps({"memories": [], "ended": [changed, ENDED]}), claim, model="m", known=KNOWN)
     assert ([one.known for one in answer.ended], answer.rejected) == ([(COFFEE,)], 1)
 
 
@@ -158,7 +156,7 @@ def test_an_ending_that_nobody_said_is_rejected_alone(changed: Any) -> None:
 def test_nothing_ends_that_was_said_later(days: int) -> None:
     """Old conversations are read too."""
     known = replace(COFFEE, said_at=NOW + timedelta(days=days))
-    answer = accepted(json.dumps({"memories": [], "ended": [ENDED]}), TEA, model="m", known=[known])
+    answer = accept_answer(json.dumps({"memories": [], "ended": [ENDED]}), TEA, model="m", known=[known])
     assert len(answer.ended) == (days <= 0)
 
 
@@ -170,7 +168,7 @@ def test_nobody_takes_back_what_somebody_else_said() -> None:
     said = json.dumps(
         {"memories": [entry("I drink only coffee, love", replaces=["k1", "k2"])], "ended": [ENDED | {"known": ["k1", "k2"]}]}
     )
-    answer = accepted(said, claim, model="m", known=[mine, hers])
+    answer = accept_answer(said, claim, model="m", known=[mine, hers])
     assert [one.known for one in answer.ended] == [(hers,)]
     assert [memory.derived_from for memory in answer.memories] == [("event-1", "k-1")]
 
@@ -179,15 +177,15 @@ def test_nobody_takes_back_what_somebody_else_said() -> None:
 def test_too_many_endings_are_unusable() -> None:
     """As too many memories are; an answer without endings is none the worse."""
     with pytest.raises(Unusable, match="9 ended, more than the 8"):
-        accepted(json.dumps({"memories": [], "ended": [ENDED] * (MAX_ENDED + 1)}), TEA, model="m", known=KNOWN)
+        accept_answer(json.dumps({"memories": [], "ended": [ENDED] * (MAX_ENDED + 1)}), TEA, model="m", known=KNOWN)
     with pytest.raises(Unusable, match="list of ended"):
-        accepted(json.dumps({"memories": [], "ended": {}}), TEA, model="m", known=KNOWN)
+        accept_answer(json.dumps({"memories": [], "ended": {}}), TEA, model="m", known=KNOWN)
 
 
 def _replaced(text: str, known: KnownStatement, **fields: Any) -> tuple[str, ...]:
     claim = claim_of("I love green tea, and I am allergic to nuts and to 3 kinds of fish.")
     said = json.dumps({"memories": [entry(text, replaces=["k1"], **fields)]})
-    (memory,) = accepted(said, claim, model="m", known=[known]).memories
+    (memory,) = accept_answer(said, claim, model="m", known=[known]).memories
     assert memory.derived_from == ("event-1", *([known.message or known.id] if written_line(memory).replaces else ()))
     return written_line(memory).replaces
 
@@ -230,14 +228,14 @@ def test_a_line_replaces_the_clauses_of_its_own_messages() -> None:
     for always in (True, False, None):
         claim = claim_of("I am allergic to nuts", sensitivity="public")
         said = json.dumps({"memories": [entry("allergic to nuts", always=always)]})
-        (memory,) = accepted(said, claim, model="m", known=[clause]).memories
+        (memory,) = accept_answer(said, claim, model="m", known=[clause]).memories
         assert written_line(memory) == WrittenLine(always, (clause.id,) if always else ())
         assert memory.sensitivity == ("private" if always else "public")
 
 
 def test_a_fenced_answer_is_read() -> None:
     """Models without schemas like to write Markdown."""
-    assert accepted(f"```json\n{listed(GOOD)}\n```", TEA, model="m").memories
+    assert accept_answer(f"```json\n{listed(GOOD)}\n```", TEA, model="m").memories
 
 
 @pytest.mark.parametrize(("said", "bounded"), [(9, 0.8), (-1, 0.3), (0.5, 0.5), (True, 0.3), ("1", 0.3), (float("nan"), 0.3)])

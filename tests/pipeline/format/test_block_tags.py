@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.pipeline.format.blocks import block_tag, write_block
-from germane.pipeline.format.escape import escape_operator
-from germane.types.block_text import BlockText
+from germane.stages.write.escape import escape_operator
+from germane.stages.write.item_text import block_tag, write_block
+from germane.types.candidate import BlockText
 from support.rendering import NONCE
 
 _SOURCE = Path(__file__).parents[3] / "bench" / "forgery.py"

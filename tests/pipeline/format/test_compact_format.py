@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from inline_snapshot import snapshot
 
-from germane.pipeline.format.nonce import nonce
+from germane.stages.write.escape import nonce
 from germane.types.scope import Scope
 from support.rendering import NONCE, chosen, cost_alone, opened
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.format import escape
-from germane.pipeline.format.escape import LIKENESSES, clean, escape_attribute, escape_operator, escape_text, label
+from germane.stages.write import escape
+from germane.stages.write.escape import LIKENESSES, clean, escape_attribute, escape_label, escape_operator, escape_text
 from support.rendering import NONCE
 
 BRACKETS, QUOTES = "<>&", "\"'"
@@ -80,7 +80,7 @@ def test_text_keeps_its_quotes_and_an_attribute_does_not() -> None:
 )  # fmt: skip
 def test_the_nonce_never_comes_through(hidden: str) -> None:
     """Not in capitals, not in wide or bold letters, not with something invisible in it, not twice nested."""
-    for written in (clean(f"a {hidden} b", NONCE), escape_operator(f"a {hidden} b", NONCE), label(hidden, NONCE)):
+    for written in (clean(f"a {hidden} b", NONCE), escape_operator(f"a {hidden} b", NONCE), escape_label(hidden, NONCE)):
         assert all(NONCE not in form.lower() for form in forms(written))
 
 
@@ -106,8 +106,8 @@ def test_line_separators_of_every_kind_become_newlines() -> None:
 @pytest.mark.requirement("FORMAT-3")
 def test_a_label_is_one_line_of_at_most_64_graphemes() -> None:
     """A name is a name, not a page."""
-    assert label("  Caro\nline\t\x00 ", NONCE) == "Caro line"
-    assert label("👍🏽" * 80, NONCE) == "👍🏽" * 63 + "…"
+    assert escape_label("  Caro\nline\t\x00 ", NONCE) == "Caro line"
+    assert escape_label("👍🏽" * 80, NONCE) == "👍🏽" * 63 + "…"
 
 
 @pytest.mark.requirement("FORMAT-3")
@@ -154,7 +154,7 @@ def test_a_label_is_cut_before_anything_is_done_with_it(monkeypatch: pytest.Monk
         return text
 
     monkeypatch.setattr(escape, "clean", cleaned)
-    assert len(label("≮" * 1_000_000, NONCE)) <= 64
+    assert len(escape_label("≮" * 1_000_000, NONCE)) <= 64
     assert lengths == [4_096]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane import Germane
-from germane.pipeline.format.event_excerpt import ends_matter, event_excerpt
+from germane.stages.write.excerpts import ends_matter, event_excerpt
 
 
 def cost(text: str) -> int:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.format import graphemes
-from germane.pipeline.format.graphemes import clip, floor
+from germane.stages.write import escape
+from germane.stages.write.escape import clip, grapheme_floor
 
 WHOLE = ["e\u0301", "👩‍👩‍👧", "👍🏽", "🇦🇹", "क्ष", "각", "\u1100\u1161\u11a8", "❤️", "\r\n", "נִ", "1️⃣"]
 
@@ -19,20 +19,20 @@ WHOLE = ["e\u0301", "👩‍👩‍👧", "👍🏽", "🇦🇹", "क्ष", "
 def test_what_a_reader_sees_as_one_is_never_cut(cluster: str) -> None:
     """Every place inside moves back to before it."""
     text = f"ab{cluster}cd"
-    assert {floor(text, at) for at in range(2, 2 + len(cluster))} == {2}
-    assert floor(text, 2 + len(cluster)) == 2 + len(cluster)
+    assert {grapheme_floor(text, at) for at in range(2, 2 + len(cluster))} == {2}
+    assert grapheme_floor(text, 2 + len(cluster)) == 2 + len(cluster)
 
 
 def test_flags_are_cut_between_pairs() -> None:
     """Four indicators are two flags."""
-    assert floor("🇦🇹🇩🇪", 2) == 2
-    assert floor("🇦🇹🇩🇪", 3) == 2
+    assert grapheme_floor("🇦🇹🇩🇪", 2) == 2
+    assert grapheme_floor("🇦🇹🇩🇪", 3) == 2
 
 
 @given(st.text(max_size=40), st.integers(0, 50))
 def test_the_place_is_in_the_text_and_not_after_what_was_asked(text: str, index: int) -> None:
     """And no mark is left without what it stands on."""
-    at = floor(text, index)
+    at = grapheme_floor(text, index)
     assert 0 <= at <= min(index, len(text)) or at == len(text) <= index
     if 0 < at < len(text):
         assert not unicodedata.category(text[at]).startswith("M")
@@ -40,24 +40,24 @@ def test_the_place_is_in_the_text_and_not_after_what_was_asked(text: str, index:
 
 def test_a_heap_of_marks_is_torn_rather_than_followed_for_ever() -> None:
     """Thousands of marks on one letter are not a word."""
-    assert floor("a" + "\u0301" * 5000, 4000) > 3000
+    assert grapheme_floor("a" + "\u0301" * 5000, 4000) > 3000
 
 
 @pytest.mark.parametrize("char", ["\U0001f1e6", "\u0301", "\u200d", "\U0001f3fd", "\u1161", "\u094dक", "a"])
 def test_cutting_piece_after_piece_looks_at_each_character_a_few_times(char: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row of flags isn't followed back to its beginning from each place in it."""
     looks = 0
-    whether = graphemes._flag
+    whether = escape._flag
 
     def counted(char: str) -> bool:
         nonlocal looks
         looks += 1
         return whether(char)
 
-    monkeypatch.setattr(graphemes, "_flag", counted)
+    monkeypatch.setattr(escape, "_flag", counted)
     text, start = char * 8_000, 0
     while start < len(text):
-        start = max(floor(text, start + 24, start), start + 24)
+        start = max(grapheme_floor(text, start + 24, start), start + 24)
     clip(text, len(text) - 1)
     assert looks <= 12 * len(text)
 
@@ -67,8 +67,8 @@ def test_where_a_text_may_be_cut_does_not_depend_on_where_looking_began(text: st
     """A place before is taken for what it is."""
     before = 0
     for index in range(1, len(text)):
-        assert floor(text, index, before) == max(floor(text, index), before)
-        before = index if floor(text, index) == index else before
+        assert grapheme_floor(text, index, before) == max(grapheme_floor(text, index), before)
+        before = index if grapheme_floor(text, index) == index else before
 
 
 def test_clipping_counts_graphemes() -> None:

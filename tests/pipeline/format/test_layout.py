@@ -8,8 +8,8 @@ from datetime import UTC
 import pytest
 
 from germane.errors import UnknownName
-from germane.pipeline.format.named import open_format
-from germane.pipeline.pack.cost import Layout
+from germane.stages.pack.greedy import Layout
+from germane.stages.write.formats import open_format
 from germane.types.candidate import Chosen
 from support.oracle import oracle
 from support.rendering import chosen, o200k, opened

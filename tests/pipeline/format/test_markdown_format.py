@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from germane.pipeline.format.nonce import nonce
-from germane.types.candidate import Chosen, Outdated
-from germane.types.graph_item import EntityText, GraphItem, PatternText, RelationText
+from germane.stages.write.escape import nonce
+from germane.types.candidate import Chosen, EntityText, GraphItem, Outdated, PatternText, RelationText
 from germane.types.scope import Scope
 from support.rendering import NONCE, chosen, opened
 

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from germane.api.builder.activity import Activity, write_activity
-from germane.compaction.wording import held_summary, summary_block
-from germane.pipeline.format.blocks import write_block
-from germane.pipeline.format.named import FORMATS
+from germane.api.builder.system_prompt import Activity, write_activity
+from germane.compaction.placeholders import held_summary, summary_block
+from germane.stages.write.formats import FORMATS
+from germane.stages.write.item_text import write_block
 from germane.text.templates import families, neutralise, neutralise_line
-from germane.types.block_text import BlockText
-from germane.types.graph_item import EntityText, GraphItem, PatternText, RelationText
+from germane.types.candidate import BlockText, EntityText, GraphItem, PatternText, RelationText
 from germane.types.message import Message
 from support.rendering import NONCE, chosen, opened
 

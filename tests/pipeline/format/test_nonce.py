@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from germane.pipeline.format.nonce import LENGTH, nonce
+from germane.stages.write.escape import NONCE_LENGTH, nonce
 from germane.types.scope import Scope
 
 KEY = bytes(range(32))
@@ -48,8 +48,8 @@ def test_it_is_lowercase_letters_of_at_least_fifty_bits() -> None:
     assert word.isascii()
     assert word.isalpha()
     assert word.islower()
-    assert len(word) == LENGTH
-    assert 26**LENGTH > 2**50
+    assert len(word) == NONCE_LENGTH
+    assert 26**NONCE_LENGTH > 2**50
 
 
 def test_the_zone_does_not_change_it() -> None:

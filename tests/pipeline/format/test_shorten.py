@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.pipeline.format.shorten import Excerpts
+from germane.stages.write.excerpts import Excerpts
 from support.rendering import chosen, cost_alone, opened
 
 FILLER = " ".join(f"Nothing of note happened on day {day}, as far as anybody knows." for day in range(60))

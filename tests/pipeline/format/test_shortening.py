@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.format.layout import Format
-from germane.pipeline.format.named import FORMATS, open_format
+from germane.stages.write.formats import FORMATS, open_format
+from germane.stages.write.layout import Format
 from germane.types.candidate import PassageRange
 from germane.types.strategy import Shortening
 from support.rendering import NONCE, chosen, cost_alone, o200k

@@ -9,17 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.events.event import FIRST_TYPED, Event
-from germane.pipeline.gather.activity import ActivitySource
-from germane.pipeline.gather.candidates import from_event
-from germane.pipeline.gather.merge import merge
-from germane.pipeline.gather.output import clipped
-from germane.testing.builders import MOMENT
-from germane.testing.stored import an_event
+from germane.kinds.events.value import FIRST_TYPED, Event
+from germane.stages.gather.candidates import clipped, from_event
+from germane.stages.gather.merge import merge
+from germane.stages.gather.session import ActivitySource
 from germane.types.candidate import PassageRange
 from germane.types.evidence import Evidence
 from germane.types.query import Filters, Query
 from germane.types.strategy import SourcePlan
+from germane_testing.builders import MOMENT, an_event
 from support.gather_stubs import EventsStub, asking, scoped
 
 PLAN = SourcePlan(name="events", limit=90)

@@ -8,16 +8,15 @@ from typing import Any
 import pytest
 
 from germane import Agent, Germane
-from germane.events.event import Event
-from germane.pipeline.gather.continuity import ContinuitySource
-from germane.pipeline.gather.merge import RequestContents
-from germane.pipeline.gather.source import Skipped
-from germane.testing.builders import MOMENT, message
-from germane.testing.stored import an_event
+from germane.kinds.events.value import Event
+from germane.stages.gather.merge import RequestContents
+from germane.stages.gather.messages import ContinuitySource
+from germane.stages.gather.source import Skipped
 from germane.text.normal import content_hash
 from germane.types.message import Message, Role
 from germane.types.query import Filters
 from germane.types.strategy import SourcePlan
+from germane_testing.builders import MOMENT, an_event, message
 from support.gather_stubs import EventsStub, asking, scoped
 from support.oracle import oracle
 from support.stories import ask, texts

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.gather.depth import EVERYTHING, recall_depth, search_depth
-from germane.types.effort import price
+from germane.stages.gather.source import EVERYTHING, recall_depth, search_depth
+from germane.types.budget import price_of_effort
 from germane.types.limits import COUNT
 
 TOKENS = st.integers(0, 2_000_000)
@@ -26,13 +26,13 @@ def test_a_larger_budget_never_looks_less_deep(one: int, other: int) -> None:
 def test_only_a_price_drops_results_for_their_share() -> None:
     """A budget that is to be used up leaves no text unread."""
     assert search_depth(8_000, None, 0.0).price == 0
-    assert search_depth(8_000, price("low"), 0.0).price == price("low")
+    assert search_depth(8_000, price_of_effort("low"), 0.0).price == price_of_effort("low")
 
 
 @pytest.mark.requirement("AMOUNT-3")
 def test_the_floor_is_the_strategys_own() -> None:
     """Neither the budget nor the price raises it."""
-    assert search_depth(100, price("low"), 0.002).min_relevance == 0.002
+    assert search_depth(100, price_of_effort("low"), 0.002).min_relevance == 0.002
     assert (EVERYTHING.max_items, EVERYTHING.leading, EVERYTHING.min_relevance) == (COUNT.maximum, COUNT.maximum, 0.0)
 
 

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from germane.memories.directive import Directive
-from germane.pipeline.gather.abandoned import Abandoned
-from germane.pipeline.gather.source import BusySource, Skipped
-from germane.store import Warming
-from germane.testing.builders import candidate
-from germane.testing.faults import Hang, Raise, Slow, faulty
-from germane.testing.stored import an_event
-from germane.testing.time_warp import warped
+from germane.kinds.memories.directive import Directive
+from germane.stages.gather.gather import Abandoned
+from germane.stages.gather.source import BusySource, Skipped
+from germane.stores.contract import StillLoading
 from germane.types.strategy import SourcePlan
+from germane_testing.builders import an_event, candidate
+from germane_testing.faults import Hang, Raise, Slow, faulty
+from germane_testing.time_warp import warped
 from support.gather_stubs import (
     AnsweringSource,
     EventsStub,
@@ -109,7 +108,7 @@ async def test_no_source_gives_more_than_its_limit() -> None:
     ("error", "status", "reason"),
     [
         (ValueError("secret"), "error", "ValueError"),
-        (Warming(), "skipped", "warming"),
+        (StillLoading(), "skipped", "warming"),
         (Skipped("no_query"), "skipped", "no_query"),
         (asyncio.CancelledError(), "error", "CancelledError"),
     ],
@@ -288,7 +287,7 @@ async def test_nothing_is_embedded_for_sources_that_do_not_look_at_it() -> None:
         (AnsweringSource(after=9.0), {}, 0.040, False),
         (AnsweringSource(after=9.0), {}, 0.009, None),
         (AnsweringSource(after=9.0), {"timeout": 0.005}, 0.040, False),
-        (AnsweringSource(error=Warming(), after=0.020), {}, 0.040, None),
+        (AnsweringSource(error=StillLoading(), after=0.020), {}, 0.040, None),
         (AnsweringSource(error=Skipped("no_query"), after=0.020), {}, 0.040, None),
     ],
     ids=["answered", "failed", "rubbish", "late", "no time", "its own limit", "warming", "nothing to do"],

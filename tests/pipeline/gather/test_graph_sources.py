@@ -11,16 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.gather.builtin import sources
-from germane.pipeline.gather.graph import EntitySource, from_entity, from_relation
-from germane.pipeline.gather.mentioned import EntityLookup, mention_keys
-from germane.pipeline.gather.merge import RequestContents, merge
 from germane.search.relevance import shipped
-from germane.testing.builders import MOMENT
-from germane.types.candidate import Candidate
-from germane.types.graph_item import EntityText, PatternText, RelationText
+from germane.stages.gather.builtin import sources
+from germane.stages.gather.graph import EntityLookup, EntitySource, from_entity, from_relation, mention_keys
+from germane.stages.gather.merge import RequestContents, merge
+from germane.types.candidate import Candidate, EntityText, PatternText, RelationText
 from germane.types.query import Filters, Query
 from germane.types.strategy import SourcePlan
+from germane_testing.builders import MOMENT
 from support.gather_stubs import asking, gathered, planning, scoped
 from support.graph_stub import GraphStub, a_pattern, a_relation, an_entity
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.gather.merge import RequestContents, fresh, merge
-from germane.testing.builders import candidate, message
+from germane.stages.gather.merge import RequestContents, fresh, merge
 from germane.text.normal import content_hash
 from germane.types.candidate import Candidate, Provenance
 from germane.types.evidence import FEATURES, Evidence
 from germane.types.query import Filters
+from germane_testing.builders import candidate, message
 
 
 @pytest.mark.requirement("GATHER-3")

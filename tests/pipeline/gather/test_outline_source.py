@@ -9,22 +9,20 @@ from typing import Any
 
 import pytest
 
-from germane.compaction.outline import OutlineLine
-from germane.events.event import Event
-from germane.pipeline.gather import outline
-from germane.pipeline.gather.merge import RequestContents, fresh
-from germane.pipeline.gather.outline import OutlineSource
-from germane.pipeline.gather.source import Skipped
+from germane.kinds.archive.outline import OutlineLine
+from germane.kinds.events.value import Event
 from germane.search.relevance import shipped
-from germane.testing.builders import MOMENT
-from germane.testing.stored import an_event
-from germane.text.analyse import analyse
+from germane.stages.gather import session
+from germane.stages.gather.merge import RequestContents, fresh
+from germane.stages.gather.session import OutlineSource
+from germane.stages.gather.source import Skipped
+from germane.text.terms import analyse
 from germane.types.candidate import Candidate
-from germane.types.evidence import Evidence
+from germane.types.evidence import Evidence, Unread
 from germane.types.message import Message
 from germane.types.query import Filters
 from germane.types.strategy import SourcePlan
-from germane.types.unread import Unread
+from germane_testing.builders import MOMENT, an_event
 from support.gather_stubs import EventsStub, asking, hit, scoped
 
 pytestmark = pytest.mark.requirement("HIST-5")
@@ -120,7 +118,7 @@ async def test_lines_are_put_in_order_beside_the_event_loop(monkeypatch: pytest.
         threads.add(get_ident())
         return analyse(text)
 
-    monkeypatch.setattr(outline, "analyse", noting)
+    monkeypatch.setattr(session, "analyse", noting)
     assert len(await offered()) == 3
     assert threads
     assert get_ident() not in threads

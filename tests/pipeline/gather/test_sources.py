@@ -8,23 +8,20 @@ from typing import Any
 import pytest
 
 from germane.api.strategies import DEFAULT, VERBOSE
-from germane.pipeline.gather.builtin import SOURCES, sources
-from germane.pipeline.gather.depth import SearchDepth
-from germane.pipeline.gather.memories import MemorySource, StructuredSource
-from germane.pipeline.gather.merge import RequestContents
-from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
-from germane.pipeline.gather.source import Skipped, Source
 from germane.search.relevance import shipped
-from germane.store import Warming
-from germane.testing.builders import MOMENT
-from germane.testing.stored import a_memory, an_event
-from germane.types.amount import price_asked
+from germane.stages.gather.builtin import SOURCES, sources
+from germane.stages.gather.memories import MemorySource, StructuredSource
+from germane.stages.gather.merge import RequestContents
+from germane.stages.gather.messages import HistorySource, MessageSource, RecentSource
+from germane.stages.gather.source import SearchDepth, Skipped, Source
+from germane.stores.contract import StillLoading
+from germane.types.budget import price_asked
 from germane.types.candidate import Candidate
-from germane.types.evidence import Evidence
+from germane.types.evidence import Evidence, Unread
 from germane.types.message import Message
 from germane.types.query import Filters, Query
 from germane.types.strategy import SourcePlan
-from germane.types.unread import Unread
+from germane_testing.builders import MOMENT, a_memory, an_event
 from support.gather_stubs import EventsStub, MemoriesStub, asking, hit, planning, scoped
 
 FILTERS = Filters(kinds=("note",), since=MOMENT - timedelta(days=3))
@@ -109,8 +106,8 @@ async def test_without_anything_to_look_for_a_search_is_skipped(make: Any) -> No
 
 
 async def test_a_partition_that_is_being_loaded_is_told_of() -> None:
-    with pytest.raises(Warming):
-        await MessageSource(scoped(events=EventsStub(error=Warming())), EMPTY).gather(asking(), PLAN)
+    with pytest.raises(StillLoading):
+        await MessageSource(scoped(events=EventsStub(error=StillLoading())), EMPTY).gather(asking(), PLAN)
 
 
 @pytest.mark.requirement("GATHER-1", "GATHER-4")

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.gather.source import Skipped
-from germane.pipeline.gather.vector import nameless, with_vector
-from germane.testing.hashed import Hashed
-from germane.testing.time_warp import warped
+from germane.stages.gather.source import Skipped, nameless, with_vector
+from germane_testing.builders import Hashed
+from germane_testing.time_warp import warped
 from support.gather_stubs import EventsStub, SlowEmbedder, asking, scoped
 
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from germane import Germane
 from germane.errors import EmbedderError
-from germane.pipeline.gather.source import Skipped
-from germane.pipeline.gather.vector import VectorOnDemand
+from germane.stages.gather.source import Skipped, VectorOnDemand
 from germane.stores.sqlite.readers import Readers
-from germane.testing.hashed import Hashed
+from germane_testing.builders import Hashed
 from support.gather_stubs import asking
 
 QUESTION = [{"role": "user", "content": "Which tea does Caroline drink?"}]

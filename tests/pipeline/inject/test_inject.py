@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from germane.dialects.registry import dialect, parse_all
 from germane.errors import UnknownName
-from germane.pipeline.inject.inject import Injected, inject
+from germane.stages.inject import Injected, inject
 from germane.types.message import Message
 from germane.types.strategy import Placement
 from support.exchanges import CLAUDE, EXCHANGE, GEMINI, ITEMS, request

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from germane.pipeline.inject.inject import inject
-from germane.pipeline.inject.returned import without_returned
+from germane.stages.inject import inject, without_returned
 from germane.text.injected import system_words
 from germane.types.message import Message, Text
 from support.exchanges import CLAUDE, EXCHANGE, GEMINI, request

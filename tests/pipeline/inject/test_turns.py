@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from germane.injections.operations import MAX_RECORDS
-from germane.pipeline.inject.turns import human_turns
+from germane.engine.turns import human_turns
+from germane.kinds.injections import MAX_RECORDS
 from germane.types.message import Message
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from germane.pipeline.pack.budget_state import BudgetState
-from germane.pipeline.pack.shares import CapUsage
+from germane.stages.pack.shares import BudgetState, CapUsage
 from germane.types.candidate import LeftOut
 from germane.types.strategy import Cap, Shares
 from support.plain_layout import item

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.api.strategies import COMPACT
-from germane.pipeline.pack.budget_packer import BudgetPacker
-from germane.pipeline.pack.eligibility import Eligibility
-from germane.pipeline.pack.pack import pack
-from germane.pipeline.pack.packing import Packing
-from germane.types.amount import shown_value
+from germane.stages.pack.budget_packer import BudgetPacker
+from germane.stages.pack.greedy import Eligibility
+from germane.stages.pack.pack import Packing, pack
+from germane.types.budget import shown_value
 from germane.types.candidate import Scored
 from germane.types.strategy import Cap, Shares, Strategy
 from support.plain_layout import PlainLayout, item

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from germane.api.strategies import COMPACT, COMPOSITE
 from germane.errors import InvalidInput
-from germane.pipeline.pack.exact import Offer, select
-from germane.pipeline.pack.gate import gate
-from germane.pipeline.pack.pack import pack
-from germane.pipeline.pack.packing import Packing
-from germane.pipeline.pack.shares import CapUsage
+from germane.stages.gate import gate
+from germane.stages.pack.budget_packer import Offer, select_together
+from germane.stages.pack.pack import Packing, pack
+from germane.stages.pack.shares import CapUsage
 from germane.types.candidate import Scored
 from germane.types.strategy import Cap, Shares, Strategy
 from support.plain_layout import PlainLayout, item, scored_items, strategies
@@ -134,8 +133,8 @@ def test_of_several_ways_to_show_an_item_one_is_taken() -> None:
         Offer(item=whole, text=whole.candidate.text[:30], tokens=30, share=0.5),
     ]
     usage = CapUsage(Shares(), 200)
-    assert select(offers, 200, PlainLayout(), frozenset(), usage).offers == (offers[0],)
-    assert select(offers, 50, PlainLayout(), frozenset(), usage).offers == (offers[1],)
+    assert select_together(offers, 200, PlainLayout(), frozenset(), usage).offers == (offers[0],)
+    assert select_together(offers, 50, PlainLayout(), frozenset(), usage).offers == (offers[1],)
 
 
 @pytest.mark.requirement("PACK-6")
@@ -145,8 +144,8 @@ def test_where_a_header_is_shared_across_caps_the_greedy_answer_stands_if_it_is_
     offers = [Offer(item=one, text=one.candidate.text, tokens=len(one.candidate.text)) for one in items]
     usage = CapUsage(Shares(kinds={"factual": Cap(tokens=10)}), 100)
     layout, none = PlainLayout(header=10), frozenset[str]()
-    assert select(offers, 100, layout, none, usage).offers == (offers[0],)
-    assert select(offers, 100, layout, none, usage, start=offers).offers == tuple(offers)
+    assert select_together(offers, 100, layout, none, usage).offers == (offers[0],)
+    assert select_together(offers, 100, layout, none, usage, start=offers).offers == tuple(offers)
 
 
 @pytest.mark.requirement("PACK-6")

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.pack.hasty import pack_hastily
-from germane.pipeline.pack.packing import Packing
+from germane.stages.pack.pack import Packing, pack_by_bounds
 from germane.types.candidate import Scored
 from germane.types.strategy import Cap, Shares, Strategy
 from support.plain_layout import RANK, PlainLayout, item, scored_items, strategies
@@ -23,7 +22,7 @@ BOUNDS = PlainLayout(header=14, extra=3)
 
 def packed(items: Sequence[Scored], available: int = 500, strategy: Strategy = RANK, **options: Any) -> Packing:
     options = {"directive": "Be brief.", **options}
-    return pack_hastily(items, (), available=available, layout=LAYOUT, bounds=BOUNDS, strategy=strategy, **options)
+    return pack_by_bounds(items, (), available=available, layout=LAYOUT, bounds=BOUNDS, strategy=strategy, **options)
 
 
 def ranks(packing: Packing) -> list[int]:

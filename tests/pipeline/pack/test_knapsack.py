@@ -10,8 +10,7 @@ from bench.proven import best_of_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.pipeline.pack.knapsack import solve
-from germane.pipeline.pack.relaxation import Ints, Knapsack, relax, tightest
+from germane.stages.pack.knapsack import Ints, Knapsack, relax, solve, tightest
 
 
 def sack(

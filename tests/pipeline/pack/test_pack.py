@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.api.strategies import COMPACT
-from germane.pipeline.pack.gate import gate
-from germane.pipeline.pack.pack import pack, trim
-from germane.pipeline.pack.packing import Packing
+from germane.stages.gate import gate
+from germane.stages.pack.pack import Packing, pack, trim
 from germane.types.candidate import Scored
 from germane.types.strategy import Shares, Strategy
 from support.plain_layout import RANK, PlainLayout, item, ranked, scored_items, strategies

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.api.strategies import COMPACT
-from germane.pipeline.pack.pack import pack
-from germane.pipeline.pack.packing import Packing
+from germane.stages.pack.pack import Packing, pack
 from germane.types.candidate import Scored
 from germane.types.strategy import Strategy
 from support.plain_layout import RANK, PlainLayout, item, ranked

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.pack.pack import pack, withhold
-from germane.pipeline.pack.packing import Packing
+from germane.stages.pack.pack import Packing, pack, withhold
 from germane.types.candidate import Scored
 from support.plain_layout import RANK, PlainLayout, item, scored_items
 

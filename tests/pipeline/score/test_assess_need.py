@@ -9,14 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.api.strategies import DEFAULT
-from germane.pipeline.score.need import assess_need
-from germane.pipeline.score.score import score
 from germane.search.relevance import shipped
-from germane.testing.builders import MOMENT, candidate
-from germane.types.amount import Need
+from germane.stages.score.score import assess_need, score
+from germane.types.budget import Need
 from germane.types.candidate import Candidate
-from germane.types.evidence import Evidence
-from germane.types.unread import Unread
+from germane.types.evidence import Evidence, Unread
+from germane_testing.builders import MOMENT, candidate
 from support.gather_stubs import asking
 
 pytestmark = pytest.mark.requirement("NEED-1")

@@ -10,8 +10,8 @@ import pytest
 
 from germane import Germane
 from germane.api.strategies import DEFAULT
-from germane.pipeline.score.beside import LinkedClause, newer_clauses_beside
-from germane.text.analyse import stem_set
+from germane.stages.score.links import LinkedClause, newer_clauses_beside
+from germane.text.terms import stem_set
 from germane.types.candidate import Candidate
 
 pytestmark = pytest.mark.requirement("PERSON-4")

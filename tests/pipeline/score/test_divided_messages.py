@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from germane.pipeline.score.divide import ClauseReader, divide
-from germane.profile.shown_clause import stored_clause
-from germane.text.analyse import query_terms
+from germane.kinds.profile.reads import parse_clause_name
+from germane.stages.score.clauses import ClauseReader, divide
+from germane.text.terms import query_terms
 from germane.types.candidate import Breakdown, Candidate, Scored
 from germane.types.evidence import Evidence
 from germane.types.query import Query
@@ -57,7 +57,7 @@ def test_a_clause_is_named_by_its_place_and_keeps_its_messages_origin() -> None:
     divided = divide([said("m", TALK, -2.0)], asking("locker"), ClauseReader(), None)
     assert divided is not None
     for item in divided.items:
-        found = stored_clause(item.id)
+        found = parse_clause_name(item.id)
         assert found is not None
         assert found[0] == "m"
         assert TALK[found[1] : found[2]] == item.candidate.text
@@ -95,7 +95,7 @@ def test_more_messages_than_are_divided_stay_behind_whole() -> None:
     items = [said(f"m{n:02}", TALK, -2.0 - n / 10) for n in range(50)]
     divided = divide(items, asking("spare key"), ClauseReader(), None)
     assert divided is not None
-    assert sum(stored_clause(item.id) is None for item in divided.items) == 26
+    assert sum(parse_clause_name(item.id) is None for item in divided.items) == 26
 
 
 @pytest.mark.requirement("PERSON-3", "PACK-5")
@@ -106,5 +106,5 @@ def test_at_a_price_only_what_may_pay_is_made_and_each_messages_best_clause() ->
     assert every is not None
     assert priced is not None
     assert len(priced.items) < len(every.items)
-    assert {stored_clause(item.id)[0] for item in priced.items} == {item.id for item in items}  # type: ignore[index]
+    assert {parse_clause_name(item.id)[0] for item in priced.items} == {item.id for item in items}  # type: ignore[index]
     assert set(parts(priced.items[:2])) == set(parts(every.items[:2]))

@@ -13,15 +13,12 @@ from hypothesis import strategies as st
 
 from germane.api.strategies import COMPACT, COMPOSITE
 from germane.errors import InvalidInput
-from germane.pipeline.score.boosts import boosted
-from germane.pipeline.score.priors import with_priors
-from germane.pipeline.score.score import score
 from germane.search.relevance import matrix, shipped
-from germane.testing.builders import MOMENT, candidate
-from germane.types.candidate import Candidate
+from germane.stages.score.score import boosted, score, with_priors
+from germane.types.candidate import Candidate, GraphItem, PatternText
 from germane.types.evidence import Evidence
-from germane.types.graph_item import GraphItem, PatternText
 from germane.types.strategy import Strategy, Weights
+from germane_testing.builders import MOMENT, candidate
 from support.gather_stubs import asking
 
 BOOSTED = replace(COMPOSITE, word_boost=0.1, day_boost=1.2)

@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.score.floor import split_at_floor
-from germane.pipeline.score.recency import recency
-from germane.pipeline.score.score import frequency, usefulness
-from germane.testing.builders import MOMENT, candidate
+from germane.stages.score.score import frequency, recency, split_at_floor, usefulness
 from germane.types.candidate import Breakdown, Scored
 from germane.types.evidence import Evidence
 from germane.types.strategy import HALF_LIVES
+from germane_testing.builders import MOMENT, candidate
 
 
 def recent(*kinds: str, days: float, half_lives: dict[str, float] | None = None) -> float:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from germane.pipeline.score.same_thing import once
-from germane.testing.builders import candidate
+from germane.stages.score.links import once
 from germane.types.candidate import Breakdown, Candidate, Provenance, Scored
+from germane_testing.builders import candidate
 
 
 def scored(one: Candidate, log_odds: float, rank: int) -> Scored:

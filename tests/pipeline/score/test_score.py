@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 
 from germane.api.strategies import COMPOSITE, DEFAULT, derive
 from germane.errors import InvalidInput
-from germane.pipeline.score.floor import min_relevance, split_at_floor
-from germane.pipeline.score.score import score
 from germane.search.relevance import matrix, shipped
-from germane.testing.builders import MOMENT, candidate
+from germane.stages.score.score import min_relevance, score, split_at_floor
 from germane.types.candidate import Candidate, Scored
 from germane.types.evidence import Evidence
 from germane.types.strategy import Strategy, Weights
+from germane_testing.builders import MOMENT, candidate
 
 LATER = MOMENT + timedelta(hours=1)
 PARTS = ("relevance", "recency", "usefulness", "confidence", "frequency")

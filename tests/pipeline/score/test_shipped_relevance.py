@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from germane.embedders.distilled import Distilled
-from germane.embedders.minilm import MiniLM
-from germane.embedders.openai import OpenAICompatible
-from germane.embedders.static import Static
-from germane.ports.embedder import is_contextual
+from germane.models.embedders.distilled import Distilled
+from germane.models.embedders.minilm import MiniLM
+from germane.models.embedders.openai import OpenAICompatible
+from germane.models.embedders.static import Static
+from germane.ports.models import is_contextual
 from germane.search.relevance import matrix, shipped
 from germane.types.evidence import FEATURES, Evidence
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from germane.pipeline.score.unscored import in_source_order
-from germane.testing.builders import candidate
+from germane.stages.score.score import in_source_order
+from germane_testing.builders import candidate
 
 
 @pytest.mark.requirement("ENGINE-12")

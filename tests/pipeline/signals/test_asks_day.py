@@ -6,9 +6,9 @@ from datetime import date, timedelta
 
 import pytest
 
-from germane.pipeline.signals.asks_day import asked_day
+from germane.stages.read.asks import asked_day
 from germane.text.days.times import named_days
-from germane.text.traits import word_count
+from germane.text.specifics import word_count
 from germane.types.query import DayAsked
 
 pytestmark = pytest.mark.requirement("PERSON-5")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from bench.readers import READERS
 
-from germane.pipeline.signals.personal import is_personal
-from germane.pipeline.signals.read import read
+from germane.stages.read.asks import is_personal
+from germane.stages.read.query import read
 from support.scoped_stores import request
 
 pytestmark = pytest.mark.requirement("NEED-1")
@@ -72,6 +72,6 @@ def test_the_query_says_so_of_the_request() -> None:
 
 def test_it_is_measured_to_take_linear_time() -> None:
     """By `bench/linear.py`, on long runs of one character too."""
-    assert "pipeline.signals.personal.is_personal" in READERS
+    assert "stages.read.asks.is_personal" in READERS
     assert not is_personal("a" * 1_000_000)
     assert not is_personal("did " * 250_000)

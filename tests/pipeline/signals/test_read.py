@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.pipeline.signals import read
+from germane.stages.read import read
 from germane.types.message import Message, ToolResult
 from germane.types.query import Filters
 from germane.types.request import Request

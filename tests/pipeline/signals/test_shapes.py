@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.pipeline.signals.identifiers import identifiers, phrases
-from germane.pipeline.signals.intent import EVENT_TYPES, intent
-from germane.pipeline.signals.mentions import mentions
+from germane.stages.read.asks import EVENT_TYPES, intent
+from germane.stages.read.query import identifiers, mentions, phrases
 from germane.types.query import Intent
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from germane.pipeline.signals import asks, identifiers, intent
-from germane.pipeline.signals.word_set import lacks_all, word_set
+from germane.stages.read import asks, query
+from germane.stages.read import asks as intent
+from germane.stages.read.asks import lacks_all, word_set
 from support.fitting import fitting
 
 GATED = [
@@ -36,9 +37,9 @@ def test_no_word_that_fits_by_itself_is_forgotten(words: Any, pattern: re.Patter
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
-@given(fitting(identifiers._SHAPES))
+@given(fitting(query._SHAPES))
 def test_every_shape_of_an_identifier_is_may_contain(text: str) -> None:
-    assert identifiers._may_contain(text)
+    assert query._may_contain(text)
 
 
 def alternatives(pattern: str) -> list[str]:

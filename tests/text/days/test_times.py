@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from germane.pipeline.signals.asks import asks_name, asks_when
+from germane.stages.read.asks import asks_name, asks_when
 from germane.text.days.times import times, today
 
 WEDNESDAY = date(2023, 5, 10)

@@ -9,13 +9,7 @@ from typing import Any
 import pytest
 
 from germane.compaction.reading.statements import statement_rules
-from germane.text.demands.phrase_rules import (
-    LANGUAGES,
-    PhraseRule,
-    PhraseRules,
-    demand_rules,
-    lasting_words,
-)
+from germane.text.demands import LANGUAGES, PhraseRule, PhraseRules, demand_rules, lasting_words
 from germane.text.normal import in_lower_case
 
 pytestmark = pytest.mark.requirement("HIST-5")

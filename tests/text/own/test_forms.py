@@ -10,7 +10,7 @@ from importlib.resources import files
 import pytest
 
 from germane.text.own.forms import forms
-from germane.text.own.lines import kind_of
+from germane.text.own.quotations import kind_of
 from support.expressions import faults
 
 pytestmark = pytest.mark.requirement("PERSON-6")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.memories.extraction.extract import extract
-from germane.text.own.levelled import levelled
+from germane.kinds.memories.extraction.extract import extract
+from germane.text.own.own_words import level_text
 
 pytestmark = pytest.mark.requirement("PERSON-6")
 
@@ -37,13 +37,13 @@ pytestmark = pytest.mark.requirement("PERSON-6")
 )
 def test_a_text_is_levelled(text: str, level: str) -> None:
     """Apostrophes, bullets, emoji, capitals, dictated marks, statements in one breath."""
-    assert levelled(text) == level
+    assert level_text(text) == level
 
 
 @given(st.text() | st.text(alphabet="I ’m😀.\n-•1)LEDSab", max_size=80))
 def test_each_character_keeps_its_place(text: str) -> None:
     """Places in the levelled text are places in the text."""
-    assert len(levelled(text)) == len(text)
+    assert len(level_text(text)) == len(text)
 
 
 @pytest.mark.parametrize(

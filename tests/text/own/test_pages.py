@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from bench.pasted import CANARY, pastes
 
-from germane.memories.extraction.extract import extract
-from germane.profile.telling import telling_clauses
+from germane.kinds.memories.extraction.extract import extract
+from germane.kinds.profile.telling import telling_clauses
 from germane.text.own.own_words import own_words
 
 pytestmark = pytest.mark.requirement("PERSON-6")

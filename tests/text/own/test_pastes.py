@@ -6,8 +6,8 @@ import pytest
 from bench.pasted import CANARY as PASTED
 from bench.pasted import whole
 
-from germane.compaction.reading.constraints import constraints_in
-from germane.memories.extraction.extract import extract
+from germane.compaction.reading.statements import constraints_in
+from germane.kinds.memories.extraction.extract import extract
 from germane.text.own.own_words import own_words
 from support.own_statements import made_statements
 from support.pastes import CANARY, KINDS, made_pastes

@@ -12,10 +12,9 @@ from bench.seeded import HALVES, KINDS, harmless, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.text.secrets.find import find_secrets
+from germane.text.secrets.detection import find_secrets, marker, redacted
 from germane.text.secrets.formats import FORMATS
 from germane.text.secrets.named import named_kind
-from germane.text.secrets.redact import marker, redacted
 
 pytestmark = pytest.mark.requirement("MEM-7")
 

@@ -14,46 +14,37 @@ from functools import partial
 from typing import Any
 
 from germane.api.arguments import build_request
-from germane.api.builder.activity import Activity, lately, write_activity
-from germane.api.builder.build_plan import BuildPlan
-from germane.api.builder.built_request import BuildMetadata, BuiltRequest, CachePoint, TokensByPart
-from germane.api.builder.standing_parts import StandingParts, StandingReader
-from germane.api.builder.system_parts import BlockPacking, pack_blocks
+from germane.api.builder.builder import BuildMetadata, BuildPlan, BuiltRequest, CachePoint, TokensByPart
+from germane.api.builder.stored_parts import StandingParts, StandingReader
+from germane.api.builder.system_prompt import Activity, BlockPacking, pack_blocks, recent_activity, write_activity
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
-from germane.catalog.bounded import CountedTokenizer, count_within
-from germane.catalog.measure_budget import measure, message_tokens, texts_of, tools_tokens
-from germane.catalog.payload import WrittenObject
-from germane.catalog.profile import Profile
+from germane.background import aside
+from germane.catalog.media_tokens import WrittenObject
+from germane.catalog.profiles import Profile
+from germane.catalog.request_tokens import CountedTokenizer, count_within, measure, message_tokens, texts_of, tools_tokens
 from germane.clock import zone
-from germane.compaction.divide import divide
-from germane.dialects.request_body import RequestBody, body_of
-from germane.dialects.written_tools import WrittenTools, convert_tools
-from germane.errors import InvalidInput
-from germane.pipeline.assembly_state import PROPAGATED
-from germane.pipeline.background import aside
-from germane.pipeline.format.nonce import nonce
-from germane.pipeline.history_stage import HistoryTerms, compact_history
-from germane.pipeline.inject.inject import untouched
-from germane.pipeline.inject.returned import without_returned
+from germane.compaction.exchanges import divide
+from germane.dialects.registry import RequestBody, body_of
+from germane.dialects.tools import WrittenTools, convert_tools
+from germane.errors import PROPAGATED, InvalidInput
 from germane.rules.wording import write_rules
+from germane.stages.compact import HistoryTerms, compact_history
+from germane.stages.inject import untouched, without_returned
+from germane.stages.write.escape import nonce
+from germane.types.budget import RequestLimits
 from germane.types.context import Context
-from germane.types.extent import plain_size
-from germane.types.history_report import HistoryReport
 from germane.types.limits import COUNT, IDS
-from germane.types.message import Wire
+from germane.types.message import Tool, Wire
+from germane.types.nested_data import plain_size
+from germane.types.reports import HistoryReport
 from germane.types.request import Request
-from germane.types.request_limits import RequestLimits
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
-from germane.types.tool import Tool
 
-__all__ = ["Building"]
-
-
-_AROUND_DIRECTIVE = 48
+_DIRECTIVE_TAG_TOKENS = 48
 """Tokens of the tags around a directive and of the standing notice, at most."""
-_INLINE = 50_000
+_MAX_INLINE = 50_000
 """Values and characters of tools that are read on the event loop; more are read in a thread."""
 _COMPACTING_SHARE = 0.4
 """The share of the time left that compacting the conversation may take."""
@@ -90,7 +81,7 @@ class Building:
         )
         request = await aside(len(plan.messages), read)
         convert = partial(convert_tools, plan.tools, request.provider)
-        tools = await asyncio.to_thread(_written_once, convert) if _large(plan.tools) else convert()
+        tools = await asyncio.to_thread(_written_once, convert) if _are_large(plan.tools) else convert()
         request = replace(request, tools=tuple(tools.tools))
         try:
             return await _Build(self, plan, strategy, request, tools, began).run()
@@ -148,7 +139,7 @@ class _Build:
         active = sum(costs[exchanges[-1].start :]) if exchanges else 0
         room = self._room(limits, profile, counter, lead, stated)
         memory = min(limits.memory_tokens, max(0, room - active))
-        directive = counter.count(read.directive) + _AROUND_DIRECTIVE if read.directive else 0
+        directive = counter.count(read.directive) + _DIRECTIVE_TAG_TOKENS if read.directive else 0
         packing = self._packed(read, memory - directive, counter)
         activity, written = self._active(memory - directive - packing.tokens, counter)
         said = counter.count(written) if written else 0
@@ -230,7 +221,7 @@ class _Build:
     def _active(self, available: int, counter: CountedTokenizer) -> tuple[Sequence[Activity], str]:
         """The activity that fits, the newest first of all, and its section."""
         scope = self._request.scope
-        entries: Sequence[Activity] = lately(self._plan.activity, scope.agent, self._request.at)
+        entries: Sequence[Activity] = recent_activity(self._plan.activity, scope.agent, self._request.at)
         while entries:
             text = write_activity(entries, self._nonce, zone(scope.zone))
             if counter.count(text) <= available:
@@ -285,7 +276,7 @@ class _Build:
         return tuple(found)
 
 
-def _large(tools: Sequence[Mapping[str, Any] | Tool]) -> bool:
+def _are_large(tools: Sequence[Mapping[str, Any] | Tool]) -> bool:
     """Whether reading these tools would keep others waiting."""
     size = 0
     for one in tools:
@@ -293,7 +284,7 @@ def _large(tools: Sequence[Mapping[str, Any] | Tool]) -> bool:
         if counted is None:
             return True
         size += sum(counted)
-        if size > _INLINE:
+        if size > _MAX_INLINE:
             return True
     return False
 

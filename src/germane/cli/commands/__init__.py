@@ -1,4 +1,1 @@
-"""Commands: one module for each command of `germane`, named as the command is typed.
-
-`import` is a keyword of Python: `germane import` is in `import_files`.
-"""
+"""Commands: the commands of `germane`, one module for each noun or purpose; a module is imported when its command runs."""

@@ -6,20 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from germane.cli.block_hints import hinted
 from germane.cli.block_screen import print_block, print_blocks, print_history
-from germane.cli.commands import block_archive, block_consents, block_edit, block_settings
-from germane.cli.elsewhere import elsewhere, print_hints
-from germane.cli.filter_options import known
-from germane.cli.global_options import GlobalOptions, options_of, run_async
+from germane.cli.commands import block_edit, block_settings
+from germane.cli.hints import open_with_hints, other_scopes, print_hints
+from germane.cli.options import GlobalOptions, known, options_of, run_async
 from germane.cli.screen import console, plain, print_json
 from germane.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from germane.blocks.block import Block
-    from germane.blocks.version import Version
+    from germane.kinds.blocks.value import Block, Version
 
-__all__ = ["app"]
 
 app = typer.Typer(invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -38,7 +34,7 @@ def list_blocks(
     deleted: Annotated[bool, typer.Option("--deleted", help="The own blocks that were deleted, the latest first.")] = False,
 ) -> None:
     """List the blocks: own ones by label, then those that other agents share."""
-    from germane.blocks.block import BLOCK_TYPES
+    from germane.kinds.blocks.value import BLOCK_TYPES
 
     options = options_of(context)
     kind = None if type is None else known("--type", type, BLOCK_TYPES)
@@ -76,10 +72,10 @@ def history(
     print_history(label, run_async(_history(options, label)), options)
 
 
-block_edit.register(app)
-block_settings.register(app)
-block_archive.register(app)
-block_consents.register(app)
+block_edit.register_edits(app)
+block_settings.register_settings(app)
+block_settings.register_archive(app)
+block_settings.register_consents(app)
 
 
 async def _list(options: GlobalOptions, type: str | None, deleted: bool) -> tuple[tuple[Block, ...], list[str]]:
@@ -91,11 +87,11 @@ async def _list(options: GlobalOptions, type: str | None, deleted: bool) -> tupl
             return found, [f"no {type} blocks here; of all types there are {others:,}"]
         if deleted:
             return found, ["no deleted blocks here"]
-        return found, ["no blocks here (germane block create LABEL makes one)", *await elsewhere(germane, options)]
+        return found, ["no blocks here (germane block create LABEL makes one)", *await other_scopes(germane, options)]
 
 
 async def _show(options: GlobalOptions, label: str, version: int | None) -> tuple[Block, str]:
-    async with hinted(options, label) as (_, agent):
+    async with open_with_hints(options, label) as (_, agent):
         found = await agent.blocks.get(label)
         if version is not None and version > found.version:
             raise InvalidInput(f"--version {version} is later than the latest, which is {found.version}")
@@ -103,6 +99,6 @@ async def _show(options: GlobalOptions, label: str, version: int | None) -> tupl
 
 
 async def _history(options: GlobalOptions, label: str) -> tuple[Version, ...]:
-    async with hinted(options, label) as (_, agent):
+    async with open_with_hints(options, label) as (_, agent):
         found: tuple[Version, ...] = await agent.blocks.history(label)
         return found

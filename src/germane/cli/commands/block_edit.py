@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.block_hints import hinted
-from germane.cli.block_options import Attribution, BlockLabel, BlockText, json_object, json_or_text, schema_of
-from germane.cli.block_screen import print_changed
+from germane.cli.block_screen import Attribution, BlockLabel, BlockText, json_object, json_or_text, print_changed, schema_of
 from germane.cli.files import read_json, read_text
-from germane.cli.filter_options import known
-from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.option_groups import expand_groups
+from germane.cli.hints import open_with_hints
+from germane.cli.options import GlobalOptions, expand_groups, known, options_of, run_async
 from germane.cli.screen import console
-from germane.errors import Conflict, InvalidInput
+from germane.errors import Conflict, GermaneError, InvalidInput
 
 if TYPE_CHECKING:
-    from germane.blocks.block import Block
+    from germane.kinds.blocks.value import Block
 
-__all__ = ["register"]
 
 _ATTEMPTS = 5
 _INSTEAD = "give mutations as JSON, or use germane block set"
@@ -34,12 +38,12 @@ Section = Annotated[str | None, typer.Option(help="The section of a composite bl
 FieldName = Annotated[str | None, typer.Option(help="The field of a map.")]
 
 
-def register(app: typer.Typer) -> None:
+def register_edits(app: typer.Typer) -> None:
     """Adds the commands to the group."""
     app.command("create", short_help="Make a block.")(create)
     app.command("edit", short_help="Edit the text in your editor, or apply mutations.")(edit)
     app.command("append", short_help="Add a text, an item or an entry to the end.")(append)
-    app.command("set", short_help="Replace the text, a field or the content.")(set_content)
+    app.command("set", short_help="Replace the text, a field or the content.")(_set_content)
     app.command("undo", short_help="Take back the latest edit.")(undo)
     app.command("redo", short_help="Make the edit again that was undone last.")(redo)
 
@@ -68,8 +72,8 @@ def create(
       germane block create persona "I answer for Acme, briefly." --type core
       germane block create tasks --schema '{"type": "list", "checkboxes": true}' --user ada
     """
-    from germane.blocks.block import BLOCK_TYPES
-    from germane.blocks.permission import PERMISSIONS
+    from germane.kinds.blocks.permission import PERMISSIONS
+    from germane.kinds.blocks.value import BLOCK_TYPES
 
     options = options_of(context)
     given: dict[str, Any] = {
@@ -136,7 +140,7 @@ def append(
 
 
 @expand_groups
-def set_content(
+def _set_content(
     context: typer.Context,
     label: BlockLabel,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The new content; - reads it from standard input.")],
@@ -169,7 +173,6 @@ def redo(context: typer.Context, label: BlockLabel, attribution: Attribution) ->
 
 def _edit_in_editor(options: GlobalOptions, label: str, given: dict[str, Any]) -> None:
     """The store is closed while the editor is open."""
-    from germane.cli.text_editor import edited_text
 
     block, text = run_async(_content(options, label))
     if not isinstance(text, str):
@@ -185,7 +188,7 @@ def _edit_in_editor(options: GlobalOptions, label: str, given: dict[str, Any]) -
 
 async def _content(options: GlobalOptions, label: str) -> tuple[Block, Any]:
     """Returns a block with its content as a plain value, both of one version."""
-    async with hinted(options, label) as (_, agent):
+    async with open_with_hints(options, label) as (_, agent):
         for _attempt in range(_ATTEMPTS):
             block = await agent.blocks.get(label)
             value = await agent.blocks.value(block.id)
@@ -200,19 +203,19 @@ async def _create(options: GlobalOptions, label: str, given: dict[str, Any]) -> 
 
 
 async def _edit(options: GlobalOptions, label: str, mutations: list[Any], given: dict[str, Any]) -> Block:
-    async with hinted(options, label) as (_, agent):
+    async with open_with_hints(options, label) as (_, agent):
         return await agent.blocks.edit(label, *mutations, **given)
 
 
 async def _moved(options: GlobalOptions, label: str, verb: str, given: dict[str, Any]) -> Block:
-    async with hinted(options, label) as (_, agent):
+    async with open_with_hints(options, label) as (_, agent):
         return await (agent.blocks.undo if verb == "undo" else agent.blocks.redo)(label, **given)
 
 
 async def _set(
     options: GlobalOptions, label: str, content: str, section: str | None, field: str | None, given: dict[str, Any]
 ) -> Block:
-    async with hinted(options, label) as (_, agent):
+    async with open_with_hints(options, label) as (_, agent):
         block = await agent.blocks.get(label)
         choose = _appending if given.pop("appended", False) else _setting
         mutation = choose(_schema(block, section), content, field) | ({} if section is None else {"section": section})
@@ -221,7 +224,7 @@ async def _set(
 
 def _schema(block: Block, section: str | None) -> Any:
     """The schema of what is changed. Raises `InvalidInput`."""
-    from germane.blocks.schema import CompositeSchema
+    from germane.kinds.blocks.schema import CompositeSchema
 
     if not isinstance(block.schema, CompositeSchema):
         if section is not None:
@@ -263,3 +266,70 @@ def _check_field(schema: Any, field: str | None, *, needed: bool) -> None:
     if field is None and needed and schema.kind == "map":
         names = ", ".join(one.name for one in schema.fields)
         raise InvalidInput(f"a map has fields: choose one with --field ({names})")
+
+
+# Opens a text in the editor of the person at the terminal, and reads it back.
+
+
+@contextmanager
+def edited_text(text: str, instead: str, environment: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yields the text as a person left it in `$VISUAL` or `$EDITOR`. The file has mode 0600 and is removed at the end; where
+    the body fails and the text was changed, it is kept, and the error names it. `instead` says what to do without an editor.
+
+    A line break that the editor added at the end of a text without one is taken away. Raises `InvalidInput`."""
+    variables = os.environ if environment is None else environment
+    editor = variables.get("VISUAL") or variables.get("EDITOR")
+    if not editor:
+        raise InvalidInput(f"no editor is known: set EDITOR, or {instead}")
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise InvalidInput(f"nobody is there to edit: {instead}")
+    folder, given = Path(tempfile.mkdtemp(prefix="germane-")), text.encode("utf-8", "surrogatepass")
+    file = folder / "block.md"
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(given)
+    try:
+        _run_editor(editor, file)
+        left = _read_edited(file)
+        yield left if text.endswith("\n") else left.removesuffix("\n")
+    except GermaneError as error:
+        if _was_edited(file, given):
+            error.args = (f"{error} (your text is kept in {file})", *error.args[1:])
+        else:
+            _remove_folder(folder)
+        raise
+    _remove_folder(folder)
+
+
+def _run_editor(editor: str, file: Path) -> None:
+    try:
+        command = [*shlex.split(editor), str(file)]
+        code = subprocess.run(command, check=False).returncode
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"the editor {editor!r} can't be started: {error}") from None
+    if code:
+        raise InvalidInput(f"the editor ended with exit code {code}: nothing was changed")
+
+
+def _read_edited(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"what the editor wrote isn't UTF-8 at byte {error.start + 1}") from None
+    except OSError as error:
+        raise InvalidInput(f"what the editor wrote can't be read: {error.strerror}") from None
+
+
+def _was_edited(file: Path, given: bytes) -> bool:
+    """Whether the file holds something else than what was given to the editor."""
+    try:
+        return file.read_bytes() != given
+    except OSError:
+        return False
+
+
+def _remove_folder(folder: Path) -> None:
+    """Removes the folder; an editor's own back-up file may be in it, which holds the text too."""
+    for left in folder.iterdir():
+        left.unlink(missing_ok=True)
+    folder.rmdir()

@@ -1,32 +1,44 @@
-"""`germane block pin`, `change`, `delete`, `restore`, `share`, `unshare`: settings of a block, and who sees it."""
+"""`germane block pin`, `change`, `delete`, `share`, `consents`, `archive` and others: all but a block's content.
+
+The settings of a block, who sees it, the edits that wait for an agreement, and archival entries.
+"""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.block_hints import hinted
-from germane.cli.block_options import Attribution, BlockLabel, schema_of
-from germane.cli.block_screen import print_changed, print_shares
+from germane.cli.block_screen import (
+    Attribution,
+    BlockLabel,
+    consent_shape,
+    consent_state,
+    json_object,
+    print_changed,
+    print_consents,
+    print_entries,
+    print_shares,
+    schema_of,
+)
 from germane.cli.codec import encode
-from germane.cli.filter_options import known
-from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.option_groups import expand_groups
-from germane.cli.screen import console, plain, print_json
+from germane.cli.files import read_text
+from germane.cli.hints import open_with_hints, other_scopes, print_hints
+from germane.cli.options import GlobalOptions, duration, expand_groups, known, options_of, run_async
+from germane.cli.screen import console, plain, print_json, secrets_line
 from germane.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
-    from germane.blocks.block import Block
-    from germane.blocks.share import Share
+    from germane.kinds.blocks.permission import ConsentRequest, Share
+    from germane.kinds.blocks.value import ArchivalEntry, Block, FoundEntry
 
-__all__ = ["register"]
 
-_LEAST = 4
+_MIN_ID_LENGTH = 4
 """First characters of an id that are enough."""
 
 
-def register(app: typer.Typer) -> None:
+def register_settings(app: typer.Typer) -> None:
     """Adds the commands to the group."""
     app.command("pin", short_help="Put a working block into every context.")(pin)
     app.command("change", short_help="Change label, type, schema, limit, permission.")(change)
@@ -64,8 +76,8 @@ def change(
     limit: Annotated[int | None, typer.Option(min=1, max=100_000, metavar="N", help="The most characters of its text.")] = None,
 ) -> None:
     """Change settings of a block. Limit, permission and schema need the permission admin, or --system."""
-    from germane.blocks.block import BLOCK_TYPES
-    from germane.blocks.permission import PERMISSIONS
+    from germane.kinds.blocks.permission import PERMISSIONS
+    from germane.kinds.blocks.value import BLOCK_TYPES
 
     options = options_of(context)
     given = {
@@ -114,7 +126,7 @@ def share(
     permission: Annotated[str, typer.Option(help="What that agent may do, at most the block's own permission.")] = "append",
 ) -> None:
     """Share a block with another agent; again, to change what it may do. Without AGENT the shares are listed."""
-    from germane.blocks.permission import PERMISSIONS
+    from germane.kinds.blocks.permission import PERMISSIONS
 
     options = options_of(context)
     if label is None or agent is None:
@@ -147,25 +159,25 @@ def unshare(
 
 
 async def _pin(options: GlobalOptions, label: str, pinned: bool, given: dict[str, Any]) -> Block:
-    async with hinted(options, label) as (_, agent):
+    async with open_with_hints(options, label) as (_, agent):
         return await agent.blocks.pin(label, pinned, **_without_reason(given))
 
 
 async def _change(options: GlobalOptions, label: str, given: dict[str, Any]) -> Block:
-    async with hinted(options, label) as (_, agent):
+    async with open_with_hints(options, label) as (_, agent):
         return await agent.blocks.change(label, **given)
 
 
 async def _delete(options: GlobalOptions, label: str, given: dict[str, Any]) -> Block:
-    async with hinted(options, label) as (_, agent):
+    async with open_with_hints(options, label) as (_, agent):
         return await agent.blocks.delete(label, **given)
 
 
 async def _restore(options: GlobalOptions, name: str, given: dict[str, Any]) -> Block:
-    async with hinted(options, name) as (_, agent):
+    async with open_with_hints(options, name) as (_, agent):
         deleted = await agent.blocks.list(deleted=True)
         found = [one.id for one in deleted if one.label == name][:1] or [
-            one.id for one in deleted if one.id == name or (len(name) >= _LEAST and one.id.startswith(name))
+            one.id for one in deleted if one.id == name or (len(name) >= _MIN_ID_LENGTH and one.id.startswith(name))
         ]
         if len(found) > 1:
             raise InvalidInput(f"id {name!r} stands for {len(found)} deleted blocks: give more of it")
@@ -175,17 +187,17 @@ async def _restore(options: GlobalOptions, name: str, given: dict[str, Any]) -> 
 
 
 async def _shares(options: GlobalOptions, label: str | None) -> tuple[Share, ...]:
-    async with hinted(options, label or "") as (_, agent):
+    async with open_with_hints(options, label or "") as (_, agent):
         return await agent.blocks.shares(label)
 
 
 async def _share(options: GlobalOptions, label: str, agent_name: str, permission: str, given: dict[str, Any]) -> Share:
-    async with hinted(options, label) as (_, agent):
+    async with open_with_hints(options, label) as (_, agent):
         return await agent.blocks.share(label, agent_name, permission, **_without_reason(given))
 
 
 async def _unshare(options: GlobalOptions, label: str, agent_name: str, given: dict[str, Any]) -> bool:
-    async with hinted(options, label) as (_, agent):
+    async with open_with_hints(options, label) as (_, agent):
         return await agent.blocks.unshare(label, agent_name, **_without_reason(given))
 
 
@@ -194,3 +206,146 @@ def _without_reason(given: dict[str, Any]) -> dict[str, Any]:
     if given["reason"]:
         raise InvalidInput("--reason: this command keeps none, leave it out")
     return {name: value for name, value in given.items() if name != "reason"}
+
+
+# `germane block consents`, `approve`, `deny`: edits that a partner or a human has to agree to.
+
+
+_MAX_CONSENTS = 1_000
+RequestId = Annotated[str, typer.Argument(metavar="ID", help="The request's id, or its first characters (4 or more).")]
+
+
+def register_consents(app: typer.Typer) -> None:
+    """Adds the commands to the group."""
+    app.command("consents", short_help="List the edits that wait for consent.")(consents)
+    app.command("approve", short_help="Allow an edit that waits for consent.")(approve)
+    app.command("deny", short_help="Refuse an edit that waits for consent.")(deny)
+
+
+def consents(
+    context: typer.Context,
+    everything: Annotated[bool, typer.Option("--all", help="Also those that were answered or have expired.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Print at most this many.")] = 50,
+) -> None:
+    """List the requests for consent on the own blocks, newest first."""
+    options = options_of(context)
+    found, hints = run_async(_consents(options, everything, limit))
+    print_consents(found, options, datetime.now(UTC))
+    if not options.json:
+        print_hints(console(), hints)
+
+
+def approve(
+    context: typer.Context,
+    id: RequestId,
+    lasting: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="once|15m|block",
+            help="This edit once; all that the same agent does with the content for a time; or without an end.",
+        ),
+    ] = "once",
+) -> None:
+    """Allow an edit. Nothing is changed yet: whoever asked tries the edit again."""
+    options = options_of(context)
+    scope = lasting if lasting in ("once", "block") else _seconds(lasting)
+    _print_answered(run_async(_answer(options, id, scope)), options)
+
+
+def deny(context: typer.Context, id: RequestId) -> None:
+    """Refuse an edit."""
+    options = options_of(context)
+    _print_answered(run_async(_answer(options, id, None)), options)
+
+
+def _seconds(lasting: str) -> float:
+    if not lasting[:1].isdecimal():
+        raise InvalidInput(f"--for must be once, block or a duration such as 15m, not {lasting[:40]!r}")
+    seconds = duration(lasting, "--for").total_seconds()
+    if not 0 < seconds <= 366 * 86_400:
+        raise InvalidInput(f"--for {lasting[:40]} must be above 0 and at most a year (block has no end)")
+    return seconds
+
+
+def _print_answered(request: ConsentRequest, options: GlobalOptions) -> None:
+    now = datetime.now(UTC)
+    if options.json:
+        print_json(consent_shape(request, now))
+    else:
+        what = f"{request.operation} of {request.label} by {request.requested_by}"
+        console().print(plain(f"{consent_state(request, now)}: {what}"))
+
+
+async def _consents(options: GlobalOptions, everything: bool, limit: int) -> tuple[tuple[ConsentRequest, ...], list[str]]:
+    async with options.open_store() as (germane, agent):
+        found = await agent.blocks.consents(pending=not everything, limit=limit)
+        if found:
+            return found, []
+        has_blocks = bool(await agent.blocks.list())
+        return found, ["nothing waits for consent", *([] if has_blocks else await other_scopes(germane, options))]
+
+
+async def _answer(options: GlobalOptions, id: str, scope: Any) -> ConsentRequest:
+    async with options.open_store() as (_, agent):
+        known = await agent.blocks.consents(pending=False, limit=_MAX_CONSENTS)
+        near = [one.id for one in known if len(id) >= _MIN_ID_LENGTH and one.id.startswith(id)]
+        if len(near) > 1:
+            raise InvalidInput(f"id {id!r} stands for {len(near)} requests: give more of it")
+        whole = near[0] if near else id
+        return await (agent.blocks.deny(whole) if scope is None else agent.blocks.approve(whole, scope))
+
+
+# `germane block archive` and `search`: keep texts for later searches, and find them.
+
+
+def register_archive(app: typer.Typer) -> None:
+    """Adds the commands to the group."""
+    app.command("archive", short_help="Keep a text for later searches.")(archive)
+    app.command("search", short_help="Search archived texts and archival blocks.")(search)
+
+
+def archive(
+    context: typer.Context,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text; - reads it from standard input.")],
+    metadata: Annotated[
+        str | None, typer.Option(metavar="JSON", help="What else is known of it; its words are searched too.")
+    ] = None,
+) -> None:
+    """Keep a text for later searches. It is never changed; germane forget ID removes it."""
+    options = options_of(context)
+    content = read_text("-").strip() if text == "-" else text
+    known = None if metadata is None else json_object(metadata, "--metadata")
+    entry = run_async(_archive(options, content, known))
+    if options.json:
+        print_json(encode(entry))
+        return
+    console().print(f"archived {entry.id}: {plain(entry.text, 200)}")
+    if entry.secrets:
+        console().print(secrets_line(entry.secrets))
+
+
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The text to search for: words, or a question.")],
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Print at most this many results.")] = 10,
+) -> None:
+    """Search archived texts and archival blocks. The best result comes first."""
+    options = options_of(context)
+    found = run_async(_search(options, query, limit))
+    if options.json:
+        print_json({"query": query, "entries": [{**encode(one.entry), "relevance": one.relevance} for one in found]})
+    elif not found:
+        console().print("nothing found")
+    else:
+        print_entries([(one.entry, one.relevance) for one in found])
+
+
+async def _archive(options: GlobalOptions, text: str, metadata: dict[str, Any] | None) -> ArchivalEntry:
+    async with options.open_store(create=True) as (_, agent):
+        return await agent.blocks.archive(text, metadata)
+
+
+async def _search(options: GlobalOptions, query: str, limit: int) -> tuple[FoundEntry, ...]:
+    async with options.open_store() as (_, agent):
+        return await agent.blocks.search_archive(query, limit)

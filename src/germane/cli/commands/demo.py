@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.global_options import GlobalOptions, options_of, run_async
+from germane.cli.options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, print_json
 
 if TYPE_CHECKING:
-    from germane.evaluate.made_requests import MadeRequest
+    from germane.cli.demo import MadeRequest
     from germane.types.context import Context
-
-__all__ = ["demo"]
 
 
 def demo(
@@ -46,11 +44,8 @@ def demo(
     from dataclasses import replace
     from pathlib import Path
 
-    from germane.cli.demo_conversation import load_conversation, sample
-    from germane.cli.demo_screen import print_next
-    from germane.cli.demo_tour import DemoSettings, tour
-    from germane.cli.imports.export_file import ExportFile
-    from germane.evaluate.made_requests import MadeRequest
+    from germane.cli.demo import DemoSettings, MadeRequest, load_conversation, print_next, sample, tour
+    from germane.cli.imports.load import ExportFile
 
     options = options_of(context)
     talk = sample() if conversation is None else load_conversation(conversation)
@@ -69,7 +64,7 @@ def demo(
 
 
 def _shape(request: MadeRequest, assembled: Context) -> dict[str, Any]:
-    from germane.cli.demo_screen import shown_parts
+    from germane.cli.demo import shown_parts
     from germane.cli.json_shapes import context_shape
 
     labels = {"question": request.text, "kind": request.kind, "answer": request.answer}

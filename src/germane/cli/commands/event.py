@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.elsewhere import elsewhere, print_hints
 from germane.cli.files import read_json
-from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.listing import ListColumn, print_rows
-from germane.cli.screen import console, plain, print_json
+from germane.cli.hints import other_scopes, print_hints
+from germane.cli.options import GlobalOptions, options_of, run_async
+from germane.cli.screen import ListColumn, console, plain, print_json, print_rows
 from germane.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from germane.archetypes.recorded_event import RecordedEvent
-    from germane.events.event import Event, EventPage
+    from germane.kinds.archetypes.findings import RecordedEvent
+    from germane.kinds.events.value import Event, EventPage
 
-__all__ = ["app"]
 
 app = typer.Typer(invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -161,7 +159,7 @@ async def _list(
 ) -> tuple[EventPage, list[str]]:
     async with options.open_store() as (germane, agent):
         page = await agent.events.list(session, types=types or None, task=task, limit=limit, cursor=cursor)
-        return page, [] if page.events else ["no such events here", *await elsewhere(germane, options)]
+        return page, [] if page.events else ["no such events here", *await other_scopes(germane, options)]
 
 
 async def _highlights(
@@ -169,4 +167,4 @@ async def _highlights(
 ) -> tuple[tuple[Event, ...], list[str]]:
     async with options.open_store() as (germane, agent):
         found = await agent.events.highlights(sessions, session=session, task=task, limit=limit)
-        return found, [] if found else ["no events here", *await elsewhere(germane, options)]
+        return found, [] if found else ["no events here", *await other_scopes(germane, options)]

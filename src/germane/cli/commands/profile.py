@@ -1,4 +1,7 @@
-"""`germane profile`: prints the lines that always stand for a user or an agent; pins, hides and clears them."""
+"""`germane profile` and `germane directive`: what is shown with every request of a user, and an agent's instructions.
+
+`profile` prints the lines; it also pins, hides and clears them.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.elsewhere import elsewhere, print_hints, whereabouts
-from germane.cli.global_options import GlobalOptions, options_of, run_async
+from germane.cli.files import read_text
+from germane.cli.hints import other_scopes, owner_hint, print_hints
+from germane.cli.options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, plain, print_json
 from germane.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from germane.api.profile_view import ProfileView, ViewedLine
-    from germane.profile.marking import Mark
+    from germane.kinds.profile.handle import ProfileView, ViewedLine
+    from germane.kinds.profile.reads import Mark
 
-__all__ = ["app"]
 
 _TITLES = (("instruction", "Asked for in all answers"), ("about", "About the user"))
 _ID_LENGTHS = (13, 18, 23, 36)
@@ -96,7 +99,7 @@ async def _marked(options: GlobalOptions, id: str, mark: Mark | None) -> str:
         try:
             return await agent.mark_line(id, mark)
         except NotFound as missing:
-            if where := await whereabouts(germane, options, id.partition("@")[0]):
+            if where := await owner_hint(germane, options, id.partition("@")[0]):
                 raise NotFound(f"{missing} ({where})") from None
             raise
 
@@ -104,7 +107,7 @@ async def _marked(options: GlobalOptions, id: str, mark: Mark | None) -> str:
 async def _view(options: GlobalOptions, **asked: Any) -> tuple[ProfileView, list[str]]:
     async with options.open_store() as (germane, agent):
         view = await agent.profile(**asked)
-        return view, [] if view.lines or view.left_out else await elsewhere(germane, options)
+        return view, [] if view.lines or view.left_out else await other_scopes(germane, options)
 
 
 def _print_view(view: ProfileView, everything: bool, hints: Sequence[str]) -> None:
@@ -159,3 +162,35 @@ def _shape(view: ProfileView, everything: bool) -> dict[str, Any]:
 
 def _line_shape(line: ViewedLine) -> dict[str, Any]:
     return asdict(line) | {"said_at": line.said_at.isoformat(), "worth": round(line.worth, 4), "reason": line.reason or None}
+
+
+# `germane directive`: sets or prints an agent's standing instructions.
+
+
+def directive(
+    context: typer.Context,
+    text: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TEXT", help="The instructions to set; - reads them from standard input. Without TEXT: print them."
+        ),
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove the instructions.")] = False,
+) -> None:
+    """Set or print the standing instructions of the agent, which go into every context.
+
+    With --user, the instructions apply to that user only and replace the agent's."""
+    options = options_of(context)
+    new = "" if clear else read_text("-").strip() if text == "-" else text
+    current = run_async(_directive(options, new))
+    if options.json:
+        print_json({"directive": current})
+    else:
+        console().print(plain(current) if current else "no directive is set")
+
+
+async def _directive(options: GlobalOptions, new: str | None) -> str:
+    async with options.open_store(create=bool(new)) as (_, agent):
+        if new is not None:
+            await agent.directive(new)
+        return await agent.directive() or ""

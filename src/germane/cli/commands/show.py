@@ -1,29 +1,32 @@
-"""`germane show`: prints everything of one memory or message, or what a handle of a compacted prompt stands for."""
+"""`germane show`, `list`, `history`: one thing by its id, the memories of a scope, and what superseded a memory.
+
+`show` prints everything of one memory or message, or what a handle of a compacted prompt stands for.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from germane.cli.codec import encode
-from germane.cli.elsewhere import whereabouts
-from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.listing import print_fields
-from germane.cli.screen import console, plain, print_json
+from germane.cli.hints import other_scopes, owner_hint, print_hints
+from germane.cli.options import GlobalOptions, known, options_of, run_async
+from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_rows
 from germane.errors import NotFound
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from germane.api.agent import Agent
-    from germane.api.agent_history import EarlierMessages
-    from germane.events.event import Event
-    from germane.memories.memory import Memory
+    from germane.kinds.archive.handle import EarlierMessages
+    from germane.kinds.events.value import Event
+    from germane.kinds.memories.reads import Page
+    from germane.kinds.memories.value import Memory
     from germane.types.candidate import Provenance
+    from germane.types.query import Filters
 
-__all__ = ["show"]
 
 _HANDLE = re.compile(r"h[0-9a-f]{12}")
 
@@ -40,9 +43,9 @@ def show(
 ) -> None:
     """Print everything of one memory or message: its text, times, counts, history and where it came from. Of a handle in a
     compacted prompt print the messages that it stands for."""
-    from germane.api.agent_history import EarlierMessages
     from germane.cli.json_shapes import memory_shape, message_shape
-    from germane.memories.memory import Memory
+    from germane.kinds.archive.handle import EarlierMessages
+    from germane.kinds.memories.value import Memory
 
     options = options_of(context)
     thing, line = run_async(_show(options, id))
@@ -52,7 +55,8 @@ def show(
         else:
             print_memory(thing, line)
     elif isinstance(thing, EarlierMessages):
-        from germane.cli.compaction_screen import earlier_shape, print_earlier
+        from germane.cli.commands.conversations import archived_shape as earlier_shape
+        from germane.cli.commands.conversations import print_archived as print_earlier
 
         if options.json:
             print_json(earlier_shape(thing))
@@ -65,13 +69,13 @@ def show(
 
 
 async def _show(options: GlobalOptions, id: str) -> tuple[Memory | Event | EarlierMessages, tuple[Memory, ...]]:
-    from germane.memories.memory import Memory
+    from germane.kinds.memories.value import Memory
 
     async with options.open_store() as (germane, agent):
         try:
             thing = await _found(agent, id)
         except NotFound as missing:
-            if where := await whereabouts(germane, options, id):
+            if where := await owner_hint(germane, options, id):
                 raise NotFound(f"{missing} ({where})") from None
             raise
         return thing, await agent.memories.history(thing.id) if isinstance(thing, Memory) else ()
@@ -154,3 +158,120 @@ def _origin(provenance: Provenance) -> list[tuple[str, str]]:
 
 def _time(at: datetime | None) -> str:
     return "" if at is None else f"{at:%Y-%m-%d %H:%M:%S}"
+
+
+# `germane list`: the memories of a scope, newest first.
+
+
+_LIST_COLUMNS = (ListColumn("id", id=True), ListColumn("kind"), ListColumn("since"), ListColumn(""), ListColumn("text"))
+
+
+def list_memories(
+    context: typer.Context,
+    kind: Annotated[list[str] | None, typer.Option(help="Only memories of this kind (may be repeated).")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only memories with this tag (may be repeated).")] = None,
+    session: Annotated[str | None, typer.Option(help="Only memories that were made in this conversation.")] = None,
+    since: Annotated[str | None, typer.Option(help="Only memories stored from this time on (ISO 8601).")] = None,
+    until: Annotated[str | None, typer.Option(help="Only memories stored up to this time (ISO 8601).")] = None,
+    sensitivity: Annotated[
+        list[str] | None, typer.Option(help="Only public, private or sensitive ones (may be repeated). Default: all.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also those that were superseded or have ended.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Print at most this many.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Continue where a listing ended.")] = None,
+) -> None:
+    """List the memories, newest first: those of all users, and with --user that user's own too."""
+    from germane.kinds.memories.value import KINDS
+    from germane.types.candidate import Sensitivity
+    from germane.types.query import Filters
+
+    options = options_of(context)
+    levels: tuple[Any, ...] = get_args(Sensitivity)
+    filters = Filters(
+        kinds=tuple(known("--kind", name, tuple(KINDS)) for name in kind) if kind else None,
+        tags=tuple(tag) if tag else None,
+        session=session,
+        since=options.parse_time(since, "--since"),
+        until=options.parse_time(until, "--until"),
+        sensitivities=tuple(known("--sensitivity", name, levels) for name in sensitivity) if sensitivity else levels,  # type: ignore[misc]
+        with_history=everything,
+    )
+    page, hints = run_async(_list(options, filters, limit, cursor))
+    if options.json:
+        from germane.cli.json_shapes import memory_shape
+
+        print_json({"memories": [memory_shape(memory) for memory in page.memories], "cursor": page.cursor})
+        return
+    screen = console()
+    rows = [
+        (memory.id, memory.kind, f"{memory.valid_from:%Y-%m-%d}", _memory_marks(memory, options), plain(memory.text, 240))
+        for memory in page.memories
+    ]
+    print_rows(screen, _LIST_COLUMNS, rows)
+    if page.cursor:
+        screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
+    print_hints(screen, hints)
+
+
+def _memory_marks(memory: Any, options: GlobalOptions) -> str:
+    marks = ["pinned"] * memory.pinned + ["sensitive"] * (memory.sensitivity == "sensitive")
+    marks += ["ended"] * (memory.valid_to is not None or memory.superseded_by is not None)
+    marks += ["of all users"] * (options.user is not None and memory.user is None)
+    return ", ".join(marks)
+
+
+async def _list(options: GlobalOptions, filters: Filters, limit: int, cursor: str | None) -> tuple[Page, list[str]]:
+    from germane.types.query import Filters
+
+    async with options.open_store() as (germane, agent):
+        page = await agent.memories.list(filters, limit=limit, cursor=cursor)
+        if page.memories:
+            return page, []
+        counted = await agent.stats()
+        valid = sum(counted.memories.values())
+        if valid and filters != Filters(sensitivities=filters.sensitivities):
+            return page, [f"no memory passes these filters; without them there are {valid:,}"]
+        ended = [f"{counted.ended:,} have ended: --all shows them"] if counted.ended and not filters.with_history else []
+        said = ["messages are here: germane messages prints them"] if counted.messages else []
+        return page, ["no memories here", *ended, *(said or await other_scopes(germane, options))]
+
+
+# `germane history`: a memory with all that superseded it or that it superseded.
+
+
+_HISTORY_COLUMNS = (ListColumn("id", id=True), ListColumn("from"), ListColumn("to"), ListColumn("text"))
+
+
+def history(
+    context: typer.Context,
+    id: Annotated[str, typer.Argument(metavar="ID", help="The memory's id, or its first characters (4 or more).")],
+) -> None:
+    """Print a memory's history, oldest first: what it superseded, and what superseded it."""
+    from germane.cli.json_shapes import memory_shape
+
+    options = options_of(context)
+    line = run_async(_history(options, id))
+    if options.json:
+        print_json({"memories": [memory_shape(memory) for memory in line]})
+        return
+    rows = [
+        (
+            memory.id,
+            f"{memory.valid_from:%Y-%m-%d %H:%M}",
+            "now" if memory.valid_to is None else f"{memory.valid_to:%Y-%m-%d %H:%M}",
+            plain(memory.text, 240),
+        )
+        for memory in line
+    ]
+    print_rows(console(), _HISTORY_COLUMNS, rows)
+
+
+async def _history(options: GlobalOptions, id: str) -> tuple[Memory, ...]:
+    async with options.open_store() as (germane, agent):
+        try:
+            found: tuple[Memory, ...] = await agent.memories.history(id)
+        except NotFound as missing:
+            if where := await owner_hint(germane, options, id):
+                raise NotFound(f"{missing} ({where})") from None
+            raise
+        return found

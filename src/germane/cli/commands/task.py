@@ -9,15 +9,13 @@ import typer
 
 from germane.cli.codec import encode
 from germane.cli.files import read_text
-from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.listing import ListColumn, print_fields, print_rows
-from germane.cli.screen import console, plain, print_json, secrets_line
+from germane.cli.options import GlobalOptions, options_of, run_async
+from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_rows, secrets_line
 
 if TYPE_CHECKING:
-    from germane.api.agent_tasks import TaskStack
-    from germane.tasks.frame import TaskFrame
+    from germane.kinds.tasks.handle import TaskStack
+    from germane.kinds.tasks.value import TaskFrame
 
-__all__ = ["app"]
 
 T = TypeVar("T")
 Session = Annotated[str, typer.Option(metavar="ID", help="The session whose tasks these are.")]

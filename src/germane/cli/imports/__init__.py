@@ -1,9 +1,11 @@
 """Imports: reads files of conversations and of other products' memories into rows, and stores the rows.
 
-`detect_format` recognises the format, and a module for each format reads it: bytes in, rows out (`rows.py`), without I/O. A
+`detect_format` recognises the format, and a reader for each format reads it: bytes in, rows out (`rows.py`), without I/O. A
 reader continues after a broken row, and gives a message without an id the same id whenever the file is read. `store_rows`
-writes the rows to an agent. What `germane export` wrote isn't read as rows: `export_file` restores it as it was.
+writes the rows to an agent. What `germane export` wrote isn't read as rows: `load.ExportFile` restores it as it was.
 """
+
+from __future__ import annotations
 
 from germane.cli.imports.detect_format import FORMATS, read, read_all
 from germane.cli.imports.rows import BrokenRow, DirectiveRow, MemoryRow, MessageRow, Row, SharedMessageRow

@@ -1,31 +1,33 @@
-"""Detect format: recognises the format of a file by its content, and calls the reader for it."""
+"""Detect format: recognises the format of a file by its content, and calls its reader; opens zip archives and folders.
+
+Documents of an archive are read in memory: nothing is extracted to disk. From the export of a chat product its
+conversations are read, and what Claude's has beside them; the other files are named. From another archive all JSON and
+Markdown files are read, in a folder without installed packages. The number of entries, and their sizes uncompressed, are
+bounded, so that a small file can't fill the memory.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import struct
+import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import chain, islice
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
-from germane.cli.imports.archive import Document
-from germane.cli.imports.chatgpt import read_chatgpt
-from germane.cli.imports.claude import read_claude
-from germane.cli.imports.claude_account import account_file, read_account
-from germane.cli.imports.jsonl import objects, read_jsonl, read_messages
-from germane.cli.imports.letta import is_letta, read_letta
+from germane.cli.imports.chat_exports import account_file, read_account, read_chatgpt, read_claude
 from germane.cli.imports.locomo import read_locomo
-from germane.cli.imports.markdown import is_instructions, read_markdown
-from germane.cli.imports.mem0 import listed_memories, read_mem0
-from germane.cli.imports.message_fields import MessageNaming
-from germane.cli.imports.rows import BrokenRow, DirectiveRow, Remark, Row
+from germane.cli.imports.memory_files import is_instructions, is_letta, listed_memories, read_letta, read_markdown, read_mem0
+from germane.cli.imports.rows import BrokenRow, DirectiveRow, MessageNaming, Remark, Row, objects, read_jsonl, read_messages
 from germane.cli.imports.transcript import TRANSCRIPTS, read_transcript, transcript_format
 from germane.errors import InvalidInput
-
-__all__ = ["FORMATS", "detect", "parse_json", "read", "read_all"]
 
 FORMATS = ("jsonl", "chatgpt", "claude", *TRANSCRIPTS, "messages", "locomo", "mem0", "letta", "instructions", "notes")
 _MARKDOWN = {"instructions", "notes"}
@@ -86,7 +88,7 @@ def read(
     whoever wrote the file must not give the agent orders.
 
     Raises `InvalidInput` where the data is in none of `FORMATS`, or not in `format`."""
-    read_as, rows = _read(data, session, format, name, directive=directive)
+    read_as, rows = _read_format(data, session, format, name, directive=directive)
     return read_as, rows if directive else map(_undirected, rows)
 
 
@@ -98,7 +100,7 @@ def _undirected(row: Row) -> Row:
     )
 
 
-def _read(data: bytes, session: str, format: str, name: str, *, directive: bool) -> tuple[str, Iterator[Row]]:
+def _read_format(data: bytes, session: str, format: str, name: str, *, directive: bool) -> tuple[str, Iterator[Row]]:
     if format in ("instructions", "notes") or (format == "auto" and name.lower().endswith(".md")):
         instructions = format == "instructions" or (format == "auto" and (directive or is_instructions(name)))
         rows = read_markdown(data, name or session, instructions=instructions, directive=directive)
@@ -208,3 +210,112 @@ _READERS: Mapping[str, Callable[[Any, str], Iterator[Row]]] = MappingProxyType(
     {"locomo": read_locomo, "messages": _read_messages, "chatgpt": _read_chatgpt, "claude": _read_claude}
     | {"mem0": read_mem0, "letta": read_letta}
 )
+
+
+# The documents in a zip archive or a folder.
+
+
+_MAX_ENTRIES = 200_000
+_MAX_BYTES = 1 << 30
+"""Uncompressed bytes of all documents together."""
+_MAX_RATIO, _UNSUSPICIOUS = 200, 1 << 20
+"""How many times larger a document may be than its compressed form, and the size up to which that isn't looked at."""
+_CONVERSATIONS = re.compile(r"(?:^|/)conversations(?:[-_.]?\d+)?\.json$")
+_INSTALLED = frozenset({".git", ".venv", "bower_components", "node_modules", "site-packages", "venv"})
+_READABLE = (".json", ".jsonl", ".md", ".af")
+
+
+class Document(NamedTuple):
+    """A file in an archive or a folder: its path there, with `/`, and its content; None for one that isn't read."""
+
+    name: str
+    data: bytes | None
+
+
+def archive_documents(stream: BinaryIO, *, max_entries: int = _MAX_ENTRIES, max_bytes: int = _MAX_BYTES) -> list[Document]:
+    """Returns the documents of a zip archive, by name. Raises `InvalidInput` for what isn't one, is damaged, encrypted, or too
+    large."""
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            entries = {entry.filename.replace("\\", "/"): entry for entry in archive.infolist() if not entry.is_dir()}
+            if len(entries) > max_entries:
+                raise InvalidInput(f"the archive has {len(entries):,} entries, {max_entries:,} are read: import its files")
+            return _read_documents(_chosen(entries), lambda name, left: _unpack(archive, entries[name], left), max_bytes)
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, OSError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput("it isn't a zip archive, or it is damaged: download it again") from None
+    except (RuntimeError, NotImplementedError):  # how the library says so
+        raise InvalidInput(
+            "the archive is encrypted, or compressed in an unusual way: unpack it, and import the folder"
+        ) from None
+
+
+def folder_documents(folder: Path, *, max_entries: int = _MAX_ENTRIES, max_bytes: int = _MAX_BYTES) -> list[Document]:
+    """Returns the documents of a folder, by name. Links are not followed, and pipes not waited for. Raises `InvalidInput`."""
+    names = folder_names(folder, max_entries=max_entries)
+
+    def content(name: str, left: int) -> bytes:
+        with (folder / name).open("rb") as stream:
+            return stream.read(left + 1)
+
+    try:
+        return _read_documents(_chosen(names), content, max_bytes)
+    except OSError as error:
+        raise InvalidInput(f"{error.filename} can't be read: {error.strerror}") from None
+
+
+def folder_names(folder: Path, *, max_entries: int = _MAX_ENTRIES) -> list[str]:
+    """Returns the paths of a folder's files, with `/`, without links, pipes and installed packages. Raises `InvalidInput`."""
+    names = list[str]()
+    for where, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _INSTALLED)
+        paths = (Path(where) / file for file in files)
+        names += [path.relative_to(folder).as_posix() for path in paths if path.is_file() and not path.is_symlink()]
+        if len(names) > max_entries:
+            raise InvalidInput(f"the folder holds more than {max_entries:,} files: name the files to import")
+    return names
+
+
+def is_readable(name: str) -> bool:
+    """Returns whether a file of this name may be one that can be imported."""
+    return name.endswith(_READABLE)
+
+
+def _chosen(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The conversations of a chat product's export where there are some, else all that could be read; and the other files of
+    the export."""
+    found = sorted(name for name in names if not name.startswith("__MACOSX/"))
+    talks = [name for name in found if _CONVERSATIONS.search(name)]
+    if not talks:
+        return [name for name in found if is_readable(name)], []
+    beside = [name for name in found if account_file(name)]
+    read = {*talks, *beside}
+    return [*talks, *beside], [name for name in found if name not in read]
+
+
+def _read_documents(
+    chosen: tuple[list[str], list[str]], content: Callable[[str, int], bytes], max_bytes: int
+) -> list[Document]:
+    names, others = chosen
+    documents, left = list[Document](), max_bytes
+    for name in names:
+        data = content(name, left)
+        left -= len(data)
+        if left < 0:
+            raise InvalidInput(f"its files hold more than {max_bytes:,} bytes uncompressed: import them one by one")
+        documents.append(Document(name, data))
+    if not documents:
+        raise InvalidInput(
+            "there is nothing in it that could be read: no conversations.json, and no other JSON or Markdown file"
+        )
+    return [*documents, *(Document(name, None) for name in others)]
+
+
+def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, left: int) -> bytes:
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise NotImplementedError
+    if entry.file_size > _UNSUSPICIOUS and entry.file_size > _MAX_RATIO * entry.compress_size:
+        raise InvalidInput("a file in the archive is more than 200 times larger than its compressed form: unpack it yourself")
+    with archive.open(entry) as stream:
+        return stream.read(min(left, entry.file_size) + 1)

@@ -1,23 +1,109 @@
-"""Load: reads what `germane import` takes, whatever it is: a file, a zip archive, a folder, standard input, or an export."""
+"""Load: reads what `germane import` takes: a file, a zip archive, a folder, standard input, or an export.
+
+What `germane export` wrote is recognised and restored line by line, in constant memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from io import BytesIO
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from germane.cli.files import open_bytes
-from germane.cli.imports.archive import in_archive, in_folder, is_readable, names_in
-from germane.cli.imports.detect_format import read, read_all
-from germane.cli.imports.export_file import ExportFile, export_file
+from germane.cli.imports.detect_format import archive_documents, folder_documents, folder_names, is_readable, read, read_all
 from germane.cli.imports.rows import Remark, Row
 from germane.cli.imports.transcript import TRANSCRIPTS, read_transcripts, transcript_of
+from germane.cli.options import GlobalOptions
 from germane.errors import InvalidInput
 
-__all__ = ["Loaded", "load"]
+if TYPE_CHECKING:
+    from germane.api.germane import Germane
+    from germane.api.verbs.transfer import Restored
+    from germane.transfer.contents import Reach
+    from germane.transfer.lines import Header
+
+
+# A file that `germane export` wrote.
+
+
+_MAX_LINE = 256 << 20
+"""Bytes of one line: more than a message of the largest size takes."""
+_MARK = b'"germane-export"'
+
+
+class ExportFile:
+    """An export that is being read. `first` is its first line, which has been read from `stream` already."""
+
+    def __init__(self, stream: BinaryIO, first: bytes, header: Header, max_line: int = _MAX_LINE) -> None:
+        self.reach, self.total = header.reach, header.contents.total
+        self._stream, self._first, self._max_line = stream, first, max_line
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def target(self, options: GlobalOptions, into: bool) -> Reach | None:
+        """Returns the scope that the lines go into; None where each goes where it came from. Raises `InvalidInput` where the
+        options name another scope than that of the export and `into` is false."""
+        named = {name: getattr(options, name) for name in sorted(options.named)}
+        if not named:
+            if into:
+                raise InvalidInput("--into needs the scope that the export goes into: name it with --org, --agent or --user")
+            return None
+        wrong = [name for name, value in named.items() if getattr(self.reach, name) != value]
+        if not wrong:
+            return None
+        if not into:
+            raise InvalidInput(
+                f"the export is of {self.reach}, not of --{wrong[0]} {named[wrong[0]]}: leave --{wrong[0]} out to import it "
+                "where it came from, or add --into to import it there"
+            )
+        if self.reach.agent is None or (self.reach.all_users and "user" in named):
+            raise InvalidInput(
+                f"the export is of {self.reach}: only that of one agent, or of one user, can go into another scope"
+            )
+        scope = {name: named.get(name, getattr(self.reach, name)) for name in ("org", "agent", "user")}
+        return replace(self.reach, all_users=False, **scope)
+
+    async def restore(
+        self, germane: Germane, target: Reach | None, *, skip_conflicts: bool, advance: Callable[[int], object]
+    ) -> Restored:
+        """Stores what the export holds. `advance` is called with the number of lines read."""
+        lines = self._lines(advance)
+        if target is None:
+            return await germane.restore(lines, skip_conflicts=skip_conflicts)
+        agent = germane.agent(target.agent or "", org=target.org or "", user=target.user)
+        return await agent.restore(lines, into=True, skip_conflicts=skip_conflicts)
+
+    def _lines(self, advance: Callable[[int], object]) -> Iterator[bytes]:
+        yield self._first
+        for number in count(2):
+            line = self._stream.readline(self._max_line + 1)
+            if not line:
+                return
+            if len(line) > self._max_line:
+                raise InvalidInput(f"line {number} is longer than {self._max_line:,} bytes: it isn't a line of an export")
+            advance(1)
+            yield line
+
+
+def export_file(stream: BinaryIO, first: bytes) -> ExportFile | None:
+    """Returns the export whose first line is `first`, None where that isn't the header of one. Raises `InvalidInput` for an
+    export that this germane can't read."""
+    first = first.removeprefix(b"\xef\xbb\xbf")
+    if _MARK not in first[:200]:
+        return None
+    from germane.transfer.lines import Header, parse_line, read_line
+
+    try:
+        header = parse_line(read_line(first))
+    except InvalidInput as error:
+        raise InvalidInput(f"line 1: {error}") from None
+    return ExportFile(stream, first, header) if isinstance(header, Header) else None
+
 
 _FIRST_LINE = 1 << 20
 """Bytes that are read to recognise an export."""
@@ -46,7 +132,7 @@ def load(file: str, session: str | None = None, format: str = "auto", *, directi
                 stack.pop_all()
                 return export
             if first.startswith(_ZIP) or file.lower().endswith(".zip"):
-                documents = in_archive(_whole(stream, first))
+                documents = archive_documents(_whole(stream, first))
                 return _rows(read_all(documents, default_session, format, directive=directive))
             name = "" if file == "-" else file
             return _rows(read(first + stream.read(), default_session, format, name=name, directive=directive))
@@ -62,7 +148,7 @@ def _transcripts(path: Path, format: str, session: str) -> tuple[str, Iterable[R
     if format not in ("auto", *TRANSCRIPTS) or not path.exists() or path.is_fifo():
         return None
     if path.is_dir():
-        names = [name for name in sorted(names_in(path)) if is_readable(name)]
+        names = [name for name in sorted(folder_names(path)) if is_readable(name)]
         found = [(path / name, kind) for name in names if name.endswith(".jsonl") and (kind := transcript_of(path / name))]
         unread = len(names) - len(found)
     else:
@@ -79,7 +165,7 @@ def _transcripts(path: Path, format: str, session: str) -> tuple[str, Iterable[R
 
 def _folder(folder: str, session: str, format: str, directive: bool) -> tuple[str, Iterator[Row]]:
     try:
-        return read_all(in_folder(Path(folder)), session, format, directive=directive)
+        return read_all(folder_documents(Path(folder)), session, format, directive=directive)
     except InvalidInput as error:
         raise InvalidInput(f"the directory {folder}: {error}") from None
 

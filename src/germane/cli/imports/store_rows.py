@@ -1,4 +1,4 @@
-"""Store rows: saves the rows of an imported file; importing a file again adds nothing."""
+"""Store rows: saves the rows of an imported file, or counts them first; importing a file again adds nothing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from germane.cli.codec import decode
-from germane.cli.imports.message_fields import parse_time
 from germane.cli.imports.rows import (
     BrokenRow,
     DirectiveRow,
@@ -20,15 +19,16 @@ from germane.cli.imports.rows import (
     Remark,
     Row,
     SharedMessageRow,
+    imported_message,
+    imported_name,
+    parse_time,
 )
 from germane.errors import Conflict, InvalidInput
-from germane.transfer.imported import imported_message, imported_name
 from germane.types.candidate import Provenance
 
 if TYPE_CHECKING:
     from germane.api.agent import Agent
 
-__all__ = ["ImportTally", "store_rows"]
 
 _BATCH = 200
 _GROWN = " blocks"
@@ -227,3 +227,48 @@ def _batches(rows: Sequence[Row]) -> Iterator[list[Row]]:
         size = len(messages) if any(row.message.id is None for row in messages) else _BATCH
         for start in range(0, len(messages), size):
             yield [*messages[start : start + size]]
+
+
+# What an import would read, without storing anything, and which files it comes from.
+
+
+_MAX_FILES = 12
+
+
+class Preview(NamedTuple):
+    """What would be stored, in how many sessions, and the files that memories come from with their numbers."""
+
+    tally: ImportTally
+    sessions: int
+    files: Mapping[str, int]
+
+    def lines(self) -> list[str]:
+        """The files, the largest first, at most a dozen."""
+        shown = sorted(self.files.items(), key=lambda one: (-one[1], one[0]))
+        lines = [f"{name}: {count} {'section' if count == 1 else 'sections'}" for name, count in shown[:_MAX_FILES]]
+        return [*lines, f"… and {len(shown) - _MAX_FILES} more files"] if len(shown) > _MAX_FILES else lines
+
+
+def preview(format: str, rows: Iterable[Row]) -> Preview:
+    """Counts the rows. Linear."""
+    tally, sessions, files = ImportTally(format=format), set[str](), Counter[str]()
+    for row in rows:
+        match row:
+            case MessageRow(session, message) | SharedMessageRow(session, message):
+                sessions.add(session)
+                tally.system += message.role == "system"
+                tally.messages += message.role != "system"
+            case MemoryRow(fields):
+                tally.memories += 1
+                origin = fields.get("provenance")
+                refs = origin.get("refs") if isinstance(origin, Mapping) and origin.get("channel") == "markdown" else None
+                files.update(str(ref) for ref in refs or ())
+            case DocumentRow():
+                tally.documents += 1
+            case DirectiveRow():
+                tally.directives += 1
+            case Remark(what, number, left_out):
+                (tally.left_out if left_out else tally.taken_along)[what] += number
+            case BrokenRow(where, why):
+                tally.broken.append(f"{where}: {why}")
+    return Preview(tally, len(sessions), files)

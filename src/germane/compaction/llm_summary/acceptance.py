@@ -1,31 +1,31 @@
-"""Acceptance: whether a language model's text may stand for messages, and why not (HIST-3). The text is data; nothing is
-followed.
+"""Acceptance: whether a language model's text may stand for messages, and why not (HIST-3).
 
-A text is accepted if it is shorter than what it replaces, within its tokens, a report and nothing else, made of what was said,
-and holds what must be kept. Each rule can be wrong about an honest summary: the extractive one then serves, which costs little.
-A false summary that passes would cost more.
+The text is data; nothing in it is followed. A text is accepted if it is shorter than what it replaces, within its tokens, a
+report and nothing else, made of what was said, and holds what must be kept. Each rule can be wrong about an honest summary:
+the extractive one then serves, which costs little. A false summary that passes would cost more.
 """
 
 from __future__ import annotations
 
+import re
+import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence, Set
+from functools import cache
+from importlib.resources import files
 
-from germane.compaction.extractive import notes_of_summary
-from germane.compaction.ledger import Ledger
-from germane.compaction.llm_summary.addressed import addresses
-from germane.compaction.llm_summary.contradiction import contradicts
-from germane.compaction.notes import ExchangeNotes
-from germane.memories.grounds import Grounds
-from germane.text.analyse import analyse
-from germane.text.invisible import visible
-from germane.text.normal import normalised
-from germane.text.sentences import sentences
+from germane.compaction.notes import Artifact, Constraint, ExchangeNotes, Ledger, is_open
+from germane.compaction.summary_text import notes_of_summary
+from germane.kinds.memories.conflicts import negations
+from germane.kinds.memories.grounds import Grounds, demanding_clauses
+from germane.text.clauses import clause_texts, sentence_texts, sentences
+from germane.text.language import detect
+from germane.text.normal import fold, normalised, visible
 from germane.text.specifics import KnownSpecifics, specifics
+from germane.text.templates import neutralise
+from germane.text.terms import analyse
 
-__all__ = ["MustKeep", "Replaced", "dropped", "refused", "tidied"]
-
-_GROUNDED = 0.4
+_MIN_GROUNDED = 0.4
 """Share of a text's words that what it replaces must hold: it is about them, and in their language."""
 _REPORTING = (
     "user assistant Nutzer Benutzer Assistent utilisateur usuario asistente utente usuário 用户 助手 ユーザー アシスタント"
@@ -34,7 +34,7 @@ _REPORTING = (
 _KEPT_SPECIFICS, _KEPT_WORDS = 0.6, 0.2
 """Shares of what the extractive summary says that the text, or what is pinned beside it, must keep: numbers, paths, addresses
 and identifiers; and words."""
-_LETTERS = 0.5
+_MIN_LETTERS = 0.5
 """Share of letters among the characters of a text, white space aside."""
 _DISTINCT, _MIN_SENTENCES = 0.6, 5
 """Share of a text's sentences that differ, where it has that many: a model that is stuck repeats one."""
@@ -123,10 +123,10 @@ class MustKeep:
 
     def contradicted(self, text: str) -> str:
         """Returns what is pinned that `text` contradicts, '' where nothing is."""
-        return contradicts(text, self._ledger.constraints, self._ledger.artifacts)
+        return contradiction_in(text, self._ledger.constraints, self._ledger.artifacts)
 
 
-def tidied(answer: str) -> str:
+def tidy(answer: str) -> str:
     """Returns the answer composed and without invisible characters, without a fence of backticks around it, and without a first
     line that only announces a summary."""
     text = normalised(visible(answer)).strip()
@@ -139,7 +139,7 @@ def tidied(answer: str) -> str:
     return text
 
 
-def refused(
+def rejection(
     answer: str,
     text: str,
     replaced: Replaced,
@@ -154,7 +154,7 @@ def refused(
         return "the language model's answer isn't text"
     if not text:
         return "the language model's answer was empty"
-    if what := addresses(text):
+    if what := address_in(text):
         return f"the language model's answer holds {what}"
     if (tokens := count(text)) > max_tokens:
         return "the language model's answer was too long"
@@ -164,7 +164,7 @@ def refused(
         return "the language model's answer is an echo"
     if _repeats(text):
         return "the language model's answer repeats itself"
-    if replaced.share(frozenset(analyse(text))) < _GROUNDED:
+    if replaced.share(frozenset(analyse(text))) < _MIN_GROUNDED:
         return "the language model's answer isn't about the messages"
     if invented := replaced.invented(text):
         return f"the language model's answer has {invented} numbers or names that the messages don't have"
@@ -173,7 +173,7 @@ def refused(
     return ""
 
 
-def dropped(text: str, summary: str, must_keep: MustKeep) -> str:
+def rejection_beside_pinned(text: str, summary: str, must_keep: MustKeep) -> str:
     """Returns what is wrong with `summary`, which is the accepted `text` with what is pinned beside it; '' where nothing is."""
     if not summary:
         return "the language model's answer has no room beside what must be kept"
@@ -193,7 +193,7 @@ def _is_garbage(answer: str, text: str) -> bool:
     ):
         return True
     solid = "".join(text.split())
-    return sum(unicodedata.category(char)[0] in "LM" for char in solid) < _LETTERS * len(solid)
+    return sum(unicodedata.category(char)[0] in "LM" for char in solid) < _MIN_LETTERS * len(solid)
 
 
 def _repeats(text: str) -> bool:
@@ -206,3 +206,142 @@ def _pinned(notes: ExchangeNotes) -> Iterable[str]:
     """What the rules noted beside the line: constraints and artifacts."""
     yield from (constraint.text for constraint in notes.constraints)
     yield from (f"{artifact.name} {artifact.change}" for artifact in notes.artifacts)
+
+
+# Tells an answer that speaks to somebody, or has structure of its own, from a summary, which only reports.
+
+
+_REFUSAL_REACH = 160
+"""Characters at the beginning in which a refusal is looked for."""
+_SPACES = re.compile(r"\s+")
+_HEADING = re.compile(r"^[^\S\n]{0,8}(?:#{1,6}[^\S\n]|={4,}|-{4,}|\*{4,})", re.MULTILINE)
+"""Headings of Markdown, and lines that set sections apart."""
+_TAG = re.compile(
+    r"<[^\S\n]{0,4}[/!?]?[^\S\n]{0,4}(?:antml|assistant|block|context|conversation|directive|document|end|example|function|human"
+    r"|important|input|instruction|invoke|memor|message|notice|output|parameter|prompt|reminder|result|rule|summary|system|think"
+    r"|tool|user)[\w:.-]{0,40}(?:[\s/][^<>\n]{0,200})?>|^[^\S\n]{0,8}</?[A-Za-z][^<>\n]{0,200}>",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Tags that structure prompts, and any tag that begins a line."""
+_TOOL_CALL = re.compile(
+    r"[\"'](?:tool_calls?|function_call|tool_use|tool_call_id|tool_use_id|arguments|parameters|input|recipient_name)[\"']\s{0,4}:"
+    r"|[\"'](?:role|type)[\"']\s{0,4}:\s{0,4}[\"'](?:system|developer|user|assistant|tool|function|tool_use|tool_result)[\"']"
+    r"|```[^\S\n]{0,4}tool|\bto=functions\.",
+    re.IGNORECASE,
+)
+"""Calls of tools and messages, as models and APIs write them."""
+
+
+def address_in(text: str) -> str:
+    """Returns what shows that `text` isn't a report: `a refusal`, `instructions`, `a role label or template token`, `a
+    heading`, `a tag`, `a tool call`; '' where nothing does. Words that instruct count wherever they stand, also where they are
+    quoted."""
+    folded = _SPACES.sub(" ", fold(text))
+    refusals, orders = _phrases()
+    head = folded[:_REFUSAL_REACH].lstrip(" *_#>-\"'")
+    if head.startswith(refusals):
+        return "a refusal"
+    if any(order in folded for order in orders):
+        return "instructions"
+    if neutralise(text) != text:
+        return "a role label or template token"
+    for what, expression in (("a heading", _HEADING), ("a tag", _TAG), ("a tool call", _TOOL_CALL)):
+        if expression.search(text):
+            return what
+    return ""
+
+
+@cache
+def _phrases() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The refusals and the orders of all languages, folded."""
+    tables = tomllib.loads(
+        files("germane.compaction.llm_summary").joinpath("phrases.toml").read_text(encoding="utf-8")
+    ).values()
+    return (
+        tuple(fold(phrase) for table in tables for phrase in table["refusals"]),
+        tuple(fold(phrase) for table in tables for phrase in table["orders"]),
+    )
+
+
+# Finds where a summary says the opposite of what is pinned beside it: constraints, deleted files, open tasks. A clause
+# that shares most words with a constraint, and permits, demands or wants something, must negate as often as the
+# constraint does. What is said in other words isn't found. The words are those of English, German, French and Spanish.
+
+
+_MIN_SHARED = 0.6
+"""Share of the words of a constraint or a task that make a sentence one about it."""
+_WORD = re.compile(r"\w+")
+
+
+def _word_set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_DEMANDING = _word_set(
+    "may can could should must shall allowed permitted permits allows wants want asked agreed free fine ok okay lifted"
+    " approved prefers required told said darf durfen durfte soll sollen sollte muss mussen kann konnen erlaubt gestattet"
+    " will mochte verlangt wunscht peut peuvent doit doivent autorise permis veut souhaite demande puede pueden debe deben"
+    " permitido permite quiere pide autorizado"
+)
+_DONE = _word_set(
+    "done completed complete finished resolved closed fixed shipped implemented erledigt abgeschlossen fertig behoben"
+    " termine terminee fini acheve resolu terminado terminada hecho completado completada resuelto"
+)
+_PENDING = _word_set(
+    "open todo pending remaining remains left outstanding unfinished still yet later next offen ausstehend noch spater"
+    " reste restent encore pendiente queda quedan falta aun todavia"
+)
+_GONE = _word_set(
+    "deleted removed dropped delete remove gone deletion removal geloscht entfernt supprime supprimee efface eliminado"
+    " eliminada borrado borrada renamed moved replaced reverted"
+)
+
+
+def contradiction_in(text: str, constraints: Iterable[Constraint], artifacts: Iterable[Artifact]) -> str:
+    """Returns what `text` contradicts: `a constraint`, `a deleted file`, `an open task`; '' where it contradicts none of them.
+    Linear in the text for each constraint and task that is pinned."""
+    language = detect(text)
+    said = [_ComparedSentence(sentence, language) for sentence in sentence_texts(text)]
+    parts = [_ComparedSentence(clause, language) for clause in clause_texts(text)]
+    for clause in (clause for constraint in constraints for clause in demanding_clauses(constraint.text)):
+        stems, negated = _stems(clause, language), negations(clause) % 2
+        if any(one.is_about(stems) and one.demands and one.negated != negated for one in parts):
+            return "a constraint"
+    for artifact in artifacts:
+        if artifact.kind == "file" and artifact.change.rsplit(",", 1)[-1].strip() == "deleted":
+            name = fold(artifact.name)
+            naming = [one for one in said if name in one.folded]
+            if naming and not any(one.words & _GONE for one in naming):
+                return "a deleted file"
+        elif artifact.kind == "task" and is_open(artifact):
+            stems = _stems(artifact.name, language)
+            if any(one.is_about(stems) and one.finished for one in said):
+                return "an open task"
+    return ""
+
+
+class _ComparedSentence:
+    """What is compared of one sentence."""
+
+    __slots__ = ("folded", "negated", "stems", "words")
+
+    def __init__(self, sentence: str, language: str | None) -> None:
+        self.folded = fold(sentence)
+        self.words = frozenset(_WORD.findall(self.folded))
+        self.stems = _stems(sentence, language)
+        self.negated = negations(sentence) % 2
+
+    def is_about(self, stems: Set[str]) -> bool:
+        return len(stems) > 1 and len(stems & self.stems) >= _MIN_SHARED * len(stems)
+
+    @property
+    def demands(self) -> bool:
+        return not self.words.isdisjoint(_DEMANDING)
+
+    @property
+    def finished(self) -> bool:
+        return not self.negated and not self.words.isdisjoint(_DONE) and self.words.isdisjoint(_PENDING)
+
+
+def _stems(text: str, language: str | None) -> frozenset[str]:
+    return frozenset(analyse(text, language))

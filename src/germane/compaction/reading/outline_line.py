@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
+from germane.compaction.notes import Artifact, canonical_name
+from germane.compaction.placeholders import masked_facts
+from germane.compaction.reading.results import error_of_outcome
+from germane.compaction.reading.statements import changes_in, may_tell_changes, paths_in
+from germane.compaction.reading.tool_actions import command_in, file_changes, tool_arguments
+from germane.text.clauses import sentences
 from germane.text.normal import in_lower_case
-from germane.text.own.own_words import OwnSentence
+from germane.text.own.own_words import MAX_READ, OwnSentence, own_sentences, unquoted_sentences
 from germane.text.own.quotations import without_fences
-from germane.text.sentences import sentences
-from germane.types.message import Opaque
-
-__all__ = ["MAX_LINE", "asked_in", "line_of", "one_line", "shown_in", "spoken_in", "telling"]
+from germane.types.message import Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 
 MAX_LINE = 180
 """Characters of a line."""
@@ -20,7 +24,7 @@ _MAX_TOOLS = 4
 _MAX_SHOWN = 38
 """Characters of a document's beginning."""
 _MAX_READ = 4_000
-_BEGINNING = 200
+_MAX_BEGINNING = 200
 """Characters of a text without sentences of its own."""
 _MARK = "…"
 _ARROW = " → "
@@ -43,7 +47,7 @@ _ENDED = re.compile(
     r"\b(?:done|fixed|added|passes|passed|now|works|created|updated|finished|completed|failed|result|total|found|fertig|behoben|"
     r"terminé|listo|fatto|pronto|готово|decided)\b"
 )
-_SMALL = re.compile(
+_SMALL_TALK = re.compile(
     r"(?:ok(?:ay)?|sure|thanks|thank you|hi|hello|hey|great|danke|merci|gracias|grazie|obrigad\w|спасибо|let me)\b",
     re.IGNORECASE,
 )
@@ -68,13 +72,13 @@ _HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _BOLD_END = re.compile(r":?\*\*:?$|:$")
-_TALK = 600
+_MAX_TALK = 600
 """Characters of an answer up to which an exchange is talk."""
 _COURTESY = 60
 """Characters of a sentence of thanks or greeting, which a line leaves out."""
 _SPACE_REACH = 24
 _MAX_TELLING = 12
-_SIGN = 2
+_SIGN_WORTH = 2
 """What a word that asks or ends something counts, as much as 80 characters."""
 
 
@@ -83,7 +87,7 @@ def line_of(asked: Sequence[str], tools: Sequence[str], files: Sequence[str], en
     `tools` the names of the tools called, `files` what was changed, `ended` the assistant's last text."""
     did = _did(tools, files) if tools or files else ""
     topics = _topics(ended)
-    worked = tools or topics or len(ended) > _TALK
+    worked = tools or topics or len(ended) > _MAX_TALK
     wish = _wish(asked) if worked else _best(asked, _ASKS, first=True)
     end = topics or (_best(_said(ended), _ENDED, first=False) if ended else "")
     if not did and not end:
@@ -101,7 +105,7 @@ def line_of(asked: Sequence[str], tools: Sequence[str], files: Sequence[str], en
 
 def asked_in(text: str, said: Sequence[OwnSentence]) -> list[str]:
     """Returns what a user's text asks: its own sentences, or its beginning where it has none."""
-    return [sentence for sentence, _ in said] if said else [one_line(text, _BEGINNING)]
+    return [sentence for sentence, _ in said] if said else [one_line(text, _MAX_BEGINNING)]
 
 
 def spoken_in(part: Opaque) -> str:
@@ -132,7 +136,7 @@ def _wish(asked: Sequence[str]) -> str:
     kept, size = list[str](), 0
     for sentence in asked:
         bare = sentence[lead.end() :] if (lead := _LEAD_IN.match(sentence)) else sentence
-        if bare and not (len(sentence) < _COURTESY and len(asked) > 1 and _SMALL.match(sentence)):
+        if bare and not (len(sentence) < _COURTESY and len(asked) > 1 and _SMALL_TALK.match(sentence)):
             kept.append(bare)
             size += len(bare) + 1
         if size >= MAX_LINE:
@@ -180,15 +184,21 @@ def _did(tools: Sequence[str], files: Sequence[str]) -> str:
 
 def _best(said: Sequence[str], signs: re.Pattern[str], *, first: bool) -> str:
     """The sentence that says most; of equal ones the first or the last; '' where none says more than hello."""
-    if len(said) == 1 and not _SMALL.match(said[0]):
+    if len(said) == 1 and not _SMALL_TALK.match(said[0]):
         return said[0]
     best, score, count = "", -1.0, len(said)
     for place, sentence in enumerate(said):
         size, known = len(sentence), 1.5 * telling(sentence)
         words, behind = min(size, 120) / 40, (1.0 if place == 0 else 0.0) if first else place / count
-        if words + known + behind + _SIGN + 0.01 < score:
+        if words + known + behind + _SIGN_WORTH + 0.01 < score:
             continue  # a sign wouldn't make it the best
-        now = words + known + _SIGN * bool(signs.search(in_lower_case(sentence))) - 3 * bool(_SMALL.match(sentence)) + behind
+        now = (
+            words
+            + known
+            + _SIGN_WORTH * bool(signs.search(in_lower_case(sentence)))
+            - 3 * bool(_SMALL_TALK.match(sentence))
+            + behind
+        )
         if now > score:
             best, score = sentence, now
     return best
@@ -202,3 +212,112 @@ def _cut(text: str, limit: int) -> str:
     end = limit - len(_MARK)
     space = text.rfind(" ", max(1, end - _SPACE_REACH), end + 1)
     return f"{text[: space if space > 0 else end].rstrip(' ,;:–—-')}{_MARK}"
+
+
+# The line of an exchange alone takes a fraction of the time that all its notes take. A line names the tools that were
+# called and the files that changed. Ids, errors, tasks and constraints aren't in it, so nothing looks for them; what a
+# text says of files is read only where it names a file and has a word for a change.
+
+
+MAX_ANSWER = 8_000
+"""Characters of an assistant's text that are read for what it states: its beginning and its end."""
+MAX_MENTIONED = 8
+"""Paths, ids and addresses that are taken from one text."""
+
+
+def read_line(messages: Sequence[Message]) -> str:
+    """Returns the line of `read_exchange` for these messages. Linear; reads a bounded part of each."""
+    if not any(_does(part) for message in messages for part in message.parts):
+        parts = ((message.role, part.text) for message in messages for part in message.parts if isinstance(part, Text))
+        return read_talk(parts)
+    reader = _LineReader()
+    for message in messages:
+        for part in message.parts:
+            reader.read(message.role, part)
+    return reader.line()
+
+
+def _does(part: Part) -> bool:
+    return isinstance(part, ToolCall) or (isinstance(part, Opaque) and bool(part.text))
+
+
+def read_talk(said: Iterable[tuple[Role, str]]) -> str:
+    """Returns the line of an exchange without tool calls: of texts, each with the role of who said it."""
+    asked, ended = list[str](), ""
+    for role, text in said:
+        if role == "user" and text.strip():
+            asked += asked_in(text, own_sentences(text, for_task=True))
+        elif role == "assistant" and text.strip():
+            ended = text
+    return line_of(asked, (), (), ended)
+
+
+def read_answer(text: str) -> str:
+    """Returns the part of an assistant's text that is read for what it states."""
+    return text if len(text) <= MAX_ANSWER else f"{text[: MAX_ANSWER // 2]}\n{text[-MAX_ANSWER // 2 :]}"
+
+
+class _LineReader:
+    __slots__ = ("_asked", "_calls", "_ended", "_noted", "_tools")
+
+    def __init__(self) -> None:
+        self._asked = list[str]()
+        self._ended = ""
+        self._tools = list[str]()
+        self._calls: dict[str, tuple[list[Artifact], bool]] = {}
+        """Calls that wait for their results, by id: what each did to files if it succeeds, and whether it runs a command."""
+        self._noted = list[Artifact | str]()
+        """What became of files, and texts that may name some, in their order."""
+
+    def read(self, role: Role, part: object) -> None:
+        match part:
+            case Text(text) if role == "user" and text.strip():
+                said = own_sentences(text, for_task=True)
+                self._asked += asked_in(text, said)
+                self._state(text[:MAX_READ], said)
+            case Text(text) if role == "assistant" and text.strip():
+                self._ended = text
+                self._state(read_answer(text))
+            case ToolCall():
+                self._tools.append(part.name or "tool")
+                arguments = tool_arguments(part)
+                changes = [Artifact(kind="file", name=path, change=change) for path, change in file_changes(part, arguments)]
+                self._calls[part.id] = (changes, bool(command_in(part, arguments)))
+            case Opaque() if role == "assistant" and (text := spoken_in(part)).strip():
+                self._ended = text
+                self._state(read_answer(text))
+            case Opaque(text=text) if text.strip():
+                self._tools.append(shown_in(part))
+            case ToolResult():
+                changes, ran = self._calls.pop(part.call_id, ([], False))
+                if changes and not error_of_outcome(part, masked_facts(part.text), ran=ran):
+                    self._noted += changes
+
+    def line(self) -> str:
+        for changes, _ in self._calls.values():
+            self._noted += changes
+        return line_of(self._asked, self._tools, self._changed(), self._ended)
+
+    def _state(self, text: str, said: Sequence[OwnSentence] | None = None) -> None:
+        """Notes the files that a text names and what it says of them. `said` are its sentences, where they are known."""
+        self._noted.append(text)
+        if may_tell_changes(text) and next(paths_in(text), None) is not None:
+            self._noted += changes_in(unquoted_sentences(text) if said is None else said)
+
+    def _changed(self) -> list[str]:
+        """The files that changed, the one that was named last standing last, as in a `Ledger`. Where there is but one, no text
+        has to be read for names."""
+        told = [one for one in self._noted if isinstance(one, Artifact) and one.change not in ("", "read")]
+        changed = dict.fromkeys(filter(None, map(canonical_name, told)), 0)
+        if len(changed) < 2:
+            return list(changed)
+        place = 0
+        for one in self._noted:
+            for name in map(canonical_name, (one,) if isinstance(one, Artifact) else _mentioned(one)):
+                if name in changed:
+                    changed[name] = place = place + 1
+        return sorted(changed, key=lambda name: changed[name])
+
+
+def _mentioned(text: str) -> Iterator[Artifact]:
+    return (Artifact(kind="file", name=found.path) for found in islice(paths_in(text), MAX_MENTIONED))

@@ -1,6 +1,7 @@
 """Tool actions: what a tool call did to files, which command it ran, and which tasks it wrote down.
 
-Read from the names and arguments of the tools that coding agents have: those of editors, of shells, patches, and task lists.
+The actions are read from the names and arguments of the tools that coding agents have: those of editors, of shells,
+patches, and task lists.
 """
 
 from __future__ import annotations
@@ -11,13 +12,10 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.compaction.notes import Artifact
-from germane.compaction.reading.references import plain_path
-from germane.compaction.reading.shell_files import FileChange, shell_changes
-from germane.dialects.wording import json_object
-from germane.events.wording import action_of, path_of
+from germane.compaction.reading.statements import plain_path
+from germane.dialects.fields import json_object
+from germane.kinds.events.wording import action_of, path_of
 from germane.types.message import ToolCall
-
-__all__ = ["boxes_in", "command_in", "file_changes", "listed_tasks", "tool_arguments"]
 
 _NAMES = {
     "create": "create createfile filecreate newfile",
@@ -46,7 +44,7 @@ _OF_EVENTS: Mapping[str, str] = MappingProxyType(
     {"execute": "shell", "test": "shell", "read": "read", "write": "write", "edit": "edit"}
 )
 _LETTERS = re.compile(r"[^a-z]+")
-_LAST = re.compile(r"__|[./:]")
+_NAME_SEPARATOR = re.compile(r"__|[./:]")
 _PATHS = (
     *(
         "path",
@@ -76,10 +74,12 @@ _PATCHED = re.compile(
 _EDITOR: Mapping[str, str] = MappingProxyType(
     {"view": "read", "create": "create", "delete": "delete", "rename": "rename", "str_replace": "edit", "insert": "edit"}
 )
-_DONE = MappingProxyType({"create": "created", "write": "created", "edit": "edited", "delete": "deleted", "read": "read"})
-_LISTS = ("todos", "plan", "items", "tasks", "todoList", "todo_list", "steps", "todo")
-_TITLES = ("content", "step", "title", "text", "subject", "task", "name", "description")
-_STATES = ("status", "state", "done", "completed")
+_DONE_TO_FILES = MappingProxyType(
+    {"create": "created", "write": "created", "edit": "edited", "delete": "deleted", "read": "read"}
+)
+_LIST_KEYS = ("todos", "plan", "items", "tasks", "todoList", "todo_list", "steps", "todo")
+_TITLE_KEYS = ("content", "step", "title", "text", "subject", "task", "name", "description")
+_STATE_KEYS = ("status", "state", "done", "completed")
 _FINISHED = frozenset({"completed", "complete", "done", "finished", "cancelled", "canceled", "closed", "true", "x"})
 _BOX = re.compile(r"^[ \t]{0,12}(?:[-*+]|\d{1,3}[.)])[ \t]{1,4}\[([ xX✓-])\][ \t]{1,4}(\S[^\n]{0,300})", re.MULTILINE)
 
@@ -121,10 +121,10 @@ def file_changes(call: ToolCall, arguments: Mapping[str, Any]) -> list[FileChang
     elif action == "rename":
         pair = next((pair for pair in _RENAMES if all(isinstance(arguments.get(name), str) for name in pair)), None)
         changes = [(arguments[pair[0]], f"renamed to {plain_path(arguments[pair[1]])}")] if pair else []
-    elif action in _DONE:
+    elif action in _DONE_TO_FILES:
         several = arguments.get("paths") or arguments.get("files") or ()
         paths = [_path(arguments)] if not isinstance(several, list) or not several else map(_path_of_entry, several)
-        changes = [(path, _DONE[action]) for path in paths]
+        changes = [(path, _DONE_TO_FILES[action]) for path in paths]
     else:
         return []
     return [(plain, change) for path, change in changes if (plain := plain_path(path)) and not plain.endswith(":")]
@@ -134,7 +134,7 @@ def listed_tasks(call: ToolCall, arguments: Mapping[str, Any]) -> Iterator[Artif
     """Yields the tasks that a tool of tasks writes down, each `open` or `done`."""
     if _action(call.name) != "todo":
         return
-    given: Any = next((arguments[name] for name in _LISTS if arguments.get(name)), arguments)
+    given: Any = next((arguments[name] for name in _LIST_KEYS if arguments.get(name)), arguments)
     if isinstance(given, str):
         yield from boxes_in(given)
         return
@@ -142,8 +142,8 @@ def listed_tasks(call: ToolCall, arguments: Mapping[str, Any]) -> Iterator[Artif
         if isinstance(entry, str):
             yield Artifact(kind="task", name=_line(entry), change="open")
         elif isinstance(entry, Mapping):
-            title = next((entry[name] for name in _TITLES if isinstance(entry.get(name), str) and entry[name].strip()), "")
-            state = next((str(entry[name]) for name in _STATES if name in entry), "")
+            title = next((entry[name] for name in _TITLE_KEYS if isinstance(entry.get(name), str) and entry[name].strip()), "")
+            state = next((str(entry[name]) for name in _STATE_KEYS if name in entry), "")
             if title:
                 yield Artifact(kind="task", name=_line(title), change="done" if state.lower() in _FINISHED else "open")
 
@@ -157,7 +157,7 @@ def boxes_in(text: str) -> Iterator[Artifact]:
 
 def _action(name: str) -> str:
     """What a tool does, by the last part of its name, as tools of servers have prefixes; '' for any other tool."""
-    last = _LAST.split(name)[-1]
+    last = _NAME_SEPARATOR.split(name)[-1]
     plain = _LETTERS.sub("", last.lower())
     return _ACTIONS.get(plain) or _OF_EVENTS.get(action_of(last.lower()) or "", "")
 
@@ -197,3 +197,110 @@ def _patched(text: str) -> list[FileChange]:
 
 def _line(text: str) -> str:
     return " ".join(text[:600].split())[:200]
+
+
+# What a shell command does to files, read from its words, without running anything.
+
+
+FileChange = tuple[str, str]
+"""A path, and what became of it."""
+
+_MAX_READ = 4_000
+_WORD = re.compile(r"'([^'\n]*+)'|\"([^\"\n]*+)\"|(>>?|&&|\|\|?|;|\n|<<?-?|&)|([^\s'\"<>|;&]++)")
+_BREAKS = frozenset({"&&", "||", "|", ";", "\n", "&"})
+_HEREDOC = re.compile(r"<<-?[ \t]{0,4}['\"]?(\w{1,40})['\"]?")
+_LEADS = frozenset({"sudo", "env", "time", "nohup", "command", "exec", "then", "do"})
+_READS = frozenset({"cat", "head", "tail", "less", "more", "bat", "nl"})
+_DELETES = frozenset({"rm", "unlink", "trash", "del"})
+_NO_FILE = re.compile(r"[*$?{}`()]|^/dev/|^\d+$")
+
+
+def shell_changes(command: str) -> list[FileChange]:
+    """Returns the changes of files that a command line makes, in order: `rm`, `mv`, `git mv`, `cp`, `touch`, `tee`, `sed -i`,
+    redirections, `cat`. Reads 4,000 characters. Linear."""
+    found = list[FileChange]()
+    for words in _commands(_without_heredocs(command[:_MAX_READ])):
+        found += _of(words)
+    return [(path, change) for path, change in found if path and not _NO_FILE.search(path)]
+
+
+def _without_heredocs(command: str) -> str:
+    """The command without the texts that stand in it, up to their marks."""
+    if "<<" not in command:
+        return command
+    kept, mark = list[str](), ""
+    for line in command.split("\n"):
+        if mark:
+            mark = "" if line.strip() == mark else mark
+            continue
+        kept.append(line)
+        begun = _HEREDOC.search(line)
+        mark = begun[1] if begun else ""
+    return "\n".join(kept)
+
+
+def _commands(command: str) -> Iterator[list[str]]:
+    """The words of each simple command; a redirection stays a word of its own."""
+    words = list[str]()
+    for match in _WORD.finditer(command):
+        sign = match[3]
+        if sign in _BREAKS:
+            if words:
+                yield words
+            words = []
+        else:
+            words.append(sign or match[1] or match[2] or match[4] or "")
+    if words:
+        yield words
+
+
+def _of(words: Sequence[str]) -> Iterator[FileChange]:
+    plain, redirected = _redirections(words)
+    while plain and (plain[0] in _LEADS or ("=" in plain[0] and not plain[0].startswith("-"))):
+        plain = plain[1:]
+    if plain:
+        name = plain[0].rpartition("/")[2]
+        if name == "git" and len(plain) > 2:
+            yield from _of_tool({"rm": "rm", "mv": "mv", "restore": "restore"}.get(plain[1], ""), plain[2:])
+        else:
+            yield from _of_tool(name, plain[1:])
+    yield from redirected
+
+
+def _redirections(words: Sequence[str]) -> tuple[list[str], list[FileChange]]:
+    plain, changes, sign = list[str](), list[FileChange](), ""
+    for word in words:
+        if word in (">", ">>", "<", "<<", "<<-"):
+            if word[0] == ">" and plain and plain[-1] in ("1", "2"):
+                plain.pop()
+            sign = word
+        elif sign:
+            if sign[0] == ">":
+                changes.append((word, "created" if sign == ">" else "edited"))
+            sign = ""
+        else:
+            plain.append(word)
+    return plain, changes
+
+
+def _of_tool(name: str, arguments: Sequence[str]) -> Iterator[FileChange]:
+    files = [word for word in arguments if word and not word.startswith("-")]
+    if name in _DELETES:
+        yield from ((file, "deleted") for file in files)
+    elif name == "mv" and len(files) > 1:
+        target = files[-1]
+        for file in files[:-1]:
+            inside = target.endswith("/") or len(files) > 2
+            yield file, f"renamed to {target.rstrip('/')}/{file.rpartition('/')[2]}" if inside else f"renamed to {target}"
+    elif name == "cp" and len(files) == 2:
+        yield files[1], "created"
+    elif name == "touch":
+        yield from ((file, "created") for file in files)
+    elif name == "tee":
+        yield from ((file, "edited" if "-a" in arguments else "created") for file in files)
+    elif name == "sed" and any(word.startswith(("-i", "--in-place")) for word in arguments) and len(files) > 1:
+        yield from ((file, "edited") for file in files[1:])
+    elif name == "restore":
+        yield from ((file, "restored") for file in files)
+    elif name in _READS:
+        yield from ((file, "read") for file in files if "." in file or "/" in file)

@@ -8,22 +8,18 @@ from typing import cast
 from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from germane.access.key import Right
 from germane.clock import Clock
-from germane.grpc.agent_resolver import AgentResolver
-from germane.grpc.assemble_request import Request
-from germane.grpc.assemble_response import Response
-from germane.grpc.assembly_servicer import GRACE, AssemblyServicer
-from germane.grpc.call import RpcCall, UnobservedRpc
-from germane.grpc.calling.answer import metadata_from_wire
+from germane.grpc.answer import metadata_from_wire
 from germane.grpc.handover.sibling_link import SiblingLost
 from germane.grpc.handover.siblings import Siblings
-from germane.grpc.refusals import Refused
+from germane.grpc.server.assembly_servicer import GRACE, AssemblyServicer, Request, Response
+from germane.grpc.server.authorisation import AgentResolver
+from germane.grpc.server.call import RpcCall, UnobservedRpc
+from germane.grpc.server.refusals import Refused
 from germane.grpc.stubs import context_pb2
+from germane.kinds.keys.value import Right
 from germane.types.context import Metadata
-from germane.types.ids import uuid7
-
-__all__ = ["HandOver"]
+from germane.types.plan import uuid7
 
 
 class HandOver:

@@ -1,6 +1,7 @@
 """Database: the file: opens connections, migrates the schema, and refuses files that aren't a germane store.
 
-The settings that all connections share are here; `writer.py` and `readers.py` use the connections.
+The settings that all connections share are here; `writer.py` and `readers.py` use the connections. `Reserve` is a second file
+beside the database: disk space that is kept for forgetting.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -21,13 +22,9 @@ from urllib.parse import quote
 import apsw
 
 from germane.clock import Clock
-from germane.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
-from germane.stores.sqlite.encoding import micros
-from germane.stores.sqlite.failures import mapped
-from germane.stores.sqlite.progress import log
-from germane.stores.sqlite.reserve import Reserve
-
-__all__ = ["APPLICATION", "BUSY", "Database", "migrations", "private"]
+from germane.errors import Conflict, InvalidInput, StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
+from germane.stores.sql.progress import log
+from germane.stores.sql.statements import first, micros
 
 APPLICATION = 0x6765726D
 """SQLite's application id in the file's header, `germ` in ASCII: it distinguishes a germane store from other SQLite files."""
@@ -67,7 +64,7 @@ class Database:
     def connect(self, *, reading: bool = False) -> apsw.Connection:
         """Opens a connection with germane's settings. Raises what SQLite raises."""
         access = apsw.SQLITE_OPEN_READONLY if reading else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        with private(None if reading else self.path) as mode:
+        with private_mode(None if reading else self.path) as mode:
             connection = apsw.Connection(
                 self.uri + mode, flags=access | apsw.SQLITE_OPEN_URI, vfs=self.vfs, statementcachesize=200
             )
@@ -110,7 +107,7 @@ class Database:
             return self._opened(clock)
 
     def _opened(self, clock: Clock) -> tuple[apsw.Connection | None, Database]:
-        with mapped(self.name):
+        with store_errors(self.name):
             try:
                 connection = self.connect()
             except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError):
@@ -211,7 +208,7 @@ class Database:
 
 
 @contextmanager
-def private(path: Path | None) -> Iterator[str]:
+def private_mode(path: Path | None) -> Iterator[str]:
     """Yields what to append to the URI of a file that doesn't exist yet, so that SQLite creates it and its log with mode 0600
     whatever the umask. A file that exists keeps its mode."""
     if path is None or os.name != "posix" or path.exists():
@@ -225,3 +222,129 @@ def private(path: Path | None) -> Iterator[str]:
     with example:
         os.fchmod(example.fileno(), 0o600)
         yield f"?modeof={quote(example.name)}"
+
+
+# A deletion needs disk space too, since its changes go to the log first. So that forgetting works on a full disk, a
+# file reserves some space while there is any. A forgetting that finds the disk full deletes the reserve, and it is
+# created again afterwards.
+
+
+ROOM = 512 << 10
+"""Bytes: enough to forget some dozen messages or memories."""
+
+
+class Reserve:
+    """The reserve of the database at `path`; None reserves nothing."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = None if path is None else path.with_name(f"{path.name}-reserve")
+
+    def keep(self) -> bool:
+        """Reserves the space unless it is reserved already. Returns whether it is reserved now; raises nothing."""
+        if self._path is None:
+            return False
+        try:
+            if self._path.stat().st_size >= ROOM:
+                return True
+            self._path.unlink()
+        except FileNotFoundError:
+            pass
+        except OSError:
+            return False
+        try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except OSError:
+            return False
+        try:
+            if hasattr(os, "fchmod"):
+                os.fchmod(descriptor, 0o600)
+            _fill(descriptor)
+        except OSError:
+            self.release()
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+
+    def release(self) -> bool:
+        """Frees the space. Returns whether any was reserved."""
+        if self._path is None:
+            return False
+        with suppress(OSError):
+            self._path.unlink()
+            return True
+        return False
+
+
+def _fill(descriptor: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, ROOM)
+        return
+    block = bytes(64 << 10)
+    for _ in range(ROOM // len(block)):
+        os.write(descriptor, block)
+
+
+# Read without opening the store: an embedder whose endpoint would have to be asked for its dimension learns it from the
+# file.
+
+
+def known_dimension(path: str | Path, family: str) -> int | None:
+    """Returns the dimension of the latest model in the store at `path` whose identity is `family` and its dimension; None
+    without one, and where there is no readable store."""
+    if str(path) == ":memory:" or not Path(path).is_file():
+        return None
+    try:
+        connection = Database.at(path).connect(reading=True)
+        try:
+            sql = "SELECT dimension FROM models WHERE identity = ? || '/' || dimension ORDER BY id DESC LIMIT 1"
+            found = first(connection, sql, (family,))
+        finally:
+            connection.close()
+    except apsw.Error:
+        return None
+    return None if found is None else int(found[0])
+
+
+# Failures: translates SQLite's exceptions to germane's errors, whose messages hold no content.
+
+
+_UNAVAILABLE: tuple[tuple[type[apsw.Error], str], ...] = (
+    (apsw.ReadOnlyError, "is read-only: check the permissions of the file and of its directory"),
+    (apsw.FullError, "can't be written: the disk is full"),
+    (apsw.BusyError, "is busy: another process has been writing for too long"),
+    (apsw.LockedError, "is busy: another process has been writing for too long"),
+    (apsw.CantOpenError, "can't be opened: check that the directory exists and may be written"),
+    (apsw.PermissionsError, "can't be opened: permission denied"),
+    (apsw.AuthError, "can't be opened: permission denied"),
+    (apsw.NoMemError, "can't be used: out of memory"),
+    (apsw.IOError, "can't be read or written: the disk reported an error"),
+    (apsw.ConnectionClosedError, "is closed"),
+    (apsw.InterruptError, "was asked to stop"),
+)
+_CORRUPT = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
+
+
+def to_store_error(error: BaseException, name: str) -> BaseException:
+    """Returns the germane error for `error` in the store called `name`; an error that isn't SQLite's is returned unchanged."""
+    if isinstance(error, UnicodeEncodeError | apsw.TooBigError):
+        return InvalidInput(f"the request holds a value that no store can hold ({type(error).__name__})")
+    if not isinstance(error, apsw.Error):
+        return error
+    for kind, meaning in _UNAVAILABLE:
+        if isinstance(error, kind):
+            return StoreUnavailable(f"store {name!r} {meaning}")
+    if isinstance(error, _CORRUPT):
+        return StoreCorrupt(f"store {name!r} is not a germane store, or it is damaged: restore a backup")
+    if isinstance(error, apsw.ConstraintError):
+        return Conflict(f"store {name!r} already holds something under this id; nothing was written")
+    return StoreError(f"store {name!r} failed ({type(error).__name__})")
+
+
+@contextmanager
+def store_errors(name: str) -> Iterator[None]:
+    """Raises germane's errors in place of SQLite's."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise to_store_error(error, name) from error

@@ -5,8 +5,8 @@ commit that records how far it came (`counters.scrubbed`). While the first is la
 after a commit of this process and after opening (a process may have been killed), and after a commit of another process where
 that process makes no progress. A scrub that is delayed is retried until it succeeds.
 
-The thread polls the file for this, and so it also learns what other processes removed or replaced, so that cached copies can be
-dropped here.
+The thread polls the file for this. So it also learns what other processes removed or replaced, and cached copies can be dropped
+here; and it learns the file's latest revision, which it tells to `KnownRevision`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,10 @@ from typing import NamedTuple
 
 import apsw
 
-from germane.stores.sqlite.database import Database
+from germane.stores.sql.statements import only
+from germane.stores.sqlite.database import Database, Reserve
 from germane.stores.sqlite.jobs import Job, deliver
-from germane.stores.sqlite.known_revision import KnownRevision
-from germane.stores.sqlite.reserve import Reserve
-from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.scrub import Scrub
-
-__all__ = ["Erasure", "ErasureState", "erasure_state"]
 
 _POLL = 0.5
 """Seconds between two polls of the file."""
@@ -200,3 +196,21 @@ class Erasure:
         if not waiting:
             self.reserve.keep()
         return waiting
+
+
+# The writer, the readers' revisions and the polls tell it what they saw, so that a caller needs no read of the file.
+
+
+class KnownRevision:
+    """`latest` is never ahead of the file: whatever is read from now on shows that commit. It may be behind where another
+    process writes. Any thread may tell what it has seen."""
+
+    __slots__ = ("latest",)
+
+    def __init__(self) -> None:
+        self.latest = 0
+
+    def saw(self, revision: int) -> None:
+        """Takes note of a commit that is durable."""
+        if revision > self.latest:  # of two threads the one behind may win, which is still not ahead
+            self.latest = revision

@@ -7,8 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["Job", "deliver"]
-
 
 class Job:
     """One call: a thread runs `work`, and its outcome or error settles the `result` on `loop`. `cancelled` says that the caller

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
-from germane.documents.operations import MarkOfDocument, PassagesOfDocument, PlacePassages, PutMark
 from germane.errors import InvalidInput, StoreUnavailable
-from germane.events.event import FIRST_TYPED
-from germane.events.operations import (
+from germane.kinds.documents.reads import MarkOfDocument, PassagesOfDocument, PlacePassages, PutMark
+from germane.kinds.events.reads import (
     EventsById,
     EventsByMessageId,
     EventsNamed,
@@ -22,15 +21,16 @@ from germane.events.operations import (
     PutEvent,
     PutReplacement,
     ReservePositions,
+    SaidBefore,
     SaidLately,
     SessionLength,
     SessionTail,
     TypedPosition,
 )
-from germane.events.said_before import SaidBefore
-from germane.injections.operations import PutInjection
-from germane.memories.llm_extraction.claim import ClaimHeld, FinishClaim
-from germane.memories.operations import (
+from germane.kinds.events.value import FIRST_TYPED
+from germane.kinds.injections import PutInjection
+from germane.kinds.memories.llm_extraction.queue import ClaimHeld, FinishClaim
+from germane.kinds.memories.reads import (
     ConflictById,
     ConflictsBetween,
     CountFeedback,
@@ -57,62 +57,59 @@ from germane.memories.operations import (
     Selection,
     SetDirective,
 )
-from germane.profile.marking import LinesNamed, MarkLine
-from germane.stores.sqlite import events, memories
-from germane.stores.sqlite.block_work import BLOCK_CHANGES, BLOCK_READS, BlockWork
-from germane.stores.sqlite.claim_rows import claim_held, finish
-from germane.stores.sqlite.conflicts import (
+from germane.kinds.profile.reads import LinesNamed, MarkLine
+from germane.stores.sql.archive.archive_rows import HISTORY_CHANGES, HISTORY_READS, answer_history, apply_history
+from germane.stores.sql.blocks.plans import BLOCK_CHANGES, BLOCK_READS, BlockWork
+from germane.stores.sql.documents import contents_of, mark_of, place_passages, put_mark
+from germane.stores.sql.events import event_rows
+from germane.stores.sql.events.event_rows import put_replacement
+from germane.stores.sql.events.typed_events import events_named, latest_typed, positions_taken, typed_position
+from germane.stores.sql.forgetting import forget, forget_whole, left_of
+from germane.stores.sql.graph.plans import GRAPH_CHANGES, GRAPH_READS, apply_graph_change
+from germane.stores.sql.injections import put_injection
+from germane.stores.sql.links import bind
+from germane.stores.sql.listing import VisiblePartition
+from germane.stores.sql.memories import memory_rows
+from germane.stores.sql.memories.conflicts import (
     conflict_by_id,
     conflicts_between,
+    own_directive,
     put_conflict,
     resolve_conflict,
     restore_conflict,
+    set_directive,
 )
-from germane.stores.sqlite.derivations import bind
-from germane.stores.sqlite.directives import own_directive, set_directive
-from germane.stores.sqlite.documents import contents_of, mark_of, place_passages, put_mark
-from germane.stores.sqlite.erasure import Erasure, erasure_state
-from germane.stores.sqlite.forget import forget
-from germane.stores.sqlite.forget_selection import select
-from germane.stores.sqlite.forget_whole import forget_whole
-from germane.stores.sqlite.graph_work import GRAPH_CHANGES, GRAPH_READS, apply_graph_change
-from germane.stores.sqlite.history_work import HISTORY_CHANGES, HISTORY_READS, answer_history, apply_history
-from germane.stores.sqlite.injections import put_injection
-from germane.stores.sqlite.known_revision import KnownRevision
-from germane.stores.sqlite.memory_sizes import drop_vectors
-from germane.stores.sqlite.mentioning import memories_with, said_lately
-from germane.stores.sqlite.profile_work import lines_named, mark_line
+from germane.stores.sql.memories.extraction_queue import claim_held, finish_claim
+from germane.stores.sql.memories.memory_rows import memories_with, said_lately
+from germane.stores.sql.memories.reader import drop_vectors
+from germane.stores.sql.profile import lines_named, mark_line
+from germane.stores.sql.selection import select
+from germane.stores.sql.tasks.plans import TASK_CHANGES, TASK_READS, answer_task, apply_task
+from germane.stores.sql.tombstones import ids_in_use, put_tombstones
+from germane.stores.sql.transaction import Transaction
+from germane.stores.sqlite.erasure import Erasure, KnownRevision, erasure_state
 from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.remains import left_of
-from germane.stores.sqlite.replacements import put_replacement
-from germane.stores.sqlite.task_work import TASK_CHANGES, TASK_READS, answer_task, apply_task
-from germane.stores.sqlite.tombstones import ids_in_use, put_tombstones
-from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.typed_events import latest_typed, named, positions_taken, typed_position
-from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.stores.sqlite.writer import Writer
 from germane.types.plan import Change, Decision, Plan, Read, run_plan
 from germane.types.scope import Scope
 
-__all__ = ["SqliteJournal"]
-
 T = TypeVar("T")
 
 _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
-    EventsById: (events.by_id, dict),
-    EventsByMessageId: (events.by_message_id, dict),
-    SessionTail: (events.tail, tuple),
+    EventsById: (event_rows.by_id, dict),
+    EventsByMessageId: (event_rows.by_message_id, dict),
+    SessionTail: (event_rows.tail, tuple),
     SaidLately: (said_lately, SaidBefore),
-    LastSaid: (events.last_said, lambda: None),
-    SessionLength: (events.length, int),
+    LastSaid: (event_rows.last_said, lambda: None),
+    SessionLength: (event_rows.length, int),
     TypedPosition: (typed_position, lambda: FIRST_TYPED),
-    EventsNamed: (named, dict),
+    EventsNamed: (events_named, dict),
     LatestTyped: (latest_typed, tuple),
     PositionsTaken: (positions_taken, frozenset),
-    MemoriesByHash: (memories.by_hash, tuple),
-    FactsOnKey: (memories.facts_on_key, tuple),
+    MemoriesByHash: (memory_rows.by_hash, tuple),
+    FactsOnKey: (memory_rows.facts_on_key, tuple),
     MemoriesWith: (memories_with, tuple),
-    DerivedFrom: (memories.derived_from, tuple),
+    DerivedFrom: (memory_rows.derived_from, tuple),
     ClaimHeld: (claim_held, bool),
     OwnDirective: (own_directive, str),
     ConflictById: (conflict_by_id, lambda: None),
@@ -126,7 +123,7 @@ exist."""
 
 
 class SqliteJournal:
-    """Implements `germane.ports.journal.Journal`."""
+    """Implements `germane.ports.store.Journal`."""
 
     def __init__(
         self, scope: Scope, writer: Writer | None, readers: Readers, erasure: Erasure, known: KnownRevision, name: str
@@ -141,7 +138,7 @@ class SqliteJournal:
     async def commit(self, plan: Plan[T]) -> T:
         if self._writer is None:
             raise StoreUnavailable(f"store {self._name!r} is read-only: check the permissions of the file and of its directory")
-        return await self._writer.run(_Drive(self._scope, plan))
+        return await self._writer.run(_PlanJob(self._scope, plan))
 
     async def revision(self) -> int:
         """See `Journal.revision`. The last removal of a whole partition counts for every scope, since the removed partition has
@@ -162,7 +159,7 @@ class SqliteJournal:
         return await self._erasure.scrub()
 
 
-class _Drive(Generic[T]):
+class _PlanJob(Generic[T]):
     """A plan as a job of the writer. Calling it runs the plan, applies its changes in the transaction, and returns its
     outcome."""
 
@@ -203,7 +200,7 @@ class _Drive(Generic[T]):
             return self._block_work.answer(read)
         visible = self._transaction.visible_partitions(self._scope)
         if isinstance(read, MemoriesById):
-            return memories.by_id(self._transaction.connection, visible, read)
+            return memory_rows.by_id(self._transaction.connection, visible, read)
         own = self._own(visible)
         if isinstance(read, TASK_READS):
             return answer_task(self._transaction, self._scope, own, read)
@@ -262,7 +259,7 @@ class _Drive(Generic[T]):
             for change in run:
                 self._check(change.event.user)
             partition = self._transaction.own(self._scope)
-            events.put_events(self._transaction, partition, run)
+            event_rows.put_events(self._transaction, partition, run)
 
     def _check(self, user: str | None) -> None:
         if user != self._scope.user:
@@ -289,9 +286,9 @@ class _Drive(Generic[T]):
         match change:
             case PutMemory(memory, restored):
                 self._check(memory.user)
-                memories.put_memory(transaction, transaction.own(scope), memory, restored=restored)
+                memory_rows.put_memory(transaction, transaction.own(scope), memory, restored=restored)
             case EndMemory():
-                memories.end_memory(transaction, transaction.own(scope), change)
+                memory_rows.end_memory(transaction, transaction.own(scope), change)
             case DropVectors():
                 drop_vectors(transaction, transaction.own(scope), change)
             case PutConflict():
@@ -308,14 +305,14 @@ class _Drive(Generic[T]):
                 if whole is not None:
                     forget_whole(transaction, whole, change)
             case FinishClaim(claim):
-                finish(connection, claim)
+                finish_claim(connection, claim)
             case PutInjection():
                 own_partition = transaction.own(scope)
                 put_injection(transaction, own_partition, transaction.visible_partitions(scope), change)
             case PutReplacement():
                 put_replacement(transaction, transaction.own(scope), change)
             case ReservePositions():
-                events.reserve_positions(transaction, transaction.own(scope), change)
+                event_rows.reserve_positions(transaction, transaction.own(scope), change)
             case PutMark():
                 put_mark(transaction, transaction.own(scope), change)
             case PlacePassages():
@@ -324,9 +321,9 @@ class _Drive(Generic[T]):
                 put_tombstones(transaction, None if change.ownerless else transaction.own(scope), change)
             case CountFeedback():
                 own = self._own(transaction.visible_partitions(scope))
-                memories.count_feedback(connection, (own,) if own else (), change)
+                memory_rows.count_feedback(connection, (own,) if own else (), change)
             case CountRetrievals():
-                memories.count_retrievals(connection, transaction.visible_partitions(scope), change)
+                memory_rows.count_retrievals(connection, transaction.visible_partitions(scope), change)
             case MarkLine():
                 mark_line(transaction, transaction.own(scope), change)
             case SetDirective(text, id):

@@ -1,4 +1,4 @@
-"""Raw file: reads and writes bytes of the database file and of its write-ahead log, without SQLite's cache.
+"""Raw file: reads and writes bytes of the file and of its log without SQLite's cache, and finds what to overwrite.
 
 Opening the file a second time isn't safe: POSIX drops a process's locks on a file when *any* descriptor of it is closed. So the
 bytes are read and written through the file handle of a connection (`sqlite3_file`, sqlite.org/c3ref/file.html), which works
@@ -8,13 +8,12 @@ with every VFS. The calls release the GIL. The log's format is in sqlite.org/fil
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["RawFile", "log_is_empty", "pages_in_log"]
 
 _HEADER, _FRAME = 32, 24
 """Bytes of the log's own header, and of the one before each page."""
@@ -94,3 +93,47 @@ def pages_in_log(connection: apsw.Connection) -> frozenset[int]:
             break
         pages.add(int.from_bytes(frame[:4], "big"))
     return frozenset(pages)
+
+
+# Gaps: the unallocated space of B-tree pages that isn't empty, found in many pages at once. The space lies between a
+# page's cell pointers and its cell content (sqlite.org/fileformat2.html, 1.6). Nothing reads it, so it may be
+# overwritten. SQLite leaves copies of rows there when it balances a B-tree.
+
+
+CLASSIFIABLE_PAGES = 1 << 25
+"""Number of pages below which a page's first byte tells whether it is a B-tree page. Other pages begin with the number of
+another page, whose highest byte is 0 or 1 in files of this size; no B-tree page begins with these."""
+_BTREE_HEADER = np.zeros(256, np.int64)
+_BTREE_HEADER[[2, 5, 10, 13]] = 12, 12, 8, 8
+_BTREE_HEADER.setflags(write=False)
+"""Bytes of a B-tree page's header, by the page's first byte; 0 for pages of other kinds."""
+_FILE_HEADER = 100
+"""Bytes of the file's header, which precedes the header of page 1."""
+
+
+def gaps(content: NDArray[np.uint8], size: int, first: int) -> Iterator[tuple[int, int, int]]:
+    """Yields the gaps that aren't all zeros, as (page, from, to) with `to` excluded. `content`, of shape (pages · size,), holds
+    whole pages of `size` bytes, beginning with page `first`. Pages count from 1, bytes from the beginning of their page."""
+    pages = content.reshape(-1, size)
+    at = np.zeros(len(pages), np.int64)
+    if first == 1:
+        at[0] = _FILE_HEADER
+    rows = np.arange(len(pages))
+    header = _BTREE_HEADER[pages[rows, at]]
+    begins = at + header + 2 * _pair(pages, rows, at + 3)
+    ends = _pair(pages, rows, at + 5)
+    ends[ends == 0] = 65536
+    real = np.flatnonzero((header > 0) & (begins < ends) & (ends <= size))
+    edges = np.empty(2 * len(real), np.int64)
+    edges[0::2] = real * size + begins[real]
+    edges[1::2] = real * size + ends[real]
+    if len(edges) and edges[-1] == len(content):  # reduceat's last segment ends at the end of the array anyway
+        edges = edges[:-1]
+    filled = np.bitwise_or.reduceat(content, edges)[0::2] if len(edges) else content[:0]
+    for row in real[filled > 0].tolist():
+        yield first + row, int(begins[row]), int(ends[row])
+
+
+def _pair(pages: NDArray[np.uint8], rows: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns the big-endian 16-bit number at byte `at` of each page."""
+    return pages[rows, at].astype(np.int64) * 256 + pages[rows, at + 1]

@@ -19,13 +19,10 @@ from typing import Any, TypeVar
 import apsw
 
 from germane.errors import StoreUnavailable
-from germane.stores.sqlite.database import Database
-from germane.stores.sqlite.failures import read_as
+from germane.stores.sql.listing import VisiblePartition, visible_partitions
+from germane.stores.sqlite.database import Database, to_store_error
 from germane.stores.sqlite.jobs import Job, deliver
-from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
 from germane.types.scope import Scope
-
-__all__ = ["Readers", "Reading"]
 
 T = TypeVar("T")
 _Queue = queue.SimpleQueue["list[Job] | Callable[[Reading], object] | None"]
@@ -190,7 +187,7 @@ class Readers:
                         self._settle(reading, job)
         except BaseException as error:  # the thread must survive, and every caller gets the error
             for job in jobs:
-                job.error = job.error or (self._gone() if self._closed else read_as(error, self._name))
+                job.error = job.error or (self._gone() if self._closed else to_store_error(error, self._name))
         deliver(jobs)
 
     def _settle(self, reading: Reading, job: Job) -> None:
@@ -199,7 +196,7 @@ class Readers:
                 raise self._gone()
             job.outcome = reading.do(job.work, lambda: job.cancelled or self._closed)
         except BaseException as error:
-            job.error = self._gone() if self._closed else read_as(error, self._name)
+            job.error = self._gone() if self._closed else to_store_error(error, self._name)
 
 
 def _never() -> bool:

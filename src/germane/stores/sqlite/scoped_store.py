@@ -9,34 +9,31 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from germane.injections.injection import KeptInjections, Wanting
-from germane.memories.directive import Directive
-from germane.stores.sqlite.block_reader import SqliteBlocks
-from germane.stores.sqlite.delegated_sessions import delegated_session
-from germane.stores.sqlite.directives import directive
-from germane.stores.sqlite.documents import SqliteDocuments
-from germane.stores.sqlite.event_reader import SqliteEvents
-from germane.stores.sqlite.gate import allowed_now, present_now
-from germane.stores.sqlite.graph_reader import SqliteGraph
-from germane.stores.sqlite.injections import injections_of
-from germane.stores.sqlite.inventory import SqliteInventory
+from germane.kinds.injections import KeptInjections, Wanting
+from germane.kinds.memories.directive import Directive
+from germane.stores.sql.blocks.plans import SqlBlocks
+from germane.stores.sql.documents import SqlDocuments
+from germane.stores.sql.events.reader import SqlEvents
+from germane.stores.sql.gate import allowed_now, present_now
+from germane.stores.sql.graph.reader import SqlGraph
+from germane.stores.sql.injections import injections_of
+from germane.stores.sql.inventory import SqlInventory
+from germane.stores.sql.listing import visible_partitions
+from germane.stores.sql.memories.conflicts import directive
+from germane.stores.sql.memories.reader import SqlMemories
+from germane.stores.sql.profile import SqlProfile
+from germane.stores.sql.tasks.plans import SqlTasks, delegated_session
 from germane.stores.sqlite.journal import SqliteJournal
-from germane.stores.sqlite.memory_reader import SqliteMemories
-from germane.stores.sqlite.profile_reader import SqliteProfile
 from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.task_reader import SqliteTasks
-from germane.stores.sqlite.visible_partitions import visible_partitions
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
 if TYPE_CHECKING:
-    from germane.stores.sqlite.history_reader import SqliteHistory
-
-__all__ = ["SqliteScopedStore"]
+    from germane.stores.sql.archive.reader import SqlHistory
 
 
 class SqliteScopedStore:
-    """Implements `germane.store.ScopedStore`."""
+    """Implements `germane.stores.contract.ScopedStore`."""
 
     embeds_queries = True
 
@@ -44,58 +41,58 @@ class SqliteScopedStore:
         self,
         scope: Scope,
         readers: Readers,
-        memories: SqliteMemories,
-        events: SqliteEvents,
-        blocks: SqliteBlocks,
-        graph: SqliteGraph,
-        inventory: SqliteInventory,
+        memories: SqlMemories,
+        events: SqlEvents,
+        blocks: SqlBlocks,
+        graph: SqlGraph,
+        inventory: SqlInventory,
         journal: SqliteJournal,
     ) -> None:
         self._scope, self._readers = scope, readers
         self._memories, self._events, self._blocks = memories, events, blocks
         self._graph, self._inventory, self._journal = graph, inventory, journal
-        self._tasks = SqliteTasks(scope, readers)
+        self._tasks = SqlTasks(scope, readers)
 
     @property
     def scope(self) -> Scope:
         return self._scope
 
     @property
-    def memories(self) -> SqliteMemories:
+    def memories(self) -> SqlMemories:
         return self._memories
 
     @property
-    def events(self) -> SqliteEvents:
+    def events(self) -> SqlEvents:
         return self._events
 
     @property
-    def blocks(self) -> SqliteBlocks:
+    def blocks(self) -> SqlBlocks:
         return self._blocks
 
     @property
-    def documents(self) -> SqliteDocuments:
-        return SqliteDocuments(self._scope, self._readers)
+    def documents(self) -> SqlDocuments:
+        return SqlDocuments(self._scope, self._readers)
 
     @property
-    def graph(self) -> SqliteGraph:
+    def graph(self) -> SqlGraph:
         return self._graph
 
     @property
-    def tasks(self) -> SqliteTasks:
+    def tasks(self) -> SqlTasks:
         return self._tasks
 
     @property
-    def history(self) -> SqliteHistory:
-        from germane.stores.sqlite.history_reader import SqliteHistory
+    def history(self) -> SqlHistory:
+        from germane.stores.sql.archive.reader import SqlHistory as SqliteHistory
 
         return SqliteHistory(self._scope, self._readers)
 
     @property
-    def profile(self) -> SqliteProfile:
-        return SqliteProfile(self._scope, self._readers)
+    def profile(self) -> SqlProfile:
+        return SqlProfile(self._scope, self._readers)
 
     @property
-    def inventory(self) -> SqliteInventory:
+    def inventory(self) -> SqlInventory:
         return self._inventory
 
     @property

@@ -21,12 +21,9 @@ from itertools import groupby
 
 import apsw
 
+from germane.stores.sql.statements import first, only, rows
 from germane.stores.sqlite.database import BUSY, Database
-from germane.stores.sqlite.gaps import CLASSED, gaps
-from germane.stores.sqlite.raw_file import RawFile, log_is_empty, pages_in_log
-from germane.stores.sqlite.rows import first, only, rows
-
-__all__ = ["Scrub"]
+from germane.stores.sqlite.raw_file import CLASSIFIABLE_PAGES, RawFile, gaps, log_is_empty, pages_in_log
 
 _CHUNK = 512
 """Pages read at once."""
@@ -176,7 +173,7 @@ class Scrub:
     def _overwrite(self, pages: frozenset[int] | None) -> None:
         connection = self._connection
         count, size = connection.pragma("page_count"), connection.pragma("page_size")
-        trees = _trees(connection) if count >= CLASSED else None
+        trees = _trees(connection) if count >= CLASSIFIABLE_PAGES else None
         wanted = range(1, count + 1) if pages is None else sorted(page for page in pages if page <= count)
         file, written = RawFile(connection), False
         for start, length in _runs(wanted):

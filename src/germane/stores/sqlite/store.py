@@ -15,55 +15,46 @@ from weakref import WeakSet
 
 import apsw
 
-from germane.blocks.entry import ArchivalEntry
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
-from germane.events.event import Event
-from germane.memories.memory import Memory
-from germane.ports.embedder import Embedder, dimension_if_known
-from germane.ports.word_vectors import WordVectors
+from germane.kinds.blocks.value import ArchivalEntry
+from germane.kinds.events.value import Event
+from germane.kinds.memories.value import Memory
+from germane.ports.models import Embedder, WordVectors, dimension_if_known
 from germane.search.relevance import Relevance
-from germane.store import Checkup
-from germane.stores.sqlite.archive import fetch_archived, has_archive
-from germane.stores.sqlite.block_reader import SqliteBlocks
-from germane.stores.sqlite.cursor import SECRET
-from germane.stores.sqlite.database import Database
-from germane.stores.sqlite.directives import directive_now, directives
-from germane.stores.sqlite.dividing import divide, undivided
-from germane.stores.sqlite.embedding import Embedding, asked_dimension, model_row
-from germane.stores.sqlite.encoding import micros
-from germane.stores.sqlite.erasure import Erasure
-from germane.stores.sqlite.event_reader import SqliteEvents, fetch_events
-from germane.stores.sqlite.extraction_queue import SqliteExtractionQueue
-from germane.stores.sqlite.failures import mapped
-from germane.stores.sqlite.graph_reader import SqliteGraph
-from germane.stores.sqlite.inventory import SqliteInventory, agents_of, orgs_of, owner_of
+from germane.stores.contract import Checkup
+from germane.stores.sql.blocks.documents import fetch_archived, has_archive
+from germane.stores.sql.blocks.plans import SqlBlocks
+from germane.stores.sql.events.reader import SqlEvents, fetch_events
+from germane.stores.sql.graph.reader import SqlGraph
+from germane.stores.sql.inventory import SqlInventory, agents_of, orgs_of, owner_of
+from germane.stores.sql.keys import SqlKeys
+from germane.stores.sql.listing import SECRET, is_forgotten
+from germane.stores.sql.memories.conflicts import directive_now, directives
+from germane.stores.sql.memories.extraction_queue import SqlExtractionQueue
+from germane.stores.sql.memories.memory_rows import by_key
+from germane.stores.sql.memories.reader import SqlMemories, fetch_memories
+from germane.stores.sql.progress import Progress
+from germane.stores.sql.search.embedding import Embedding, asked_dimension, model_row
+from germane.stores.sql.search.near_duplicates import NearDuplicates
+from germane.stores.sql.search.partitions import Fetch, Partitions, Searcher
+from germane.stores.sql.search.units import Domain
+from germane.stores.sql.statements import micros, only
+from germane.stores.sql.transaction import Transaction
+from germane.stores.sql.upgrade import divide, expect_clauses, outline_sessions, tell_sessions, undivided, unoutlined, untold
+from germane.stores.sqlite.database import Database, store_errors
+from germane.stores.sqlite.erasure import Erasure, KnownRevision
 from germane.stores.sqlite.journal import SqliteJournal
-from germane.stores.sqlite.keys import SqliteKeys
-from germane.stores.sqlite.known_revision import KnownRevision
-from germane.stores.sqlite.memories import by_key
-from germane.stores.sqlite.memory_reader import SqliteMemories, fetch_memories
-from germane.stores.sqlite.near_duplicates import NearDuplicates
-from germane.stores.sqlite.outlining import outline_sessions, unoutlined
-from germane.stores.sqlite.partitions import Partitions
-from germane.stores.sqlite.progress import Progress
 from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
-from germane.stores.sqlite.search import Fetch, Searcher
-from germane.stores.sqlite.telling import expect_clauses, tell_sessions, untold
-from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.units import Domain
-from germane.stores.sqlite.visible_partitions import is_forgotten
 from germane.stores.sqlite.writer import Writer
 from germane.types.inventory import AgentPage, OrgPage
 from germane.types.scope import Scope
 
 if TYPE_CHECKING:
-    from germane.stores.sqlite.dump import Dump
-    from germane.transfer.stored import Contents, Owned, Reach
+    from germane.stores.sql.dump import Dump
+    from germane.transfer.contents import Contents, Owned, Reach
 
-__all__ = ["SqliteStore"]
 
 T = TypeVar("T", Memory, Event, ArchivalEntry)
 
@@ -74,7 +65,7 @@ _SCRUB_TIMEOUT = 0.25
 
 
 class SqliteStore:
-    """Implements `germane.store.Store`. Open it with `SqliteStore.open`."""
+    """Implements `germane.stores.contract.Store`. Open it with `SqliteStore.open`."""
 
     def __init__(
         self,
@@ -91,7 +82,7 @@ class SqliteStore:
         breath: Callable[[], None] = lambda: None,
     ) -> None:
         self._database, self._embedder, self._clock, self._count = database, embedder, clock, count
-        with mapped(database.name):
+        with store_errors(database.name):
             self._model = model_row(database, writing, embedder)
             if writing is not None:
                 expect_clauses(writing)
@@ -109,7 +100,7 @@ class SqliteStore:
         self._archive = self._searcher("blocks", fetch_archived, relevance, words)
         self._listener: Callable[[Callable[[str, str, str | None], str]], None] | None = None
         self._known = KnownRevision()
-        with mapped(database.name):
+        with store_errors(database.name):
             self._erasure = Erasure(database, self._vanished, self._known, writable=writing is not None)
         self._writer = None if writing is None else Writer(writing, self._begin, database, self._erasure, self._known)
         self._breath = breath
@@ -171,23 +162,23 @@ class SqliteStore:
         return self._writer is None
 
     @property
-    def keys(self) -> SqliteKeys:
-        return SqliteKeys(self._writer, self._readers, self._database.name)
+    def keys(self) -> SqlKeys:
+        return SqlKeys(self._writer, self._readers, self._database.name)
 
     @property
-    def extraction(self) -> SqliteExtractionQueue:
-        return SqliteExtractionQueue(self._writer, self._background, self._database.name)
+    def extraction(self) -> SqlExtractionQueue:
+        return SqlExtractionQueue(self._writer, self._background, self._database.name)
 
     def within(self, scope: Scope) -> SqliteScopedStore:
         readers = self._readers
         return SqliteScopedStore(
             scope,
             readers,
-            SqliteMemories(scope, readers, self._memories),
-            SqliteEvents(scope, readers, self._events),
-            SqliteBlocks(scope, readers, self._archive),
-            SqliteGraph(scope, readers),
-            SqliteInventory(scope, readers),
+            SqlMemories(scope, readers, self._memories),
+            SqlEvents(scope, readers, self._events),
+            SqlBlocks(scope, readers, self._archive),
+            SqlGraph(scope, readers),
+            SqlInventory(scope, readers),
             SqliteJournal(scope, self._writer, readers, self._erasure, self._known, self._database.name),
         )
 
@@ -220,7 +211,7 @@ class SqliteStore:
         return await self._readers.run(lambda reading: owner_of(reading, org, id))
 
     def dump(self, reach: Reach) -> AsyncIterator[Sequence[Contents | Owned]]:
-        from germane.stores.sqlite.dump import Dump
+        from germane.stores.sql.dump import Dump
 
         dump = Dump(self._database, reach)
         self._dumps.add(dump)
@@ -234,7 +225,7 @@ class SqliteStore:
         await back_up(self._database, Path(target), progress)
 
     async def check(self) -> Checkup:
-        from germane.stores.sqlite.checkup import examine
+        from germane.stores.sqlite.backup import examine
 
         stale = await self.stale_vectors()
         return await examine(
@@ -247,7 +238,7 @@ class SqliteStore:
         )
 
     async def verify(self, *, full: bool = False, progress: Callable[[int, int], None] | None = None) -> Checkup:
-        from germane.stores.sqlite.checkup import verified
+        from germane.stores.sqlite.backup import verify_store as verified
 
         return await verified(self._database, full=full, progress=progress)
 

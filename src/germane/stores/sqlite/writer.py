@@ -2,9 +2,9 @@
 
 The writer takes all jobs that wait, runs them in one transaction, and answers them after one COMMIT, so that fifty callers
 share one fsync. A job that only appends events adds them to a batch; any other one runs in a savepoint. A job that fails leaves
-nothing behind; a batch or a COMMIT that fails, fails all jobs. Jobs that
-removed content are answered by `erasure.py`, when nothing of it is left in any file. On a full disk every job fails except one
-that only forgets: it is repeated alone, in the disk space that is reserved for it (`reserve.py`).
+nothing behind; a batch or a COMMIT that fails, fails all jobs. Jobs that removed content are answered by `erasure.py`, when
+nothing of it is left in any file. On a full disk every job fails except one that only forgets: it is repeated alone, in the
+disk space that is reserved for it (`Reserve` in `database.py`).
 """
 
 from __future__ import annotations
@@ -19,14 +19,10 @@ from typing import TypeVar
 import apsw
 
 from germane.errors import StoreUnavailable
-from germane.stores.sqlite.database import Database
-from germane.stores.sqlite.erasure import Erasure
-from germane.stores.sqlite.failures import read_as
+from germane.stores.sql.transaction import Transaction
+from germane.stores.sqlite.database import Database, to_store_error
+from germane.stores.sqlite.erasure import Erasure, KnownRevision
 from germane.stores.sqlite.jobs import Job, deliver
-from germane.stores.sqlite.known_revision import KnownRevision
-from germane.stores.sqlite.transaction import Transaction
-
-__all__ = ["Writer"]
 
 T = TypeVar("T")
 _MAX_JOBS = 500
@@ -107,7 +103,7 @@ class Writer:
             self._rollback()
             failed = [job for job in jobs if job.error is None]
             for job in failed:
-                job.error = read_as(error, self._name)
+                job.error = to_store_error(error, self._name)
             revision, erasing, full = 0, [], [*full, *failed] if isinstance(error, apsw.FullError) else []
         if erasing:
             self._erasure.deliver_when_scrubbed(erasing, revision)
@@ -142,7 +138,7 @@ class Writer:
             if transaction.broken or not self._connection.in_transaction:  # a full disk may end the whole transaction
                 raise
             transaction.roll_back_to(savepoint)
-            job.error = read_as(error, self._name)
+            job.error = to_store_error(error, self._name)
             return isinstance(error, apsw.FullError)
         return False
 
@@ -159,7 +155,7 @@ class Writer:
                     transaction = self._alone(job)
             except BaseException as error:
                 self._rollback()
-                job.error = read_as(error, self._name)
+                job.error = to_store_error(error, self._name)
                 if isinstance(error, apsw.FullError):
                     continue
                 break

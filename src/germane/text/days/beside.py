@@ -13,8 +13,6 @@ from germane.text.days.calendar import WEEKDAYS
 from germane.text.days.vocabulary import COUNTS, WEEKDAY_NAMES, alternatives, unaccented
 from germane.types.query import Anchor, Days
 
-__all__ = ["Beside", "besides"]
-
 _BEFORE = """
     before vor bevor avant antes prima voor voordat przed zanim перед до fore innan
 """
@@ -35,7 +33,7 @@ _UNITS = dict.fromkeys(_DAYS.split(), 1) | dict.fromkeys(_WEEKS.split(), 7)
 _ENGLISH_COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "a couple of": 2}
 _COUNTS = {**COUNTS, **_ENGLISH_COUNTS}
 _WEEKDAYS = {**WEEKDAY_NAMES, **{name: number for number, name in enumerate(WEEKDAYS)}}
-_LONE = {
+_LONE_NAMES = {
     "veille": -1, "avant-veille": -2, "lendemain": 1, "vispera": -1, "vespera": -1, "przeddzien": -1, "накануне": -1,
     "vorabend": -1, "dia siguiente": 1, "dia seguinte": 1, "eve of": -1,
 }  # fmt: skip
@@ -45,8 +43,8 @@ _AWAY = (
 )
 _BEFORE_ITS_EVENT = re.compile(
     r"\b" + _AWAY.format(
-        lone=alternatives(_LONE), counts=alternatives(_COUNTS), units=alternatives(_UNITS), weekdays=alternatives(_WEEKDAYS),
-        sides=alternatives(_SIDES),
+        lone=alternatives(_LONE_NAMES), counts=alternatives(_COUNTS), units=alternatives(_UNITS),
+        weekdays=alternatives(_WEEKDAYS), sides=alternatives(_SIDES),
     ) + r"\b ?" + _EVENT
 )  # fmt: skip
 _DAY_OF = re.compile(
@@ -151,7 +149,7 @@ def _in_front(text: str, low: str) -> Iterator[Beside]:
         start, end = _event(low, match, "event")
         event = text[start:end].strip(), start
         if lone := match["lone"]:
-            yield Beside(match.start(), end, *event, _LONE[lone], _LONE[lone])
+            yield Beside(match.start(), end, *event, _LONE_NAMES[lone], _LONE_NAMES[lone])
         elif weekday := match["weekday"]:
             before = _SIDES[match["side"]] < 0
             yield Beside(match.start(), end, *event, -7 if before else 1, -1 if before else 7, _WEEKDAYS[weekday])

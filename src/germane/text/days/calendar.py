@@ -9,22 +9,6 @@ from datetime import date, timedelta
 
 from germane.types.query import Days
 
-__all__ = [
-    "MONTHS",
-    "SEASONS",
-    "WEEKDAYS",
-    "day",
-    "last_named",
-    "month",
-    "months_away",
-    "season",
-    "span",
-    "week",
-    "weekday",
-    "weekend",
-    "year",
-]
-
 MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
 )  # fmt: skip

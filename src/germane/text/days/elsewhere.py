@@ -9,8 +9,7 @@ import re
 from datetime import date, timedelta
 
 from germane.text.days import calendar
-from germane.text.days.dates import DIGIT, Rule, rule
-from germane.text.days.relative import shifted
+from germane.text.days.dates import DIGIT, Rule, rule, shifted
 from germane.text.days.vocabulary import (
     COUNTS,
     LAST_BEFORE,
@@ -25,8 +24,6 @@ from germane.text.days.vocabulary import (
     unaccented,
 )
 from germane.types.query import Days
-
-__all__ = ["ELSEWHERE", "WEEKDAY_ELSEWHERE"]
 
 _DAYS_AWAY = {
     unaccented(word).replace("_", " "): days

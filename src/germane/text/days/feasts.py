@@ -13,8 +13,6 @@ from germane.text.days import calendar
 from germane.text.days.dates import EAST_ASIAN, Resolve, Rule, rule
 from germane.types.query import Days
 
-__all__ = ["FEASTS"]
-
 _Feast = Callable[[int], Days]
 
 

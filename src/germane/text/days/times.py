@@ -11,15 +11,12 @@ from typing import NamedTuple
 
 from germane.clock import zone
 from germane.text.days.beside import besides
-from germane.text.days.dates import DATES, DIGIT, EAST_ASIAN, YEAR, YEARS, Resolve, Rule
+from germane.text.days.dates import DATES, DIGIT, EAST_ASIAN, RELATIVE, YEAR, YEARS, Resolve, Rule
 from germane.text.days.elsewhere import ELSEWHERE
 from germane.text.days.feasts import FEASTS
-from germane.text.days.relative import RELATIVE
 from germane.text.days.unspaced import UNSPACED
 from germane.text.days.vocabulary import unaccented
 from germane.types.query import Days
-
-__all__ = ["NamedDays", "named_days", "times", "today"]
 
 _MAX_TIMES = 8
 _WORD = re.compile(r"[^\W\d_]+")

@@ -6,11 +6,8 @@ import re
 from datetime import date, timedelta
 
 from germane.text.days import calendar
-from germane.text.days.dates import DIGIT, EAST_ASIAN, Resolve, Rule, rule
-from germane.text.days.relative import shifted
+from germane.text.days.dates import DIGIT, EAST_ASIAN, Resolve, Rule, rule, shifted
 from germane.types.query import Days
-
-__all__ = ["UNSPACED"]
 
 _MEANINGS = {
     word: meaning

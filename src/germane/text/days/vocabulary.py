@@ -1,7 +1,8 @@
-"""Day vocabulary: weekdays, months, units, counts and words such as "last", of the languages that put spaces between words.
+"""Day vocabulary: weekdays, months, units, counts and words such as "last", of languages with spaces.
 
-German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Turkish and Swedish; English stands in `relative.py` and
-`dates.py`, Chinese, Japanese and Korean in `unspaced.py`. Every word is also known without its accents, as people type.
+These are German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Turkish and Swedish; `dates.py` has the
+English words, `unspaced.py` the Chinese, Japanese and Korean ones. Every word is also known without its accents, as people
+type.
 """
 
 from __future__ import annotations
@@ -10,20 +11,6 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from germane.text.normal import bare
-
-__all__ = [
-    "COUNTS",
-    "LAST_BEFORE",
-    "LAST_BEHIND",
-    "LAST_WEEK",
-    "MONTH_NAMES",
-    "PARTS_OF_DAY",
-    "THIS",
-    "UNITS",
-    "WEEKDAY_NAMES",
-    "alternatives",
-    "unaccented",
-]
 
 
 def _plain(code: int) -> str:

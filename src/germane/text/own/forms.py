@@ -13,9 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from germane.text.stopwords import STOP
-
-__all__ = ["Forms", "forms"]
+from germane.text.language import STOP
 
 _COLON = r"[^.!?:。？！：\n]{0,80}(?::(?=\s|\Z|\0)|：)"
 _WORD_LISTS = (

@@ -12,15 +12,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from germane.text.own.forms import forms
-from germane.text.own.lines import Kind, persons_in
-
-__all__ = ["page_begins", "page_ends"]
+from germane.text.own.quotations import Kind, persons_in
 
 _MAX_LINE, _MAX_TITLE = 100, 80
 """Characters of a line of a program's, and of a title above it."""
 _MIN_TITLE = 6
 """Letters of a title in capitals."""
-_FEW, _MAX_NAMES = 2, 5
+_MAX_BUTTONS, _MAX_NAMES = 2, 5
 """Names of buttons, and of people and places, that a line may have."""
 _MAX_ABOVE = 3
 """Lines that may stand above a byline and belong to it."""
@@ -146,7 +144,7 @@ def _counts(line: str) -> bool:
     if any(map(str.isdigit, line)) or any(mark in line for mark in "·•|↑↓"):
         return True
     cased = [word for word in words if word[0].lower() != word[0].upper()]
-    return sum(word[0].isupper() for word in cased) > 1 if cased else len(words) > _FEW
+    return sum(word[0].isupper() for word in cased) > 1 if cased else len(words) > _MAX_BUTTONS
 
 
 def _byline(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind], *, for_task: bool) -> int:
@@ -168,7 +166,7 @@ def _is_byline(line: str, low: str, *, for_task: bool) -> bool:
         return False
     words = _WORD.findall(_HANDLE.sub(" ", _TIME.sub(" ", _VERSION.sub(" ", low))))
     plain = [word for word in words if word.strip(".'’-") not in forms().bylines]
-    if (not timed and len(words) > _FEW + 1) or len(plain) > _MAX_NAMES or persons_in(" ".join(plain)):
+    if (not timed and len(words) > _MAX_BUTTONS + 1) or len(plain) > _MAX_NAMES or persons_in(" ".join(plain)):
         return False
     if not all(_is_name(word, line) for word in plain):
         return False
@@ -304,14 +302,14 @@ def _rows(lines: Sequence[str]) -> list[int]:
     run = 0
     for pattern in (_NUMBERED_ROW, _SET_OFF_ROW):
         found = [number for number, line in enumerate(lines) if pattern.match(line)]
-        if len(found) > _FEW - (pattern is _NUMBERED_ROW):
+        if len(found) > _MAX_BUTTONS - (pattern is _NUMBERED_ROW):
             return found[:1]
     for number, line in enumerate(lines):
         commas = line.count(", ")
         row = 1 < commas < 12 and len(line) <= 2 * _MAX_TITLE and not line.rstrip().endswith(_STOPPED)
         run = run + 1 if row and (run == 0 or commas == lines[number - 1].count(", ")) else int(row)
-        if run > _FEW:
-            return [number - _FEW]
+        if run > _MAX_BUTTONS:
+            return [number - _MAX_BUTTONS]
     return []
 
 

@@ -11,23 +11,20 @@ from collections.abc import Iterable
 
 from germane.text.normal import in_lower_case
 from germane.text.own.forms import forms
-from germane.text.own.handing import (
+from germane.text.own.introductions import (
     ENDS,
     FOREIGN,
     MAX_INTRO,
     MIN_SHOWN,
     begins_prompt,
+    foreign_from,
     handed_at,
     names_text,
     opens_text,
     shown_hidden,
 )
-from germane.text.own.in_line import foreign_from
-from germane.text.own.lines import Kind, is_table, kind_of, persons_in
 from germane.text.own.pages import page_begins, page_ends
-from germane.text.own.quotations import BLOCK
-
-__all__ = ["pastes_hidden"]
+from germane.text.own.quotations import BLOCK, Kind, is_table, kind_of, persons_in
 
 _MAX_OWN = 1_500
 """Characters from which on prose must speak of its writer or to its reader."""

@@ -1,4 +1,4 @@
-"""Formats: the secrets that are recognised by their form alone, such as API keys with a prefix of their provider.
+"""Formats: the secrets that are recognised by their form alone: keys with a provider's prefix, card numbers.
 
 The formats are facts that the providers publish; a new one is a line in `FORMATS`. Each expression is tried only where no
 letter or digit stands before it, and each of its repeats is bounded, so that the search takes linear time.
@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-
-from germane.text.secrets.found import FoundSecret
-
-__all__ = ["FORMATS", "by_format", "private_keys"]
+from typing import NamedTuple
 
 FORMATS: tuple[tuple[str, str], ...] = (
     ("AWS access key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
@@ -89,7 +86,7 @@ _END_LINE = re.compile(r"-----END[A-Z0-9 ]{1,60}-----")
 _BODY = re.compile(r"(?:[A-Za-z0-9+/=\s:,.>-]|\\[nr\\])*+")
 _PUTTY = re.compile(r"Private-Lines: ?\d{1,4}+((?:\s|\\[nr])[A-Za-z0-9+/=\s\\]{20,8000}+)")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
-_NEAR = 160
+_MAX_DISTANCE = 160
 """Characters behind an AWS access key in which its secret key is looked for."""
 _MAX_KEY = 32_768
 """Characters of the longest private key block."""
@@ -107,7 +104,7 @@ def by_format(text: str, start: int, end: int) -> Iterator[FoundSecret]:
             continue
         kind = FORMATS[(match.lastindex or 1) - 1][0]
         yield FoundSecret(kind, match.start(), match.end())
-        secret = _AWS_SECRET.search(text, match.end(), match.end() + _NEAR) if kind == "AWS access key" else None
+        secret = _AWS_SECRET.search(text, match.end(), match.end() + _MAX_DISTANCE) if kind == "AWS access key" else None
         if secret is not None and secret[0].upper() != secret[0] != secret[0].lower():
             yield FoundSecret("AWS secret key", secret.start(), secret.end())
 
@@ -130,3 +127,45 @@ def private_keys(text: str) -> Iterator[FoundSecret]:
 def _body_end(text: str, start: int) -> int:
     found = _BODY.match(text, start, start + _MAX_KEY)
     return start if found is None else start + len(found[0].rstrip())
+
+
+# Numbers of payment cards, by their length, their first digits and their check digit (Luhn, ISO/IEC 7812). One order
+# number of sixteen digits in ten has a right check digit too, so a number written in one run counts only where a word
+# before it says what it is.
+
+
+_NUMBER = re.compile(r"(?<![\d-])(?<!\d[.,])[2-6]\d{3}(?:([ -])(?:\d{4}\1\d{4}\1\d{4}|\d{6}\1\d{5})|\d{11,12})(?![\d-]|[.,]\d)")
+_SAYS = re.compile(
+    r"card|karte|carte|tarjeta|cart[aã]o|visa|amex|american express|maestro|(?<![a-z])cc(?![a-z])|карт|卡", re.IGNORECASE
+)
+_MAX_BEFORE_CARD = 60
+"""Characters before a number in which a word says that it is a card's."""
+_ISSUED = re.compile(
+    r"4\d{15}|5[1-5]\d{14}|2(?:2[2-9]|[3-6]\d|7[01])\d{13}|2720\d{12}|3[47]\d{13}|6(?:011|5\d\d|4[4-9]\d)\d{12}"
+)
+
+
+def by_luhn(text: str) -> Iterator[FoundSecret]:
+    """Yields the numbers of payment cards. Takes linear time."""
+    for match in _NUMBER.finditer(text):
+        digits = re.sub(r"\D", "", match[0])
+        if not _ISSUED.fullmatch(digits) or not _checked(digits):
+            continue
+        if match[1] or _SAYS.search(text, max(0, match.start() - _MAX_BEFORE_CARD), match.start()):
+            yield FoundSecret("card number", match.start(), match.end())
+
+
+def _checked(digits: str) -> bool:
+    doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
+    return len(set(digits)) > 1 and sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
+
+
+# What is found of a secret, without the secret itself.
+
+
+class FoundSecret(NamedTuple):
+    """`kind` is a name for people, such as `AWS access key`; the secret is `text[start:end]`."""
+
+    kind: str
+    start: int
+    end: int

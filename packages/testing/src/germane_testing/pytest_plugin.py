@@ -1,0 +1,46 @@
+"""Pytest plugin: the fixture `pin` and the option `--update-pins`; pytest loads it by the entry point `pytest11`.
+
+Every pytest run in an environment with germane loads this module. It imports the rest of germane only when a test requests the
+fixture, to keep other test suites fast.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from germane_testing.pins import Pinning
+
+
+_SNAPSHOTS = pytest.StashKey[Any]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("germane", "pinned contexts")
+    group.addoption("--update-pins", action="store_true", help="write the snapshots of pinned contexts as they are now")
+
+
+@pytest.fixture
+def pin(request: pytest.FixtureRequest) -> Pinning:
+    """Checks of a context: `pin(context).includes("…").within(800).snapshot()`."""
+    from germane_testing.pins import Pinning, Snapshots
+
+    stash = request.config.stash
+    if _SNAPSHOTS not in stash:
+        stash[_SNAPSHOTS] = Snapshots(update=bool(request.config.getoption("--update-pins")))
+    return Pinning(
+        folder=request.path.parent,
+        test=request.node.nodeid,
+        name=f"{request.path.stem}-{request.node.name}",
+        snapshots=stash[_SNAPSHOTS],
+    )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    snapshots = config.stash.get(_SNAPSHOTS, None)
+    if snapshots is not None and snapshots.written:
+        terminalreporter.section("pinned contexts")
+        for path in sorted(snapshots.written):
+            terminalreporter.write_line(f"written: {path}")

@@ -1,0 +1,622 @@
+"""Scope contract: the tests of `StoreContract` about the store as a whole: scopes, looking through it, forgetting, exports."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+
+from germane.errors import GermaneError, InvalidInput, StoreUnavailable
+from germane.kinds.events.reads import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionLength
+from germane.kinds.memories.conflicts import ContradictionRecord
+from germane.kinds.memories.reads import (
+    ConflictsBetween,
+    CountFeedback,
+    EndMemory,
+    FactsOnKey,
+    Forget,
+    ForgetOwner,
+    IdsInUse,
+    IdUse,
+    OwnDirective,
+    PutMemory,
+    PutTombstones,
+    RecordedConflicts,
+    RestoreConflict,
+    Select,
+    Selection,
+    SetDirective,
+)
+from germane.stores.contract import ScopedStore, Store
+from germane.transfer.contents import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective
+from germane.types.candidate import Provenance
+from germane.types.inventory import AgentSummary, OrgSummary, Stats, Tombstone, UserSummary
+from germane.types.plan import Decision, Plan, read
+from germane.types.query import Filters
+from germane.types.scope import Scope
+from germane_testing.builders import NOON, a_memory, an_event, asking, question, writing
+
+# Isolation between scopes, and several handles.
+
+
+ALL = Filters(sensitivities=("public", "private", "sensitive"))
+LATER = NOON + timedelta(days=1)
+AGENT, ANNA, BEN = Scope(), Scope(user="anna"), Scope(user="ben")
+
+
+async def found(scoped: ScopedStore, words: str, **filters: Any) -> list[str]:
+    """The texts of all memories and events that a keyword search finds, sorted."""
+    asked = question(words, **filters)
+    memories = (await scoped.memories.search(asked, 50, keywords=True, vectors=False, wait=True)).hits
+    events = (await scoped.events.search(asked, 50, keywords=True, vectors=False, wait=True)).hits
+    return sorted([hit.thing.text for hit in memories] + [hit.thing.text for hit in events])
+
+
+class ScopeContract:
+    """Tests of scopes and handles. Inherit `StoreContract`, which has them all."""
+
+    @pytest.fixture
+    def opening(self) -> Callable[[], Store]:
+        """A function that opens the store under test; override it."""
+        raise NotImplementedError("give the fixture `opening`")
+
+    @pytest.fixture
+    async def store(self, opening: Callable[[], Store]) -> AsyncIterator[Store]:
+        """A new store."""
+        store = opening()
+        yield store
+        await store.close()
+
+    @pytest.fixture
+    def scoped(self, store: Store) -> ScopedStore:
+        """The new store within the scope of an agent."""
+        return store.within(AGENT)
+
+    @pytest.mark.requirement("SCOPE-1", "SCOPE-2", "SCOPE-3")
+    async def test_a_scope_sees_the_agents_and_its_own(self, store: Store) -> None:
+        """A scope never sees data of another user, agent or org. Absent and forbidden ids give the same result."""
+        scopes = (AGENT, ANNA, BEN, Scope(agent="other"), Scope(org="other"), Scope(org="other", agent="other", user="anna"))
+        things = {}
+        for n, scope in enumerate(scopes):
+            memory, event = a_memory(f"cat m{n}", user=scope.user), an_event(f"cat e{n}", user=scope.user)
+            things[scope] = (memory, event)
+            await store.within(scope).journal.commit(writing(PutMemory(memory), PutEvent(event)))
+        ids = [thing.id for pair in things.values() for thing in pair]
+        for scope in scopes:
+            scoped = store.within(scope)
+            seen = [pair for other, pair in things.items() if other == scope or (other == AGENT and scope in (ANNA, BEN))]
+            assert await found(scoped, "cat") == sorted(thing.text for pair in seen for thing in pair)
+            assert set(await scoped.memories.get(ids)) == {memory for memory, _ in seen}
+            assert {event.id for event in await scoped.events.get(ids)} == {event.id for _, event in seen}
+            assert await scoped.allowed(ids, at=LATER, filters=ALL) == {thing.id for pair in seen for thing in pair}
+            assert len((await scoped.memories.list(Filters(), at=LATER, limit=99)).memories) == len(seen)
+            assert (
+                len((await scoped.events.sessions(9)).sessions) == len(await scoped.events.recent(99, filters=ALL)) == len(seen)
+            )
+
+    @pytest.mark.requirement("SCOPE-1", "SCOPE-2")
+    async def test_a_scope_changes_only_its_own(self, store: Store) -> None:
+        """A scope can't forget, end or replace data of others. The agent's scope may forget the data of a user that it
+        names."""
+        agent, anna, ben = (store.within(scope) for scope in (AGENT, ANNA, BEN))
+        shared, hers = a_memory("cat shared"), a_memory("cat hers", user="anna")
+        await agent.journal.commit(writing(PutMemory(shared)))
+        await anna.journal.commit(writing(PutMemory(hers)))
+        everything = Forget(memory_ids=(shared.id, hers.id), at=LATER)
+        await ben.journal.commit(writing(everything, CountFeedback((hers.id,), helpful=True)))
+        for memory in (shared, hers):
+            with pytest.raises(GermaneError):
+                await ben.journal.commit(writing(EndMemory(id=memory.id, at=LATER)))
+            with pytest.raises(GermaneError):
+                await ben.journal.commit(writing(PutMemory(replace(a_memory("cat his", user="ben"), id=memory.id))))
+        assert await ben.journal.commit(asking(Select(user="anna"))) == Selection()
+        assert set(await anna.memories.get([shared.id, hers.id])) == {shared, hers}
+
+        def leaving() -> Plan[None]:
+            found = yield from read(Select(user="anna", everything=True))
+            return Decision((Forget(memory_ids=(*found.memory_ids, "absent"), at=LATER),), None)
+
+        await agent.journal.commit(leaving())
+        assert await anna.memories.get([shared.id, hers.id]) == (shared,)
+
+    @pytest.mark.requirement("MEM-5", "SCOPE-2")
+    @pytest.mark.parametrize("helpful", [True, False])
+    async def test_what_is_agent_wide_is_judged_by_the_agent_as_a_whole(self, store: Store, helpful: bool) -> None:
+        """Feedback from a user's scope doesn't count for agent-wide memories, nor for those of other users."""
+        agent, anna, ben = (store.within(scope) for scope in (AGENT, ANNA, BEN))
+        shared, hers = a_memory("cat shared"), a_memory("cat hers", user="anna")
+        await agent.journal.commit(writing(PutMemory(shared)))
+        verdict = CountFeedback((shared.id, hers.id, "absent"), helpful)
+        await ben.journal.commit(writing(verdict))  # who owns nothing here yet
+        await anna.journal.commit(writing(PutMemory(hers)))
+        await ben.journal.commit(writing(PutMemory(a_memory("cat his", user="ben")), verdict))
+        assert set(await anna.memories.get([shared.id, hers.id])) == {shared, hers}
+        for scoped, counted in ((anna, hers), (agent, shared)):
+            await scoped.journal.commit(writing(verdict))
+            (now,) = await anna.memories.get([counted.id])
+            assert (now.helpful, now.harmful) == (int(helpful), int(not helpful))
+        (now,) = await anna.memories.get([hers.id])
+        assert now.helpful + now.harmful == 1
+
+    @pytest.mark.requirement("SCOPE-2", "MEM-3")
+    async def test_a_cursor_is_good_for_the_listing_that_gave_it_only(self, store: Store) -> None:
+        """A cursor of another scope or other filters, and a shortened or changed cursor, raise `InvalidInput`."""
+        for user in (None, "anna", "ben"):
+            memories = [a_memory(f"cat {n}", user=user, created_at=NOON + timedelta(n)) for n in range(4)]
+            await store.within(Scope(user=user)).journal.commit(writing(*map(PutMemory, memories)))
+        anna, later = store.within(ANNA).memories, LATER + timedelta(9)
+        cursor = (await anna.list(ALL, at=later, limit=2)).cursor
+        assert cursor is not None
+        assert len((await anna.list(ALL, at=later + timedelta(9), limit=9, cursor=cursor)).memories) == 6
+        strangers = (AGENT, BEN, Scope(user="anna", org="other"), Scope(user="anna", agent="other"))
+        tries = [(scope, ALL, cursor) for scope in strangers]
+        tries += [(ANNA, replace(ALL, **change), cursor) for change in ({"kinds": ("note",)}, {"exclude": frozenset("x")})]
+        tries += [(ANNA, ALL, wrong) for wrong in (cursor[:-1], cursor[1:], f"{cursor}A", f"{cursor}=", "", "é")]
+        for index, char in enumerate(cursor):
+            tries.append((ANNA, ALL, cursor[:index] + ("A" if char != "A" else "B") + cursor[index + 1 :]))
+        for scope, filters, given in tries:
+            with pytest.raises(InvalidInput, match="begin again"):
+                await store.within(scope).memories.list(filters, at=later, limit=2, cursor=given)
+
+    @pytest.mark.requirement("SCOPE-1")
+    async def test_one_session_id_of_two_users_is_two_sessions(self, store: Store) -> None:
+        """A session id of one user gives no access to the other user's session."""
+        anna, ben = store.within(ANNA), store.within(BEN)
+        await anna.journal.commit(writing(PutEvent(an_event("hers", user="anna", message_id="m"))))
+        assert await ben.journal.commit(asking(SessionLength("s1"))) == 0
+        assert await ben.journal.commit(asking(EventsByMessageId("s1", ("m",)))) == {}
+        await ben.journal.commit(writing(PutEvent(an_event("his", user="ben", message_id="m"))))
+        assert [event.text for event in await anna.events.recent(9, session="s1", filters=ALL)] == ["hers"]
+
+    @pytest.mark.requirement("OPS-2", "FORMAT-4")
+    async def test_two_handles_see_each_others_writes_and_forgettings(self, store: Store, opening: Callable[[], Store]) -> None:
+        """Changes of one handle are visible to the next call of the other. Both handles return the same nonce key."""
+        second = opening()
+        here, there = store.within(AGENT), second.within(AGENT)
+        memory, event = a_memory("cat one"), an_event("cat two")
+        await here.journal.commit(writing(PutMemory(memory)))
+        assert await found(there, "cat") == ["cat one"]
+        await there.journal.commit(writing(PutEvent(event)))
+        assert await found(here, "cat") == ["cat one", "cat two"]
+        assert await here.journal.revision() == await there.journal.revision()
+        await here.journal.commit(writing(Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER)))
+        assert await found(there, "cat") == []
+        assert len(await store.nonce_key()) == 32
+        assert await store.nonce_key() == await second.nonce_key()
+        await second.close()
+
+    async def test_a_closed_store_says_so(self, opening: Callable[[], Store]) -> None:
+        """`close` is idempotent; every later call raises `StoreUnavailable`."""
+        store = opening()
+        scoped = store.within(AGENT)
+        await store.close()
+        await store.close()
+        with pytest.raises(StoreUnavailable):
+            await scoped.journal.commit(writing(PutMemory(a_memory())))
+        with pytest.raises(StoreUnavailable):
+            await scoped.memories.get(["x"])
+
+
+# Looking through a store: counts, users, pages, ids by prefix.
+
+
+async def all_pages(page: Callable[..., Any], field: str, **arguments: Any) -> list[Any]:
+    """The entries of all pages of a listing, two a page."""
+    found, cursor = [], None
+    while True:
+        got = await page(**arguments, limit=2, cursor=cursor)
+        assert len(getattr(got, field)) <= 2
+        found += getattr(got, field)
+        if (cursor := got.cursor) is None:
+            return found
+
+
+class InventoryContract:
+    """Tests of looking through a store. Inherit `StoreContract`, which has them all."""
+
+    @pytest.mark.requirement("CLI-2")
+    async def test_messages_come_page_by_page_newest_first(self, scoped: ScopedStore) -> None:
+        """Over sessions that overlap in time, pages neither skip nor repeat an event, also where times are equal."""
+        events = [
+            an_event(f"{session}{n}", session=session, position=n, created_at=NOON + timedelta(seconds=n // 2 + begins))
+            for session, begins in (("a", 0), ("b", 1), ("c", 40))
+            for n in range(5)
+        ]
+        await scoped.journal.commit(writing(*map(PutEvent, events)))
+        found = await all_pages(scoped.events.page, "messages", filters=ALL)
+        assert sorted(event.text for event in found) == sorted(event.text for event in events)
+        assert [event.created_at for event in found] == sorted((event.created_at for event in events), reverse=True)
+        told = await all_pages(scoped.events.page, "messages", filters=replace(ALL, session="b"))
+        assert [event.text for event in told] == ["b4", "b3", "b2", "b1", "b0"]
+        early = await all_pages(scoped.events.page, "messages", filters=replace(ALL, until=NOON))
+        assert [event.text for event in early] == ["a1", "a0"]
+        assert await all_pages(scoped.events.page, "messages", filters=replace(ALL, kinds=("fact",))) == []
+
+    async def test_a_listing_cuts_long_messages_where_asked(self, scoped: ScopedStore) -> None:
+        """By default a listing has whole texts; without `whole`, a long text is cut to a passage."""
+        text = "word " * 4000
+        await scoped.journal.commit(writing(PutEvent(an_event(text))))
+        assert (await scoped.events.page(ALL, limit=1)).messages[0].text == text
+        (cut,) = (await scoped.events.page(ALL, limit=1, whole=False)).messages
+        assert cut.passage is not None
+        assert len(cut.text) < len(text)
+
+    @pytest.mark.requirement("CLI-2")
+    async def test_sessions_come_page_by_page_latest_first(self, scoped: ScopedStore) -> None:
+        """Pages neither skip nor repeat a session."""
+        events = [an_event(session=f"s{n}", created_at=NOON + timedelta(days=n // 2)) for n in range(5)]
+        await scoped.journal.commit(writing(*map(PutEvent, events)))
+        found = await all_pages(scoped.events.sessions, "sessions")
+        assert [session.id for session in found] == ["s4", "s3", "s2", "s1", "s0"]
+
+    @pytest.mark.requirement("CLI-2", "SCOPE-2")
+    async def test_the_agent_lists_its_users_and_a_user_lists_nobody(self, store: Store) -> None:
+        """A user without anything stored isn't listed, nor is a user of another agent or org."""
+        others = (Scope(user="eve", org="other"), Scope(user="eve", agent="other"))
+        for scope in (ANNA, BEN, *others, AGENT):
+            kept = [PutMemory(a_memory(f"{n}", user=scope.user)) for n in range(2)]
+            await store.within(scope).journal.commit(writing(*kept, PutEvent(an_event(user=scope.user))))
+        await store.within(Scope(user="dora")).journal.commit(writing(SetDirective("Be kind")))
+        gone = a_memory(user="carl")
+        await store.within(Scope(user="carl")).journal.commit(writing(PutMemory(gone)))
+        await store.within(Scope(user="carl")).journal.commit(writing(Forget(memory_ids=(gone.id,), at=LATER)))
+        found = await all_pages(store.within(AGENT).inventory.users, "users")
+        assert [user.user for user in found] == ["anna", "ben", "dora"]
+        assert found[0] == UserSummary(user="anna", memories=2, messages=1, sessions=1, last_at=NOON)
+        assert found[2] == UserSummary(user="dora")
+        assert (await store.within(ANNA).inventory.users(9)).users == ()
+
+    @pytest.mark.requirement("CLI-2", "SCOPE-2")
+    async def test_an_org_lists_its_agents(self, store: Store) -> None:
+        """Agent-wide and users' data are counted together; another org's agents aren't listed."""
+        for scope in (AGENT, ANNA, Scope(agent="b", user="anna"), Scope(agent="c"), Scope(org="other", agent="d")):
+            await store.within(scope).journal.commit(writing(PutMemory(a_memory(user=scope.user))))
+        found = await all_pages(store.agents, "agents", org=AGENT.org)
+        assert found == [
+            AgentSummary(agent=AGENT.agent, users=1, memories=2),
+            AgentSummary(agent="b", users=1, memories=1),
+            AgentSummary(agent="c", memories=1),
+        ]
+        assert (await store.agents("nobody", 9)).agents == ()
+
+    @pytest.mark.requirement("CLI-2")
+    async def test_a_store_lists_its_orgs(self, store: Store) -> None:
+        """With what their agents and users have; a user of two agents counts twice."""
+        assert (await store.orgs(9)).orgs == ()
+        for scope in (AGENT, ANNA, Scope(agent="b", user="anna"), Scope(org="other", agent="d"), Scope(org="third")):
+            await store.within(scope).journal.commit(writing(PutMemory(a_memory(user=scope.user))))
+        await store.within(ANNA).journal.commit(writing(PutEvent(an_event(user="anna"))))
+        assert await all_pages(store.orgs, "orgs") == [
+            OrgSummary(org=AGENT.org, agents=2, users=2, memories=3, messages=1),
+            OrgSummary(org="other", agents=1, memories=1),
+            OrgSummary(org="third", agents=1, memories=1),
+        ]
+
+    @pytest.mark.requirement("CLI-2", "SCOPE-1")
+    async def test_what_a_scope_sees_is_counted(self, store: Store) -> None:
+        """A user's figures have the agent-wide data too, and nothing of other users."""
+        agent, anna, ben = (store.within(scope) for scope in (AGENT, ANNA, BEN))
+        assert await agent.inventory.stats(at=LATER) == Stats(users=0)
+        fact = a_memory("tea", "fact", user="anna")
+        hers = (PutMemory(fact), PutMemory(a_memory("a", user="anna", pinned=True)), PutEvent(an_event("hé", user="anna")))
+        await anna.journal.commit(writing(*hers))
+        await anna.journal.commit(writing(EndMemory(id=fact.id, at=NOON + timedelta(hours=1))))
+        await agent.journal.commit(writing(PutMemory(a_memory("b", created_at=NOON - timedelta(days=1)))))
+        await ben.journal.commit(writing(PutMemory(a_memory("c", user="ben")), PutEvent(an_event("c", user="ben"))))
+        found = await anna.inventory.stats(at=LATER)
+        assert (found.memories, found.ended, found.pinned, found.messages, found.sessions) == ({"note": 2}, 1, 1, 1, 1)
+        assert (found.users, found.pending_vectors) == (None, 0)
+        assert (found.oldest, found.newest) == (NOON - timedelta(days=1), NOON)
+        assert found.text_bytes > len("hé".encode()) + 3
+        wide = await agent.inventory.stats(at=LATER)
+        assert (wide.memories, wide.messages, wide.users) == ({"note": 1}, 0, 2)
+
+    @pytest.mark.requirement("CLI-2")
+    async def test_what_was_extracted_is_counted_by_what_found_it(self, store: Store) -> None:
+        """Rules by their names and a language model; not what has ended, nor words in other fields of the provenance."""
+        rule, llm, other = (Provenance(metadata={"extracted": name}) for name in ("home", "llm", "home"))
+        plain = Provenance(channel="extracted", metadata={"note": {"extracted": "llm"}})
+        origins = {"a": rule, "b": llm, "c": rule, "d": plain, "e": Provenance()}
+        kept = [PutMemory(replace(a_memory(text, user="anna"), provenance=origin)) for text, origin in origins.items()]
+        ended = replace(a_memory("f", user="anna"), provenance=other)
+        change = EndMemory(id=ended.id, at=NOON + timedelta(hours=1))
+        await store.within(ANNA).journal.commit(writing(*kept, PutMemory(ended)))
+        await store.within(ANNA).journal.commit(writing(change))
+        assert (await store.within(ANNA).inventory.stats(at=LATER)).extracted == {"llm": 1, "rules": 2}
+        assert (await store.within(BEN).inventory.stats(at=LATER)).extracted == {}
+
+    @pytest.mark.requirement("CLI-2", "SCOPE-3")
+    async def test_an_id_is_found_by_its_beginning_within_the_scope(self, store: Store) -> None:
+        """Ids of another scope are no candidates; `limit` bounds the candidates."""
+        anna, ben = store.within(ANNA), store.within(BEN)
+        memories = [a_memory(f"{n}", user="anna", id=f"01a2b3c4-0000-7000-8000-00000000000{n}") for n in range(3)]
+        event = an_event(user="anna", id="01a2b3c4-0000-7000-8000-100000000000", message_id="m1")
+        other = an_event(user="anna", session="s2", message_id="m1")
+        await anna.journal.commit(writing(*map(PutMemory, memories), PutEvent(event), PutEvent(other)))
+        ids = tuple(memory.id for memory in memories)
+        assert await anna.inventory.ids("01a2", 9, domain="memories") == ids
+        assert len(await anna.inventory.ids("01a2", 2, domain="memories")) == 2
+        assert await anna.inventory.ids(ids[1], 9, domain="memories") == (ids[1],)
+        assert event.id in await anna.inventory.ids("01a2b3c4", 9, domain="events")
+        assert await anna.inventory.ids("01a_", 9, domain="memories") == ()
+        assert await ben.inventory.ids("01a2", 9, domain="memories") == ()
+        assert sorted(await anna.inventory.said_as("m1", 9)) == sorted((event.id, other.id))
+        assert len(await anna.inventory.said_as("m1", 1)) == 1
+        assert await ben.inventory.said_as("m1", 9) == ()
+
+    @pytest.mark.requirement("CLI-2", "SCOPE-3")
+    async def test_a_tombstone_and_an_owner_are_found_by_the_whole_id(self, store: Store) -> None:
+        """A tombstone is visible within the scope only; the owner within the org only, also after the forgetting."""
+        anna, ben = store.within(ANNA), store.within(BEN)
+        memory, event = a_memory(user="anna"), an_event(user="anna")
+        await anna.journal.commit(writing(PutMemory(memory), PutEvent(event)))
+        assert await anna.inventory.tombstone(memory.id) is None
+        for _ in range(2):
+            for id in (memory.id, event.id):
+                assert await store.owner(ANNA.org, id) == (ANNA.agent, "anna")
+                assert await store.owner("other", id) is None
+            gone = Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER, by="op", reason="asked")
+            await anna.journal.commit(writing(gone))
+        stone = await anna.inventory.tombstone(memory.id)
+        assert stone == Tombstone(id=memory.id, what="memory", at=LATER, by="op", reason="asked")
+        assert await anna.inventory.tombstone(event.id) == replace(stone, id=event.id, what="message")
+        assert await ben.inventory.tombstone(memory.id) is None
+
+    @pytest.mark.requirement("SCOPE-2")
+    async def test_a_cursor_of_another_listing_is_refused(self, store: Store) -> None:
+        """Cursors of memories, messages, sessions, users, agents and orgs can't be exchanged, nor used in another scope."""
+        for user in ("anna", "ben", None):
+            things = [
+                one
+                for n in range(2)
+                for one in (PutMemory(a_memory(f"{n}", user=user)), PutEvent(an_event(session=f"s{n}", user=user)))
+            ]
+            await store.within(Scope(user=user)).journal.commit(writing(*things))
+        for agent in ("b", "c"):
+            await store.within(Scope(agent=agent)).journal.commit(writing(PutMemory(a_memory())))
+        await store.within(Scope(org="other")).journal.commit(writing(PutMemory(a_memory())))
+        scoped = store.within(AGENT)
+
+        async def page(what: str, cursor: str | None = None, of: ScopedStore = scoped) -> str | None:
+            match what:
+                case "memories":
+                    found = (await of.memories.list(Filters(), at=LATER, limit=1, cursor=cursor)).cursor
+                case "messages":
+                    found = (await of.events.page(Filters(), limit=1, cursor=cursor)).cursor
+                case "sessions":
+                    found = (await of.events.sessions(1, cursor)).cursor
+                case "users":
+                    found = (await of.inventory.users(1, cursor)).cursor
+                case "agents":
+                    found = (await store.agents(AGENT.org, 1, cursor)).cursor
+                case _:
+                    found = (await store.orgs(1, cursor)).cursor
+            return found
+
+        listings = ("memories", "messages", "sessions", "users", "agents", "orgs")
+        cursors = {what: await page(what) for what in listings}
+        assert all(cursors.values())
+        for what in listings:
+            await page(what, cursors[what])
+            for other in listings:
+                if other != what:
+                    with pytest.raises(InvalidInput, match="begin again"):
+                        await page(what, cursors[other])
+            if what not in ("agents", "orgs"):
+                with pytest.raises(InvalidInput, match="begin again"):
+                    await page(what, cursors[what], store.within(ANNA))
+
+
+# Selecting and forgetting.
+
+
+class ForgetContract:
+    """Tests of forgetting. Inherit `StoreContract`, which has them all."""
+
+    @pytest.mark.requirement("MEM-3")
+    async def test_what_is_forgotten_is_found_nowhere(self, scoped: ScopedStore) -> None:
+        """No read returns forgotten data. Forgetting is idempotent, and a session ends with its last event."""
+        memory, event = a_memory("cat secret", "fact", tags=("t",)), an_event("cat turn", name="Ana", message_id="m")
+        await scoped.journal.commit(writing(PutMemory(memory), PutEvent(event)))
+        assert len(await found(scoped, "cat")) == 2
+        gone = Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER, by="op", reason="asked")
+        for _ in range(2):
+            await scoped.journal.commit(writing(gone))
+            assert await found(scoped, "cat") == []
+            assert await scoped.memories.get([memory.id]) == ()
+            assert await scoped.events.get([event.id]) == ()
+            assert await scoped.allowed([memory.id, event.id], at=LATER, filters=ALL) == frozenset()
+            assert await scoped.memories.pinned(("drink",), ("t",), at=LATER, filters=ALL) == ()
+            assert await scoped.events.recent(5, filters=ALL) == ()
+            assert (await scoped.events.sessions(5)).sessions == ()
+            assert await scoped.events.speakers() == ()
+            assert await scoped.journal.commit(asking(FactsOnKey("drink", NOON))) == ()
+
+    @pytest.mark.requirement("MEM-3")
+    async def test_forgetting_an_owner_takes_all_the_owner_has_and_nothing_of_others(self, store: Store) -> None:
+        """Forgetting an owner removes directive and sessions too, and scrubbing succeeds. Forgetting an absent owner is no
+        error."""
+        agent, anna = store.within(AGENT), store.within(ANNA)
+        for scoped in (agent, anna):
+            user = scoped.scope.user
+            kept = (PutMemory(a_memory("cat", user=user)), PutEvent(an_event("cat", user=user)), SetDirective("Be kind"))
+            await scoped.journal.commit(writing(*kept))
+        before = await anna.journal.revision()
+        for user in (ANNA.user, ANNA.user, "nobody"):
+            await agent.journal.commit(writing(ForgetOwner(user=user, at=LATER)))
+            assert await agent.journal.scrub() == ""
+            assert await found(anna, "cat") == ["cat", "cat"]
+            assert (await anna.directive()).text == "Be kind"
+            assert len((await anna.events.sessions(5)).sessions) == 1
+        assert await anna.journal.revision() > before
+        await anna.journal.commit(writing(ForgetOwner(user=None, at=LATER)))
+        assert len(await found(anna, "cat")) == 2
+        await agent.journal.commit(writing(ForgetOwner(at=LATER)))
+        assert (await found(anna, "cat"), (await anna.directive()).text) == ([], "")
+
+    @pytest.mark.requirement("MEM-3")
+    async def test_a_selection_meets_every_criterion(self, scoped: ScopedStore) -> None:
+        """Criteria are germane's or the caller's ids, key, tag and session. Without a criterion nothing is selected."""
+        fact = a_memory("one", "fact", key="k", tags=("t",), provenance=Provenance(session="s1"))
+        note = a_memory("two", tags=("t",))
+        events = [an_event("three", message_id="m1"), an_event("four", session="s2", message_id="m2")]
+        await scoped.journal.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
+
+        async def select(**criteria: Any) -> Selection:
+            return await scoped.journal.commit(asking(Select(**criteria)))
+
+        assert await select() == Selection()
+        assert await select(everything=True) == Selection((fact.id, note.id), (events[0].id, events[1].id))
+        assert await select(ids=(note.id, "m2")) == Selection((note.id,), (events[1].id,))
+        assert await select(key="k") == Selection((fact.id,))
+        assert await select(tag="t") == Selection((fact.id, note.id))
+        assert await select(session="s1") == Selection((fact.id,), (events[0].id,))
+        assert await select(tag="t", session="s2") == Selection()
+
+
+# Exports, and restoring what was exported.
+
+
+_ACME = Scope(org="acme")
+
+
+async def dumped(store: Store, reach: Reach | None = None) -> list[Any]:
+    """All that a dump yields."""
+    portions = cast("Any", store.dump(Reach() if reach is None else reach))
+    async with aclosing(portions):
+        return [thing async for portion in portions for thing in portion]
+
+
+class TransferContract:
+    """Tests of dumps and of what restoring needs. Inherit `StoreContract`, which has them all."""
+
+    @pytest.mark.requirement("MEM-3", "SCOPE-2")
+    async def test_a_dump_holds_everything_in_order(self, store: Store) -> None:
+        """By owner; of each the directive, the memories in the order in which they were stored, the sessions with their
+        messages by position, the tombstones. The owners of a reach are exactly those that it covers."""
+        old, new = a_memory("old"), a_memory("new", pinned=True, retrieval_count=3)
+        said = [an_event(text, session="s", position=place)._replace(user="anna") for place, text in ((0, "a"), (4, "b"))]
+        gone = a_memory("gone", user="anna")
+        await store.within(AGENT).journal.commit(writing(SetDirective("Be kind", "d"), PutMemory(new), PutMemory(old)))
+        await store.within(ANNA).journal.commit(writing(*map(PutEvent, said), PutMemory(gone)))
+        await store.within(ANNA).journal.commit(writing(Forget(memory_ids=(gone.id,), at=LATER, by="me", reason="asked")))
+        await store.within(_ACME).journal.commit(writing(PutMemory(a_memory("apart"))))
+        contents, *things = await dumped(store, Reach(org="default", agent="default", user="anna"))
+        assert contents == Contents(directives=1, memories=2, sessions=1, messages=2, tombstones=1, latest=LATER)
+        agents, annas = Owner("default", "default", None), Owner("default", "default", "anna")
+        assert [thing.owner for thing in things] == [agents] * 3 + [annas] * 4
+        assert [thing.thing for thing in things[:3]] == [StoredDirective("Be kind", "d"), new, old]
+        record, first, second, stone = (thing.thing for thing in things[3:])
+        assert record == SessionRecord(id="s", next=5, length=2, started_at=said[0].created_at, last_at=said[1].created_at)
+        assert [event._replace(session_started_at=None, session_number=None) for event in (first, second)] == said
+        assert stone == Tombstone(id=gone.id, what="memory", at=LATER, by="me", reason="asked")
+        assert (await dumped(store, Reach(org="default", agent="default", user="ben")))[1:] == things[:3]
+        assert len(await dumped(store, Reach(org="acme"))) == 2
+        assert (await dumped(store))[1:] == [*(await dumped(store, Reach(org="acme")))[1:], *things]
+
+    @pytest.mark.requirement("MEM-3", "MEM-4")
+    async def test_a_contradiction_is_dumped_and_restored_as_it_is(self, store: Store) -> None:
+        """Between its memories and the sessions, with how it was resolved; what is recorded of the pair already stays."""
+        one, two, three = (a_memory(text, user="anna") for text in ("one", "two", "three"))
+        record = ContradictionRecord(
+            id="c", reason="number", older=one.id, newer=two.id, created_at=NOON, resolved_at=LATER, kept="both"
+        )
+        anna, pairs = store.within(ANNA).journal, ((one.id, two.id), (two.id, three.id))
+        kept = [PutMemory(memory, restored=True) for memory in (one, two, three)]
+        assert await anna.commit(asking(ConflictsBetween(pairs, ("c",)))) == RecordedConflicts()
+        await anna.commit(writing(*kept, RestoreConflict(record), PutEvent(an_event(user="anna"))))
+        await anna.commit(writing(RestoreConflict(replace(record, id="d", resolved_at=None, kept=None))))
+        contents, *things = await dumped(store)
+        assert contents.contradictions == 1
+        assert [type(thing.thing) for thing in things[2:5]] == [type(one), ContradictionRecord, SessionRecord]
+        assert things[3].thing == record
+        found = await anna.commit(asking(ConflictsBetween(pairs, ("c", "d"))))
+        assert found == RecordedConflicts(frozenset({pairs[0]}), frozenset({"c"}))
+        others = await store.within(BEN).journal.commit(asking(ConflictsBetween(pairs, ("c",))))
+        assert not others.pairs
+        await anna.commit(writing(Forget(memory_ids=(two.id,), at=LATER)))
+        assert (await dumped(store))[0].contradictions == 0
+
+    async def test_a_dump_is_of_one_moment(self, store: Store) -> None:
+        """What is written after its first step isn't in it, and what is forgotten then still is."""
+        events = [an_event(f"turn {n}", position=n) for n in range(700)]
+        scoped = store.within(AGENT)
+        await scoped.journal.commit(writing(*map(PutEvent, events)))
+        portions = cast("Any", store.dump(Reach()))
+        async with aclosing(portions):
+            found = list(await anext(portions))
+            await scoped.journal.commit(writing(PutMemory(a_memory("later")), Forget(event_ids=(events[-1].id,), at=LATER)))
+            async for portion in portions:
+                assert len(portion) <= 1000
+                found += portion
+        assert [thing.thing.id for thing in found[2:]] == [event.id for event in events]
+
+    async def test_a_dump_ends_with_its_store(self, opening: Callable[[], Store]) -> None:
+        """Closing the store ends a dump that somebody reads slowly: its next step raises."""
+        store = opening()
+        await store.within(AGENT).journal.commit(writing(*(PutEvent(an_event(position=n)) for n in range(700))))
+        portions = cast("Any", store.dump(Reach()))
+        await anext(portions)
+        await store.close()
+        with pytest.raises(StoreUnavailable):
+            await anext(portions)
+
+    @pytest.mark.requirement("MEM-3")
+    async def test_what_a_forgotten_owner_had_stays_forgotten(self, store: Store) -> None:
+        """A whole store's dump ends with the tombstones of owners that are gone, without their names."""
+        memory = a_memory("gone", user="anna")
+        await store.within(ANNA).journal.commit(writing(PutMemory(memory)))
+        await store.within(ANNA).journal.commit(writing(ForgetOwner(at=LATER, by="anna")))
+        contents, last = await dumped(store)
+        assert contents.tombstones == 1
+        assert last.owner == Owner(None, None, None)
+        assert (last.thing.id, last.thing.by) == (memory.id, "")
+
+    @pytest.mark.requirement("MEM-3", "SCOPE-2")
+    async def test_ids_in_use_are_told(self, store: Store) -> None:
+        """Ids of what is forgotten, whoever had it, and of what others have; the scope's own aren't among them."""
+        mine, theirs, shared, gone = (a_memory(f"cat {n}", user=user) for n, user in enumerate(("anna", "ben", None, "ben")))
+        said = an_event("cat", user="ben")
+        await store.within(AGENT).journal.commit(writing(PutMemory(shared)))
+        await store.within(BEN).journal.commit(writing(PutMemory(theirs), PutMemory(gone), PutEvent(said)))
+        await store.within(BEN).journal.commit(writing(Forget(memory_ids=(gone.id,), at=LATER)))
+        asked = IdsInUse((mine.id, theirs.id, shared.id, gone.id, said.id, "absent"))
+        elsewhere = frozenset({theirs.id, shared.id, said.id})
+        assert await store.within(ANNA).journal.commit(asking(asked)) == IdUse(frozenset({gone.id}), elsewhere)
+        await store.within(ANNA).journal.commit(writing(PutMemory(mine)))
+        assert await store.within(ANNA).journal.commit(asking(asked)) == IdUse(frozenset({gone.id}), elsewhere)
+        assert await store.within(ANNA).journal.commit(asking(EventsById((said.id,)))) == {}
+        found = await store.within(BEN).journal.commit(asking(EventsById((said.id, "absent"))))
+        assert [(id, event.text) for id, event in found.items()] == [(said.id, "cat")]
+
+    @pytest.mark.requirement("MEM-3")
+    async def test_tombstones_of_another_store_are_kept(self, store: Store) -> None:
+        """For an owner, or for none; a tombstone that is here already stays as it is."""
+        stones = [Tombstone(id=f"t{n}", what=what, at=NOON) for n, what in enumerate(("memory", "message"))]  # type: ignore[arg-type]
+        anna = store.within(ANNA).journal
+        await anna.commit(writing(PutTombstones(tombstones=tuple(stones))))
+        again = (replace(stones[0], by="another"), Tombstone(id="t2", what="memory", at=LATER))
+        await anna.commit(writing(PutTombstones(tombstones=again, ownerless=True)))
+        things = (await dumped(store))[1:]
+        nobody, owner = Owner(None, None, None), Owner("default", "default", "anna")
+        assert things == [Owned(owner, stones[0]), Owned(owner, stones[1]), Owned(nobody, again[1])]
+        assert (await anna.commit(asking(IdsInUse(("t0", "t1", "t2"))))).forgotten == {"t0", "t1", "t2"}
+
+    async def test_reserved_positions_arent_used_again(self, store: Store) -> None:
+        """The session's next event gets the reserved position, unless it is further on already."""
+        journal = store.within(AGENT).journal
+        await journal.commit(writing(PutEvent(an_event()), ReservePositions(session="s1", next=7)))
+        assert await journal.commit(asking(SessionLength("s1"))) == 7
+        await journal.commit(writing(ReservePositions(session="s1", next=3), ReservePositions(session="absent", next=3)))
+        assert await journal.commit(asking(SessionLength("s1"))) == 7
+        assert await journal.commit(asking(SessionLength("absent"))) == 0
+
+    async def test_the_own_directive_is_read_alone(self, store: Store) -> None:
+        """The agent's isn't its users'."""
+        await store.within(AGENT).journal.commit(writing(SetDirective("Be kind")))
+        assert await store.within(AGENT).journal.commit(asking(OwnDirective())) == "Be kind"
+        assert await store.within(ANNA).journal.commit(asking(OwnDirective())) == ""

@@ -1,1 +1,0 @@
-"""Access: API keys: how they are made, verified, listed and revoked, and what a key allows."""

@@ -1,1 +1,0 @@
-"""Embedders: adapters that turn texts into vectors, in this process or at an endpoint; only `wiring` imports them."""

@@ -1,1 +1,0 @@
-"""Events: what was said and done, kept verbatim in sessions, and the rules by which a conversation is recorded."""

@@ -1,0 +1,303 @@
+"""Assembly: one `assemble` of a client: its arguments, the request, and the reading of the reply.
+
+`ClientScope` and the checks of arguments (`checked_text`, `time_to_wire`, `filters_to_wire`) serve the other calls too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from germane.clock import aware
+from germane.errors import InvalidInput
+from germane.grpc.answer import Answer, metadata_from_wire
+from germane.grpc.client.conversation import SentMessage, add_messages, json_of, verify_reply
+from germane.grpc.client.fallback import shallow_copy
+from germane.grpc.stubs import context_pb2, filters_pb2
+from germane.types.budget import Effort, price_of_effort
+from germane.types.limits import COUNT, check_task, quoted
+from germane.types.message import system_text
+from germane.types.model_names import ModelNames
+
+_APART = frozenset({"anthropic", "gemini"})
+"""Providers that keep the system prompt apart from the messages and may answer without one."""
+_LISTS = ("kinds", "event_types", "entity_types", "tags", "sensitivities", "exclude")
+_FILTERS = frozenset({*_LISTS, "since", "until", "session", "with_history", "task"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientScope:
+    """The org, agent and user whose data a client's calls use by default. `zone` is the time zone of naive datetimes.
+
+    Raises `InvalidInput` for a value that is no string, and for an empty one where a name is required.
+    """
+
+    org: str = "default"
+    agent: str = "default"
+    user: str | None = None
+    zone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        for name in ("org", "agent", "zone"):
+            checked_text(name, getattr(self, name))
+        checked_text("user", self.user, optional=True)
+
+    def within(self, **changes: str | None) -> ClientScope:
+        """Returns a copy with those of `changes` that aren't None."""
+        own = {name: getattr(self, name) for name in ("org", "agent", "user", "zone")}
+        return ClientScope(**own | {name: value for name, value in changes.items() if value is not None})
+
+
+class AssembleCall:
+    """The arguments of one call. Making it checks nothing, so that it can't raise; `build` does.
+
+    `messages` are the caller's, and what a failed call returns; so is `system`, for a provider that keeps it apart.
+    """
+
+    def __init__(
+        self,
+        messages: Any,
+        request_id: str | None,
+        scope: ClientScope,
+        changes: Mapping[str, str | None],
+        options: dict[str, Any],
+    ) -> None:
+        self.messages, self.request_id, self.system = messages, request_id, options["system"]
+        self._scope, self._changes, self._options = scope, changes, options
+        if not options["provider"]:
+            options["provider"] = model_provider(options["model"], options["like"])
+        self._sent: Sequence[SentMessage] = ()
+        self._sent_system = ""
+
+    def copy_messages(self) -> None:
+        """Replaces `messages` by a new list of the same objects, which the answer may then own. For OpenAI, which has no other
+        place for a system prompt, it becomes the first message."""
+        self.messages = shallow_copy(self.messages)
+        among = isinstance(self.messages, list) and self._options["provider"] == "openai"
+        if among and (said := system_text(self.system)).strip():
+            self.messages.insert(0, {"role": "system", "content": said})
+            self.system = None
+
+    def build(self) -> context_pb2.AssembleContextRequest:
+        """Returns the request. Raises `InvalidInput` for an argument that can't be used, `Oversized` for more text than can be
+        sent in time."""
+        options = {**self._options, "system": self.system}
+        request = _request(self._scope.within(**self._changes), self.messages, request_id=self.request_id, **options)
+        self._sent = add_messages(self.messages, request)
+        self._sent_system = request.options.system_json
+        return request
+
+    def answer(self, response: context_pb2.AssembleContextResponse) -> Answer:
+        """Returns the answer that a response holds. Raises `Altered` where it lacks one of the caller's messages."""
+        own = json.loads(self._sent_system) if self._sent_system else None
+        messages, system = verify_reply(self._sent, response, own, apart=self._options["provider"] in _APART)
+        metadata = metadata_from_wire(response.metadata)
+        return Answer(messages=messages, system=system, metadata=metadata, explanation=response.explanation)
+
+
+def assemble(
+    scope: ClientScope,
+    messages: Sequence[Any],
+    *,
+    model: str,
+    session: str | None = None,
+    user: str | None = None,
+    agent: str | None = None,
+    org: str | None = None,
+    zone: str | None = None,
+    provider: str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    query: str | None = None,
+    at: datetime | None = None,
+    max_tokens: int | None = None,
+    strategy: str | None = None,
+    filters: Any = None,
+    effort: Effort | float | None = None,
+    window: int | None = None,
+    like: str | None = None,
+    system: Any = None,
+    blocks: Sequence[str] = (),
+    task: str | bool | None = None,
+    request_id: str | None = None,
+    explain: bool = False,
+) -> AssembleCall:
+    """Returns the messages together with the context that the model needs, within `limit` seconds.
+
+    The arguments are those of `germane.Agent.assemble`, but this never raises: where something goes wrong, the answer holds the
+    messages as they were given, `metadata.fallback_reason` names the failure, and the logger `germane.client` warns once.
+
+    `provider` is the shape of the messages, in and out: openai, openai-responses, anthropic or gemini; by default that of the
+    model's own provider. `filters` is a `germane.Filters` or a mapping with the same names. `max_tokens` bounds the added
+    text, in the model's tokens. `blocks` are labels or ids of memory blocks to show besides those of every context. `task` is
+    the id of the task of the session's stack that this request works on (default: the current one), False leaves the stack out.
+    `system` is your own system prompt beside the messages; an answer holds it in `system`, or as the first message for OpenAI.
+    """
+    changes = {"org": org, "agent": agent, "user": user, "zone": zone}
+    options = {
+        "model": model,
+        "session": session,
+        "provider": provider,
+        "tools": tools,
+        "query": query,
+        "at": at,
+        "max_tokens": max_tokens,
+        "strategy": strategy,
+        "filters": filters,
+        "effort": effort,
+        "window": window,
+        "like": like,
+        "system": system,
+        "blocks": blocks,
+        "task": task,
+        "explain": explain,
+    }
+    return AssembleCall(messages, request_id, scope, changes, options)
+
+
+def _request(
+    scope: ClientScope,
+    messages: object,
+    *,
+    model: str,
+    session: str | None,
+    provider: str | None,
+    tools: Sequence[Mapping[str, Any]] | None,
+    query: str | None,
+    at: datetime | None,
+    max_tokens: int | None,
+    strategy: str | None,
+    filters: Any,
+    effort: Effort | float | None,
+    window: int | None,
+    like: str | None,
+    system: Any,
+    blocks: Sequence[str],
+    task: str | bool | None,
+    request_id: str | None,
+    explain: bool,
+) -> context_pb2.AssembleContextRequest:
+    """The request without its messages."""
+    if not isinstance(messages, list):
+        raise InvalidInput(
+            f"messages must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}"
+        )
+    _check_count("max_tokens", max_tokens, 0)
+    _check_count("window", window, 1)
+    if effort is not None:
+        price_of_effort(effort)
+    wanted = check_task(task, session)
+    if not isinstance(system, str | list | tuple | Mapping | None):
+        raise InvalidInput(f"system must be a string, a list of text blocks or {{'parts': […]}}, not {type(system).__name__}")
+    options = context_pb2.AssembleOptions(
+        strategy=checked_text("strategy", strategy, optional=True),
+        query=checked_text("query", query, optional=True),
+        zone="" if scope.zone == "UTC" else scope.zone,
+        provider=checked_text("provider", provider, optional=True),
+        tools_json="" if tools is None else json.dumps(tools),
+        explain=bool(explain),
+        effort="" if effort is None else str(effort),
+        like=checked_text("like", like, optional=True),
+        window=window or 0,
+        system_json=json_of(system) if system else "",
+        blocks=[checked_text(f"blocks[{index}]", one) for index, one in enumerate(_listed(blocks))],
+        task_id=wanted if isinstance(wanted, str) else "",
+        without_tasks=wanted is False,
+    )
+    if at is not None:
+        options.at.CopyFrom(time_to_wire("at", at, scope.zone))
+    if filters is not None:
+        options.filters.CopyFrom(filters_to_wire(filters, scope.zone))
+    return context_pb2.AssembleContextRequest(
+        org_id=scope.org,
+        agent_id=scope.agent,
+        user_id=scope.user or "",
+        session_id=checked_text("session", session, optional=True),
+        model=checked_text("model", model),
+        request_id=checked_text("request_id", request_id, optional=True),
+        available_tokens=0 if max_tokens is None else max(1, max_tokens),  # 0 on the wire means "no limit of the caller's"
+        options=options,
+    )
+
+
+def _listed(blocks: object) -> Sequence[object]:
+    if isinstance(blocks, str) or not isinstance(blocks, Sequence):
+        raise InvalidInput(f"blocks must be a list of labels or ids, not {type(blocks).__name__}")
+    return blocks
+
+
+def filters_to_wire(filters: Any, zone: str) -> filters_pb2.Filters:
+    """Returns a `germane.Filters`, or a mapping with the same names, as the wire's message.
+
+    Raises `InvalidInput` for an unknown name, and for an empty list: it would allow nothing, but on the wire an empty list
+    doesn't filter at all.
+    """
+    given = filters if isinstance(filters, Mapping) else {name: getattr(filters, name, None) for name in _FILTERS}
+    if unknown := sorted(map(str, given.keys() - _FILTERS)):
+        raise InvalidInput(f"filters: unknown {', '.join(unknown)}: there are {', '.join(sorted(_FILTERS))}")
+    wire = filters_pb2.Filters(
+        session_id=checked_text("session", given.get("session"), optional=True),
+        with_history=bool(given.get("with_history")),
+        task_id=checked_text("task", given.get("task"), optional=True),
+    )
+    for name in _LISTS:
+        value = given.get(name)
+        if value is None or (name == "exclude" and not value):
+            continue
+        if isinstance(value, str | bytes) or not value:
+            raise InvalidInput(f"filters: {name} must be a list of at least one string")
+        getattr(wire, name).extend(value)
+    for name in ("since", "until"):
+        if (value := given.get(name)) is not None:
+            getattr(wire, name).CopyFrom(time_to_wire(name, value, zone))
+    return wire
+
+
+def time_to_wire(name: str, value: object, zone: str) -> Timestamp:
+    """Returns a datetime as a timestamp; a naive one is read in `zone`. Raises `InvalidInput` for any other type."""
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{name} must be a datetime, not {type(value).__name__}")
+    timestamp = Timestamp()
+    timestamp.FromDatetime(aware(value, zone))
+    return timestamp
+
+
+def checked_text(name: str, value: object, *, optional: bool = False) -> str:
+    """Returns `value`, or "" for None where it is `optional`. Raises `InvalidInput` for any other type, and for blank text that
+    isn't optional."""
+    if value is None and optional:
+        return ""
+    if not isinstance(value, str) or not (optional or value.strip()):
+        raise InvalidInput(f"{name} must be a string{'' if optional else ' that says something'}, not {_description(value)}")
+    return value
+
+
+def _description(value: object) -> str:
+    """Names the type only, because the error is logged and logs hold no content."""
+    return "an empty one" if isinstance(value, str) else type(value).__name__
+
+
+def _check_count(name: str, value: object, minimum: int) -> None:
+    """Checks a number that may be None. Raises `InvalidInput`."""
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= COUNT.maximum):
+        return
+    raise InvalidInput(f"{name} must be a whole number, {minimum} to {COUNT.maximum:,}, not {quoted(value)}")
+
+
+# The shape of messages for a caller that names no provider: that of the model's own provider, as in the library. The
+# client has no catalog of models; the names of three families tell.
+
+
+_FAMILIES = ModelNames({"claude": "anthropic", "gemini": "gemini", "gemma": "gemini"})
+"""The families of the catalog whose providers don't take OpenAI's messages; a test compares all names of the catalog."""
+
+
+def model_provider(model: object, like: object = None) -> str:
+    """Returns openai, anthropic or gemini; openai for a model of none of the families, and for what is no name. `like` is the
+    model that `model` is treated like, where it isn't None."""
+    named = model if like is None else like
+    return (_FAMILIES.find(named) if isinstance(named, str) else None) or "openai"

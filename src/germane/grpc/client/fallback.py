@@ -1,0 +1,170 @@
+"""Fallback: turns any failure of `assemble` into the caller's own messages; owns time limits and breaker."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Lock
+from typing import Any
+
+from germane.errors import InvalidInput
+from germane.grpc.answer import Answer, ClientMetadata
+from germane.grpc.client.channel import grpc
+from germane.grpc.client.conversation import Altered, Oversized
+from germane.types.limits import check_answer_time
+
+_LOG = logging.getLogger("germane.client")
+_MAX_LOGGED_REASONS = 64
+_CALLER_ERRORS = ("INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED")
+
+
+class Fallback(Exception):
+    """There is no answer from the service; the text becomes the answer's `fallback_reason`."""
+
+
+class FallbackPolicy:
+    """The time limits, the circuit breaker and the fallback answers of one client. Thread-safe.
+
+    `limit` bounds a call of `assemble`, `patience` any other call, both in seconds. The breaker opens after `breaker` calls in
+    a row that hung (0: never), for `cooldown` seconds.
+    """
+
+    def __init__(self, *, limit: float, patience: float, breaker: int, cooldown: float) -> None:
+        """Raises `InvalidInput` for a number that is negative, infinite or of another type, and for a limit that is 0 or looks
+        like milliseconds."""
+        check_answer_time("limit", limit)
+        self.limit = limit
+        self.patience = _number("patience", patience, above=0.0)
+        self._cooldown = Cooldown(after=int(_number("breaker", breaker)), seconds=_number("cooldown", cooldown))
+        self._logged: set[str] = set()
+
+    def remaining(self, started: float, now: float, lateness: float = 0.0) -> float:
+        """Returns the seconds of `limit` that are left. Raises `Fallback` when none are.
+
+        `lateness` is by how many seconds the caller's timer goes off late. It is subtracted, up to a tenth of the limit.
+        """
+        remaining = self.limit - min(lateness, self.limit / 10) - (now - started)
+        if remaining <= 0:
+            raise Fallback("client_error:out_of_time")
+        return remaining
+
+    @contextmanager
+    def attempt(self, now: Callable[[], float]) -> Iterator[None]:
+        """Surrounds one call and reports its outcome to the breaker. Raises `Fallback` at once while the breaker is open."""
+        cooldown = self._cooldown
+        if not cooldown.allows(now()):
+            raise Fallback("client_breaker_open")
+        try:
+            yield
+        except (grpc.RpcError, Fallback) as error:
+            if (reason := _reason(error)) == "grpc_error:DEADLINE_EXCEEDED":
+                cooldown.hung(now())
+            elif reason.startswith("grpc_error:"):
+                cooldown.answered()
+            else:
+                cooldown.release()
+            raise
+        except BaseException:
+            cooldown.release()
+            raise
+        cooldown.answered()
+
+    def fallback(self, messages: Any, error: Exception, request_id: object, system: Any = None) -> Answer:
+        """Returns the caller's messages and system prompt with the reason of the failure. Logs each reason once."""
+        reason = _reason(error)
+        if reason not in self._logged and len(self._logged) < _MAX_LOGGED_REASONS:
+            self._logged.add(reason)
+            with suppress(Exception):  # a log handler of the application may raise
+                _LOG.warning("germane gives messages back as they came: %s%s (said once)", reason, _hint(error))
+        id = request_id if isinstance(request_id, str) else ""
+        metadata = ClientMetadata(fallback_reason=reason, degradation_level=3, request_id=id)
+        return Answer(messages=messages, system=system, metadata=metadata)
+
+
+def shallow_copy(messages: Any) -> Any:
+    """Returns a new list of the same objects, so that a later change of one list doesn't change the other. Returns a value that
+    is no sequence, or is text, as it is."""
+    return list(messages) if isinstance(messages, Sequence) and not isinstance(messages, str | bytes) else messages
+
+
+def _reason(error: BaseException) -> str:
+    match error:
+        case Fallback():
+            return str(error)
+        case grpc.RpcError():
+            code = error.code() if callable(getattr(error, "code", None)) else None
+            return f"grpc_error:{getattr(code, 'name', 'UNKNOWN')}"
+        case Altered():
+            return "client_error:altered"
+        case Oversized():
+            return "client_error:oversized"
+    return f"client_error:{type(error).__name__}"
+
+
+def _hint(error: Exception) -> str:
+    """What the caller can do, where the error may be the caller's. Such texts hold no content of messages."""
+    if isinstance(error, InvalidInput):
+        return f": {error}"
+    if isinstance(error, grpc.RpcError) and _reason(error).endswith(_CALLER_ERRORS):
+        return f": {str(error.details())[:200]!r}"
+    if isinstance(error, Altered):
+        return ": messages in another shape than that of the model's own provider need its name (provider='openai-responses')"
+    return ""
+
+
+def _number(name: str, value: object, *, above: float = -1.0) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not above < value or math.isinf(value):
+        raise InvalidInput(f"{name} must be a number {'above 0' if above == 0 else 'of 0 or more'}, not {value!r}")
+    return value
+
+
+# The circuit breaker. Without it every call would wait until its limit while the server hangs. It counts only calls
+# that got no reply at all: a server that is down refuses the connection in well under a millisecond, so such calls need
+# no breaker.
+
+
+class Cooldown:
+    """A circuit breaker: after `after` calls in a row that hung, no call is allowed for `seconds`.
+
+    After that time one call is allowed as a probe; the others stay refused until its outcome is reported. `after` 0 switches
+    the breaker off. Times are seconds of one monotonic clock, which the caller reads. Thread-safe.
+
+    The caller reports each call that `allows` let through exactly once, by `answered`, `hung` or `release`.
+    """
+
+    def __init__(self, after: int = 5, seconds: float = 1.0) -> None:
+        self._after, self._seconds = after, seconds
+        self._in_a_row = 0
+        self._until: float | None = None
+        self._probing = False
+        self._lock = Lock()
+
+    def allows(self, now: float) -> bool:
+        """Returns whether a call may be made now. After the cooldown the first caller gets True and makes the probe."""
+        with self._lock:
+            if self._until is None:
+                return True
+            if self._probing or now < self._until:
+                return False
+            self._probing = True
+            return True
+
+    def answered(self) -> None:
+        """Reports a call that got a reply, an error included. Closes the breaker."""
+        with self._lock:
+            self._in_a_row, self._until, self._probing = 0, None, False
+
+    def hung(self, now: float) -> None:
+        """Reports a call that got no reply. Opens the breaker when it is the last of `after` in a row."""
+        with self._lock:
+            self._in_a_row += 1
+            self._probing = False
+            if self._after and self._in_a_row >= self._after:
+                self._until = now + self._seconds
+
+    def release(self) -> None:
+        """Reports a call that says nothing about the server: the caller cancelled it, or it was never sent."""
+        with self._lock:
+            self._probing = False

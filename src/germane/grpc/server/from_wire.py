@@ -1,0 +1,240 @@
+"""From wire: converts wire messages to the API's values; refuses a value that can't be converted, naming its field.
+
+Whether a converted value is allowed is for the API to check.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, NoReturn, Protocol, cast
+
+from google.protobuf.struct_pb2 import Struct, Value
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
+from germane.grpc.server.refusals import invalid
+from germane.grpc.stubs import context_pb2, filters_pb2
+from germane.types.candidate import Sensitivity
+from germane.types.limits import DEPTH, FIELD_VALUES, NAMES, VALUES, VALUES_IN_ALL, Limit, check_size
+from germane.types.query import Filters
+
+_FIELD_NAME = re.compile(r"[a-z][a-z_]{0,31}")
+_MAX_EXACT_INTEGER = 2**53
+"""The largest whole number up to which a double represents every whole number exactly (IEEE 754)."""
+
+
+class WireMessage(Protocol):
+    """A message of either contract. Only germane's has the field `json`."""
+
+    role: str
+    content: str
+
+
+def message_dict(wire: WireMessage, index: int, json: JsonText) -> dict[str, Any]:
+    """Returns the message as the dict that the API takes. `index` is its position in the request, for errors. Raises
+    `Refused`."""
+    if written := getattr(wire, "json", ""):
+        value = json.read(written, f"messages[{index}].json")
+        if not isinstance(value, dict):
+            raise invalid(f"messages[{index}].json must be a JSON object")
+        return value
+    if not wire.role:
+        raise invalid(f"messages[{index}].role is missing: give system, user, assistant or tool")
+    return {"role": wire.role, "content": wire.content}
+
+
+def json_list(written: str, where: str) -> list[Any]:
+    """Parses JSON text. Raises `Refused`, naming the field `where`, for invalid JSON and for anything but a list."""
+    value = JsonText().read(written, where)
+    if not isinstance(value, list):
+        raise invalid(f"{where} must be a JSON list")
+    return value
+
+
+def moment(wire: Timestamp, where: str) -> datetime:
+    """Returns the time in UTC. Raises `Refused`, naming the field `where`, for a time outside the years 1 to 9999."""
+    try:
+        return wire.ToDatetime(UTC)
+    except (ValueError, OverflowError):
+        raise invalid(f"{where} is no time between the years 1 and 9999") from None
+
+
+def filters(
+    wire: filters_pb2.Filters, where: str = "filters.", *, default_sensitivities: Sequence[str] = ("public", "private")
+) -> Filters:
+    """Returns the filters; an empty list filters nothing. `where` is the prefix of field names in errors. Raises `Refused`, and
+    `InvalidInput` for a value that isn't allowed."""
+    return Filters(
+        since=moment(wire.since, f"{where}since") if wire.HasField("since") else None,
+        until=moment(wire.until, f"{where}until") if wire.HasField("until") else None,
+        kinds=tuple(wire.kinds) or None,
+        event_types=tuple(wire.event_types) or None,
+        entity_types=tuple(wire.entity_types) or None,
+        tags=tuple(wire.tags) or None,
+        sensitivities=cast("tuple[Sensitivity, ...]", tuple(wire.sensitivities or default_sensitivities)),
+        exclude=frozenset(wire.exclude),
+        session=wire.session_id or None,
+        with_history=wire.with_history,
+        task=wire.task_id or None,
+    )
+
+
+def fields(wire: Struct, reserved: Sequence[str]) -> dict[str, Any]:
+    """Returns a memory's fields by name. `reserved` are names that aren't allowed, because the request has a field of its own
+    for them. Raises `Refused` and `InvalidInput`."""
+    check_size("fields", len(wire.fields), NAMES)
+    for name in wire.fields:
+        if not _FIELD_NAME.fullmatch(name):
+            raise invalid("fields: a name must be small letters and underscores, such as key or expires_at")
+        if name in reserved:
+            raise invalid(f"fields: {name} has a field of its own in the request")
+    return {name: _FieldReader(f"fields.{name}").read(value) for name, value in wire.fields.items()}
+
+
+def plain(wire: Value, where: str) -> Any:
+    """Returns a value as plain JSON. `where` names the field in errors. Raises `InvalidInput` where too many values are inside
+    it."""
+    return _FieldReader(where).read(wire)
+
+
+def plain_object(wire: Struct, where: str) -> dict[str, Any]:
+    """Returns an object as plain JSON; see `plain`."""
+    read: dict[str, Any] = _FieldReader(where).read(Value(struct_value=wire))
+    return read
+
+
+def required(field: str, value: str) -> str:
+    """Returns a text that isn't empty. Raises `Refused`, naming the field."""
+    if not value:
+        raise invalid(f"{field} is missing")
+    return value
+
+
+def set_moment(request: Any, field: str) -> datetime | None:
+    """Returns the time in a field, None where it isn't set. Raises `Refused`."""
+    return moment(getattr(request, field), field) if request.HasField(field) else None
+
+
+def set_object(request: Any, field: str) -> dict[str, Any] | None:
+    """Returns the object in a field as plain JSON, None where it isn't set. Raises as `plain` does."""
+    return plain_object(getattr(request, field), field) if request.HasField(field) else None
+
+
+def set_filters(request: Any) -> Filters | None:
+    """Returns the filters of a request, None where they aren't set. Raises as `filters` does."""
+    return filters(request.filters) if request.HasField("filters") else None
+
+
+class _FieldReader:
+    """Converts the value of one field and limits how many values are inside it. protobuf itself limits the depth, to some 30
+    levels."""
+
+    def __init__(self, where: str) -> None:
+        self._where, self._values = where, 0
+
+    def read(self, value: Value) -> Any:
+        self._values += 1
+        match value.WhichOneof("kind"):
+            case "number_value":
+                number = value.number_value
+                return int(number) if number.is_integer() and abs(number) <= _MAX_EXACT_INTEGER else number
+            case "string_value":
+                return value.string_value
+            case "bool_value":
+                return value.bool_value
+            case "struct_value":
+                inner = value.struct_value.fields
+                self._check_room(len(inner))
+                return {name: self.read(item) for name, item in inner.items()}
+            case "list_value":
+                self._check_room(len(value.list_value.values))
+                return [self.read(item) for item in value.list_value.values]
+            case _:
+                return None
+
+    def _check_room(self, more: int) -> None:
+        check_size(self._where, self._values + more, FIELD_VALUES, at_least=True)
+
+
+_STRATEGIES: MappingProxyType[str, type[CompactionStrategy]] = MappingProxyType(
+    {"summarise": Summarise, "truncate": Truncate, "importance": Importance, "time-decay": TimeDecay}
+)
+
+
+def history_strategy(wire: context_pb2.HistoryStrategy, where: str) -> CompactionStrategy:
+    """Returns the strategy with its numbers. `where` names the field in errors. Raises `Refused` for an unknown name and for a
+    number that the strategy doesn't have, `InvalidInput` for one that isn't allowed."""
+    name = wire.name or "summarise"
+    made = _STRATEGIES.get(name)
+    if made is None:
+        raise invalid(f"{where}.name must be one of {', '.join(_STRATEGIES)}")
+    numbers: dict[str, Any] = {field.name: value for field, value in wire.ListFields() if field.name != "name"}
+    if strange := sorted(numbers.keys() - set(made.__dataclass_fields__)):
+        raise invalid(f"{where}.{strange[0]} is no number of {name}")
+    return made(**numbers)
+
+
+# A caller's JSON is parsed only after its depth and its number of values have been checked. The check is one pass over
+# brackets, commas and strings, which stops at the first limit that is exceeded. Most texts don't need it, because they
+# hold fewer of these signs than the limits allow.
+
+
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
+_TOKENS_PER_VALUE = 5
+"""In valid JSON a value comes with a key, a comma and two brackets at most; a text with more tokens isn't JSON."""
+
+
+class JsonText:
+    """Parses the JSON texts of one request. `values` limits the values in all of them together, `each` those in one text."""
+
+    def __init__(self, *, values: Limit = VALUES_IN_ALL, each: Limit = VALUES) -> None:
+        self._values, self._limit, self._each = 0, values, each
+
+    def read(self, written: str, where: str) -> Any:
+        """Returns the parsed value. Raises `Refused`, naming the field `where`, without any of the text in the error."""
+        self._check_size(written, where)
+        try:
+            return _DECODER.decode(written)
+        except (ValueError, RecursionError) as error:
+            place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
+            raise invalid(f"{where} isn't JSON that can be read{place}") from None
+
+    def _check_size(self, written: str, where: str) -> None:
+        opened = written.count("[") + written.count("{")
+        values = opened + written.count(",") + 1
+        if opened > DEPTH.maximum or values > self._each.maximum:  # the signs may stand inside strings
+            values = _count_values(written, where, self._each)
+        self._values += values
+        if self._values > self._limit.maximum:
+            raise invalid(f"{where}: more than {self._limit.maximum:,} values in the request: send fewer")
+
+
+def _count_values(written: str, where: str, limit: Limit) -> int:
+    """Returns an upper bound of the number of values. Raises `Refused` where depth or number exceed the limits."""
+    depth, values = 0, 1
+    for tokens, token in enumerate(_TOKEN.finditer(written)):
+        sign = written[token.start()]
+        if sign in "[{":
+            depth += 1
+            values += 1
+            if depth > DEPTH.maximum:
+                raise invalid(f"{where} is nested deeper than {DEPTH.maximum} levels")
+        elif sign in "]}":
+            depth -= 1
+        elif sign == ",":
+            values += 1
+        if values > limit.maximum or tokens > _TOKENS_PER_VALUE * limit.maximum:
+            raise invalid(f"{where} has more than {limit.maximum:,} values")
+    return values
+
+
+def _refuse_constant(_: str) -> NoReturn:
+    raise ValueError
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+"""Refuses `NaN` and `Infinity`: Python's parser accepts them, but JSON (RFC 8259) doesn't have them."""

@@ -1,1 +1,0 @@
-"""Http: the HTTP port for liveness, readiness and metrics."""

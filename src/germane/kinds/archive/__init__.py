@@ -1,0 +1,1 @@
+"""Archive: what compactions took out of stored conversations, with its summaries."""

@@ -1,0 +1,202 @@
+"""Handle of the archive: one scope's long conversations, as `agent.history`: what compactions took out, summaries, outlines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from germane.api.arguments import check_conversation, number
+from germane.api.contents import check_page
+from germane.api.wiring import Parts
+from germane.compaction.plan import Compaction
+from germane.compaction.strategy import CompactionStrategy, Summarise
+from germane.errors import InvalidInput, NotFound
+from germane.integrations.compactor import compactable
+from germane.kinds.archive.messages import entry_text, rebuild
+from germane.kinds.archive.outline import OutlinePage
+from germane.kinds.archive.value import ArchiveEntry, CompleteOutline, EntryKind, HistoryReader, KeptEntry, KeptSummary
+from germane.types.limits import ID, MESSAGES, PAGE, quoted
+from germane.types.limits import check_text as string
+from germane.types.message import Raw
+from germane.types.plan import Decision, Plan
+from germane.types.scope import Scope
+
+SUMMARISE = Summarise()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierMessages:
+    """What a handle in a compacted prompt stands for: messages that were taken out, or the message of one masked output, whose
+    number among the message's results is `part`. `text` is for a reader, `messages` are the provider's own dicts, in which
+    secrets are treated as in recorded messages. `previous` is the handle of the span before this one, "" for the first."""
+
+    handle: str
+    kind: EntryKind
+    title: str
+    text: str
+    session: str
+    provider: str
+    messages: tuple[Mapping[str, Any], ...]
+    previous: str
+    part: int
+    created_at: datetime
+
+    def __repr__(self) -> str:
+        return f"<EarlierMessages {self.handle} {len(self.messages)} messages, {len(self.text)} chars>"
+
+
+class AgentHistory:
+    """The histories of one scope's own sessions. `session` may be left out where the scope names one. Every call raises
+    `InvalidInput` for what it can't use."""
+
+    def __init__(self, parts: Parts, scope: Scope) -> None:
+        self._parts, self._scope = parts, scope
+        self._store = parts.store.within(scope)
+
+    async def compact(
+        self,
+        messages: Sequence[Raw],
+        *,
+        session: str | None = None,
+        model: str,
+        max_tokens: int | None = None,
+        strategy: CompactionStrategy = SUMMARISE,
+        system: Any = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        provider: str | None = None,
+        low_water: float = 0.5,
+        max_messages: int | None = None,
+        deadline: float | None = 5.0,
+    ) -> Compaction:
+        """Returns the messages as they fit `max_tokens`, as `germane.integrations.compact` does, and keeps what left in the
+        store: what was taken out and masked under handles that bring it back, and the summary. A handle is named only after its
+        content was read back. What is kept of a conversation doesn't depend on whether its messages are recorded; secrets are
+        treated as in recorded messages.
+
+        The work on the sessions used last is kept in memory: of a conversation that goes on only what is new is counted. With a
+        language model configured, it sums up in the background what has left; its text comes in with the next move of the
+        boundary. What the store hasn't done `deadline` seconds after the call costs the handles: the messages fit without them,
+        and `trace.reasons` says why.
+        Raises `InvalidInput` for arguments that can't be used, and nothing else."""
+        named = self._named(session)
+        _seconds(deadline)
+        given = await asyncio.to_thread(
+            partial(
+                compactable,
+                messages,
+                model=model,
+                max_tokens=max_tokens,
+                provider=provider,
+                system=system,
+                tools=tools,
+                strategy=strategy,
+                low_water=low_water,
+                archive=None,
+                max_messages=max_messages,
+                catalog=self._parts.catalog,
+                cite=True,
+            )
+        )
+        store = self._parts.store.within(self._scope.within(named))
+        return await self._parts.compactions.compact(store, model, given.raws, given.messages, given.terms, deadline)
+
+    async def rebuild(self, messages: Sequence[Raw], *, session: str | None = None, provider: str = "openai") -> list[Raw]:
+        """Returns the conversation with each summary replaced by the messages that it stands for, and each masked output by the
+        output. What isn't kept any more stays as it is in `messages`; secrets that were redacted stay redacted."""
+        found = FetchedEntries(self._store.history, self._named(session))
+        given = check_conversation(messages, MESSAGES)
+        while True:
+            made = await asyncio.to_thread(rebuild, given, found, provider=provider)
+            if not await found.fetch():
+                return made
+
+    async def show(self, handle: str, *, session: str | None = None) -> EarlierMessages:
+        """Returns what a handle stands for: of the session, or of the latest session in which it was written. Raises
+        `NotFound`, also for what is another scope's."""
+        named = None if session is None else self._named(session)
+        found = await self._store.history.archived([string("handle", handle, ID)], named)
+        if not found:
+            raise NotFound(f"nothing that {quoted(handle)} stands for is kept here: it was forgotten, or isn't of this scope")
+        return earlier_messages(found[0])
+
+    async def summaries(self, session: str | None = None, *, limit: int = 100) -> tuple[KeptSummary, ...]:
+        """Returns the last `limit` (1 to 1,000) summaries of the session, oldest first."""
+        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        return await self._store.history.summaries(self._named(session), limit)
+
+    async def outline(self, session: str | None = None, *, limit: int = 100, cursor: str | None = None) -> OutlinePage:
+        """Returns a page of `limit` (1 to 1,000) lines of the session's outline, oldest first: one for each exchange, with the
+        ids and the times of its first and its last message. The line of the exchange that goes on is the last one. Lines that
+        the store lacks still, as of sessions of an earlier version, are made first."""
+        check_page(limit, cursor)
+        named = self._named(session)
+        while not self._parts.store.read_only and await self._store.history.outline_left(named):
+            async with self._parts.background.step():
+                await self._store.journal.commit(_complete(named))
+        return await self._store.history.outline_page(named, limit=limit, cursor=cursor)
+
+    def _named(self, session: str | None) -> str:
+        named = self._scope.session if session is None else session
+        if named is None:
+            raise InvalidInput("session is missing: name the conversation")
+        return self._scope.within(string("session", named, ID)).session or ""
+
+
+class FetchedEntries:
+    """An `Archive` of what was fetched of a session's. What is asked for in vain is fetched by `fetch`."""
+
+    def __init__(self, history: HistoryReader, session: str) -> None:
+        self._history, self._session = history, session
+        self._entries: dict[str, ArchiveEntry | None] = {}
+        self._wanted: dict[str, None] = {}
+
+    def put(self, entries: Iterable[ArchiveEntry]) -> None:
+        raise TypeError("fetched entries are only read")
+
+    def get(self, handle: str) -> ArchiveEntry | None:
+        if handle not in self._entries:
+            self._wanted[handle] = None
+        return self._entries.get(handle)
+
+    async def fetch(self) -> bool:
+        """Fetches what was asked for, and the spans before. Returns whether anything was found."""
+        wanted, self._wanted, more = list(self._wanted), {}, False
+        while wanted:
+            found = [one.entry for one in await self._history.archived(wanted, self._session)]
+            self._entries |= dict.fromkeys(wanted) | {entry.handle: entry for entry in found}
+            more = more or bool(found)
+            wanted = [entry.previous for entry in found if entry.previous and entry.previous not in self._entries]
+        return more
+
+
+def earlier_messages(archived: KeptEntry) -> EarlierMessages:
+    """Returns an entry of the archive as it is shown."""
+    entry = archived.entry
+    return EarlierMessages(
+        handle=entry.handle,
+        kind=entry.kind,
+        title=entry.title,
+        text=entry_text(entry),
+        session=archived.session,
+        provider=entry.provider,
+        messages=entry.messages,
+        previous=entry.previous,
+        part=entry.part,
+        created_at=archived.created_at,
+    )
+
+
+def _seconds(deadline: float | None) -> None:
+    if deadline is not None and (
+        isinstance(deadline, bool) or not isinstance(deadline, int | float) or not 0 <= deadline <= 60
+    ):
+        raise InvalidInput(f"deadline must be a number of seconds from 0 to 60, or None, not {quoted(deadline)}")
+
+
+def _complete(session: str) -> Plan[None]:
+    yield from ()
+    return Decision((CompleteOutline(session),), None)

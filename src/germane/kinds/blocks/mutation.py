@@ -1,0 +1,290 @@
+"""Mutation: each way to change the content of a block, as a value; their JSON, and what each operation on a block needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from types import MappingProxyType
+from typing import Any, ClassVar, get_args
+
+from germane.errors import InvalidInput, UnknownName
+from germane.kinds.blocks.field import MAX_COUNTER, checked_flag, checked_name, checked_text
+from germane.kinds.blocks.permission import Needs
+from germane.types.limits import quoted
+from germane.types.nested_data import bounded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetText:
+    """Replaces the whole text. What stays the same isn't written again."""
+
+    op: ClassVar[str] = "set_text"
+    needs: ClassVar[Needs] = "overwrite"
+    text: str
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendText:
+    """Adds to the end of the text, as it is: without a line break between."""
+
+    op: ClassVar[str] = "append_text"
+    needs: ClassVar[Needs] = "append"
+    text: str
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceText:
+    """Replaces `old`, which must occur exactly once, with `new`."""
+
+    op: ClassVar[str] = "replace_text"
+    needs: ClassVar[Needs] = "overwrite"
+    old: str
+    new: str = ""
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertLines:
+    """Inserts lines after line `line`; 0 is the beginning of the text."""
+
+    op: ClassVar[str] = "insert_lines"
+    needs: ClassVar[Needs] = "overwrite"
+    line: int
+    text: str
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetField:
+    """Sets a field of a map; None gives it back its default."""
+
+    op: ClassVar[str] = "set_field"
+    needs: ClassVar[Needs] = "overwrite"
+    field: str
+    value: Any
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendToField:
+    """Adds to a field: text to the end of a text, one entry to a list."""
+
+    op: ClassVar[str] = "append_to_field"
+    needs: ClassVar[Needs] = "append"
+    field: str
+    value: Any
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Increment:
+    """Adds a whole number, which may be negative, to a counter. Increments from several editors add up."""
+
+    op: ClassVar[str] = "increment"
+    needs: ClassVar[Needs] = "overwrite"
+    field: str
+    by: int = 1
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushItem:
+    """Adds an item to the end of a list."""
+
+    op: ClassVar[str] = "push_item"
+    needs: ClassVar[Needs] = "append"
+    value: Any
+    done: bool = False
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertItem:
+    """Inserts an item before the one at `index`, which counts from 0."""
+
+    op: ClassVar[str] = "insert_item"
+    needs: ClassVar[Needs] = "overwrite"
+    index: int
+    value: Any
+    done: bool = False
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateItem:
+    """Replaces the value of an item; whether it is done stays."""
+
+    op: ClassVar[str] = "update_item"
+    needs: ClassVar[Needs] = "overwrite"
+    index: int
+    value: Any
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckItem:
+    """Sets whether an item of a list with checkboxes is done."""
+
+    op: ClassVar[str] = "check_item"
+    needs: ClassVar[Needs] = "overwrite"
+    index: int
+    done: bool = True
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveItem:
+    """Moves an item, so that its index is `to`."""
+
+    op: ClassVar[str] = "move_item"
+    needs: ClassVar[Needs] = "overwrite"
+    index: int
+    to: int
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteItem:
+    """Removes an item from a list."""
+
+    op: ClassVar[str] = "delete_item"
+    needs: ClassVar[Needs] = "overwrite"
+    index: int
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendEntry:
+    """Adds an entry to a log. Its time and author aren't part of it: whoever applies it says them."""
+
+    op: ClassVar[str] = "append_entry"
+    needs: ClassVar[Needs] = "append"
+    text: str
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetValue:
+    """Replaces the content by a plain value of the schema's shape, as `BlockDocument.value` returns it. A log can't be
+    replaced."""
+
+    op: ClassVar[str] = "set_value"
+    needs: ClassVar[Needs] = "overwrite"
+    value: Any
+    section: str | None = None
+
+
+Mutation = (
+    SetText
+    | AppendText
+    | ReplaceText
+    | InsertLines
+    | SetField
+    | AppendToField
+    | Increment
+    | PushItem
+    | InsertItem
+    | UpdateItem
+    | CheckItem
+    | MoveItem
+    | DeleteItem
+    | AppendEntry
+    | SetValue
+)
+MUTATIONS: Mapping[str, type[Mutation]] = MappingProxyType({one.op: one for one in get_args(Mutation)})
+"""The mutations by the name that `op` has in JSON."""
+OPERATIONS: Mapping[str, Needs] = MappingProxyType(
+    {
+        **{op: one.needs for op, one in MUTATIONS.items()},
+        "rewrite": "overwrite",
+        "undo": "overwrite",
+        "redo": "overwrite",
+        "pin": "overwrite",
+        "describe": "overwrite",
+        "change_type": "overwrite",
+        "change_schema": "delete",
+        "change_limit": "delete",
+        "change_permission": "delete",
+        "share": "delete",
+        "unshare": "delete",
+        "delete": "delete",
+        "restore": "delete",
+    }
+)
+"""What each operation on a block needs, by its name: the mutations, and those on the block itself."""
+
+
+def parse_mutation(value: object) -> Mutation:
+    """Returns a mutation from its JSON, such as `{"op": "set_text", "text": "Hello"}`. Raises `InvalidInput`, which says
+    what is wrong."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise InvalidInput(f"a mutation must be an object such as {{'op': 'set_text', 'text': …}}, not {quoted(value)}")
+    given = dict(value)
+    op = given.pop("op", None)
+    if not isinstance(op, str) or op not in MUTATIONS:
+        raise UnknownName(f"op can't be {quoted(op)}: it is one of {', '.join(MUTATIONS)}")
+    known = {one.name: one for one in fields(MUTATIONS[op])}
+    for name in given:
+        if name not in known:
+            raise UnknownName(f"{op} has no {quoted(name)}: it has {', '.join(known)}")
+    for name, one in known.items():
+        if name not in given and one.default is MISSING:
+            raise InvalidInput(f"{op} needs {name}")
+    return checked_mutation(MUTATIONS[op](**given))
+
+
+def as_dict(mutation: Mutation) -> dict[str, Any]:
+    """Returns the mutation as JSON; `parse_mutation` reads it back."""
+    given = {one.name: getattr(mutation, one.name) for one in fields(mutation)}
+    return {"op": mutation.op} | {name: value for name, value in given.items() if name != "section" or value is not None}
+
+
+def checked_mutation(mutation: object) -> Mutation:
+    """Returns a mutation after checking the types of its values. Whether they fit a block is checked when it is applied. Raises
+    `InvalidInput`."""
+    if not isinstance(mutation, Mutation):
+        raise InvalidInput(
+            f"a mutation must be one of {', '.join(one.__name__ for one in MUTATIONS.values())}, not {quoted(mutation)}"
+        )
+    for one in fields(mutation):
+        _CHECKS[one.name](getattr(mutation, one.name), f"{one.name} of {mutation.op}")
+    return mutation
+
+
+def _position(value: object, where: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
+        raise InvalidInput(f"{where} must be a whole number from 0, not {quoted(value)}")
+
+
+def _step(value: object, where: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not -MAX_COUNTER <= value <= MAX_COUNTER:
+        raise InvalidInput(f"{where} must be a whole number between -2⁵³ and 2⁵³, not {quoted(value)}")
+
+
+def _section(value: object, where: str) -> None:
+    if value is not None:
+        checked_name(value, where)
+
+
+def _json(value: object, where: str) -> None:
+    bounded(where, value)
+
+
+_CHECKS: Mapping[str, Callable[[object, str], object]] = MappingProxyType(
+    {
+        "text": checked_text,
+        "old": checked_text,
+        "new": checked_text,
+        "field": checked_name,
+        "value": _json,
+        "section": _section,
+        "line": _position,
+        "index": _position,
+        "to": _position,
+        "by": _step,
+        "done": checked_flag,
+    }
+)
+"""The check of each value, by its name: a name has one meaning in all mutations."""

@@ -1,0 +1,1 @@
+"""Documents: files and texts that are read, divided into passages and searched."""

@@ -1,0 +1,1 @@
+"""Events: what an agent did and decided, typed by archetypes."""

@@ -1,0 +1,1 @@
+"""Memories: what is known, typed, with its source and its life."""

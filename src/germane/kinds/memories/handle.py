@@ -1,0 +1,127 @@
+"""Handle of memories: reading and correcting single memories, as `agent.memories`, and one call of `agent.forget`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from germane.api.arguments import flags, identifiers, normalise_filters, optional, remarks
+from germane.api.contents import check_page, memory_id, no_memory
+from germane.api.wiring import Parts
+from germane.clock import Clock
+from germane.kinds.memories.conflicts import Contradiction
+from germane.kinds.memories.forgetting import forget, left_of
+from germane.kinds.memories.plans import resolve, update
+from germane.kinds.memories.reads import Page
+from germane.kinds.memories.value import Memory, Receipt
+from germane.stores.contract import ScopedStore
+from germane.text.secrets.detection import SecretPolicy
+from germane.types.limits import ID, LABEL, NAME, TAG
+from germane.types.limits import check_text as string
+from germane.types.query import Filters
+from germane.types.scope import Scope
+
+
+class Recollections:
+    """The memories of one scope. The beginning of an id stands for it; `InvalidInput` names the ids where several begin so."""
+
+    def __init__(self, store: ScopedStore, scope: Scope, clock: Clock, secrets: SecretPolicy) -> None:
+        self._store, self._scope, self._clock, self._secrets = store, scope, clock, secrets
+
+    async def get(self, id: str) -> Memory:
+        """Returns one memory. Raises `NotFound`, also for a memory of another scope (SCOPE-3)."""
+        found = await self._store.memories.get([await self._whole(id)])
+        if not found:
+            raise no_memory(id)
+        return found[0]
+
+    async def list(self, filters: Filters | None = None, *, limit: int = 50, cursor: str | None = None) -> Page:
+        """Returns a page of `limit` (1 to 1,000) memories, newest first; its `cursor` asks for the next page. Without `filters`
+        every sensitivity is listed. Raises `InvalidInput`."""
+        check_page(limit, cursor)
+        chosen = normalise_filters(filters, self._scope.zone) or Filters(sensitivities=("public", "private", "sensitive"))
+        return await self._store.memories.list(chosen, at=self._clock.now(), limit=limit, cursor=cursor)
+
+    async def update(self, id: str, text: str | None = None, **changes: Any) -> Memory:
+        """Changes fields of a memory and returns it. Raises `NotFound`, and `InvalidInput` for fields that its kind doesn't
+        have."""
+        at, whole = self._clock.now(), await self._whole(id)
+        plan = update(whole, changes, text=text, at=at, scope=self._scope, secrets=self._secrets)
+        return await self._store.journal.commit(plan)
+
+    async def review(self, *, limit: int = 50) -> tuple[Contradiction, ...]:
+        """Returns at most `limit` (1 to 1,000) open conflicts between the scope's own memories, oldest first: what superseding
+        and linking couldn't decide. Raises `InvalidInput`."""
+        check_page(limit, None)
+        return await self._store.memories.conflicts(at=self._clock.now(), limit=limit)
+
+    async def resolve(self, id: str, *, keep: str) -> Contradiction:
+        """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends and stays
+        in the history. Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
+        plan = resolve(string("id", id, ID), string("keep", keep, ID), at=self._clock.now())
+        return await self._store.journal.commit(plan)
+
+    async def history(self, id: str) -> tuple[Memory, ...]:
+        """Returns the memory with everything that superseded it or that it superseded, oldest first. Raises `NotFound`."""
+        found = await self._store.memories.history(await self._whole(id))
+        if not found:
+            raise no_memory(id)
+        return found
+
+    async def _whole(self, id: str) -> str:
+        return await memory_id(self._store, string("id", id, ID))
+
+    def __repr__(self) -> str:
+        return f"<Recollections {self._scope}>"
+
+
+# One call of `forget`: its criteria are checked, the plan is committed, and the files and caches follow.
+
+
+async def forget_matching(
+    parts: Parts,
+    scope: Scope,
+    *,
+    ids: Sequence[str] | None,
+    key: str | None,
+    tag: str | None,
+    session: str | None,
+    source_kind: str | None,
+    channel: str | None,
+    user: str | None,
+    everything: bool,
+    dry_run: bool,
+    by: str,
+    reason: str,
+) -> Receipt:
+    """See `Agent.forget`. Raises `InvalidInput`."""
+    flags(everything=everything, dry_run=dry_run)
+    for name, value, limit in (
+        *(("key", key, LABEL), ("tag", tag, TAG), ("session", session, ID), ("user", user, ID)),
+        *(("source_kind", source_kind, NAME), ("channel", channel, NAME)),
+    ):
+        optional(name, value, limit)
+    plan = forget(
+        ids=None if ids is None else identifiers(ids),
+        key=key,
+        tag=tag,
+        session=session,
+        source_kind=source_kind,
+        channel=channel,
+        user=user,
+        everything=everything,
+        dry_run=dry_run,
+        scope=scope,
+        at=parts.clock.now(),
+        **remarks(parts.secrets, by, reason),
+    )
+    journal = parts.store.within(scope).journal
+    receipt = await journal.commit(plan)
+    if dry_run:
+        return receipt
+    parts.engine.forget(scope)
+    receipt = await journal.commit(left_of(receipt))
+    unscrubbed = await journal.scrub()
+    waiting_for = receipt.waiting_for or unscrubbed
+    return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)

@@ -1,0 +1,1 @@
+"""Messages: what was said, recorded from conversations."""

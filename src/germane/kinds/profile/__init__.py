@@ -1,0 +1,1 @@
+"""Profile: the lines about a user that are in each context."""

@@ -1,0 +1,171 @@
+"""Task reads: what a store answers and changes about tasks: reads, changes, and the reader of one scope.
+
+Every store supports them. A store runs them within the part of the scope's own user (agent-wide if it has no user): no
+frame of another user or agent is ever read or changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from germane.kinds.tasks.value import DelegatedSession, StackHead, TaskBranch, TaskCheckpoint, TaskFrame, TaskStatus, TaskView
+from germane.types.plan import Change, Derivation, Read, TextOf
+
+
+@dataclass(frozen=True, slots=True)
+class HeadOf(Read[StackHead | None]):
+    """Where a session stands; None where it never had a task."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class FrameById(Read[TaskFrame | None]):
+    """The scope's own frame with this id."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FramesById(Read[Mapping[str, TaskFrame]]):
+    """The scope's own frames with these ids, by id."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PathTo(Read[tuple[TaskFrame, ...]]):
+    """The frames from the root to this one, both included; () where there is none."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChildren(Read[tuple[TaskFrame, ...]]):
+    """The frames below this one that haven't ended, the oldest first, at most 20. Those of a branch that was merged or
+    abandoned don't count."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class BranchNamed(Read[TaskBranch | None]):
+    """A branch of a session."""
+
+    session: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointNamed(Read[TaskCheckpoint | None]):
+    """A checkpoint of a session."""
+
+    session: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationInto(Read[DelegatedSession | None]):
+    """What the agent in this session was given; None where nobody delegated into it. A scope without a user finds what any
+    user of its agent delegated."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDelegations(Read[int]):
+    """How many delegated frames of a session haven't ended."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskIds:
+    """What a store knows of some ids: frames of the scope's own, ids that were forgotten, and ids of somebody else."""
+
+    own: Mapping[str, TaskFrame]
+    forgotten: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskIdsInUse(Read[TaskIds]):
+    """What is known of these ids."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PutFrame(Change):
+    """Stores a frame, or replaces the one with its id."""
+
+    text_of: ClassVar[TextOf] = "sources"
+    frame: TaskFrame
+
+    @property
+    def derivation(self) -> Derivation:
+        return Derivation(self.frame.id, self.frame.derived_from)
+
+
+@dataclass(frozen=True, slots=True)
+class PutBranch(Change):
+    """Stores a branch, or replaces the one of its session with its name."""
+
+    text_of: ClassVar[TextOf] = "its_owner"
+    branch: TaskBranch
+
+
+@dataclass(frozen=True, slots=True)
+class PutHead(Change):
+    """Sets the running branch of a session, and counts a move; `moves` sets how many there were, for a restored session."""
+
+    text_of: ClassVar[TextOf] = "its_owner"
+    session: str
+    branch: str
+    moves: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PutCheckpoint(Change):
+    """Stores a checkpoint, or replaces the one of its session with its name."""
+
+    text_of: ClassVar[TextOf] = "its_owner"
+    checkpoint: TaskCheckpoint
+
+
+# The reader answers outside of any plan.
+
+
+class TaskReader(Protocol):
+    """Every method sees the frames of the scope's own user, or the agent-wide ones where the scope has no user."""
+
+    async def head(self, session: str) -> StackHead | None:
+        """Returns where a session stands; None where it never had a task."""
+
+    async def view(self, session: str, id: str | None = None) -> TaskView | None:
+        """Returns what an assembly of the session sees; None where no task is open. `id` names a frame of the session that is
+        to be the current one; None where the session has no such frame."""
+
+    async def frames(self, ids: Sequence[str]) -> tuple[TaskFrame, ...]:
+        """Returns the frames with these ids, in this order; unknown ids are left out."""
+
+    async def path(self, id: str) -> tuple[TaskFrame, ...]:
+        """Returns the frames from the root to this one; () where there is no such frame."""
+
+    async def list(self, session: str | None, status: TaskStatus | None, limit: int) -> tuple[TaskFrame, ...]:
+        """Returns at most `limit` frames, of one session or of all, the latest first."""
+
+    async def branches(self, session: str) -> tuple[TaskBranch, ...]:
+        """Returns the branches of a session, by the time they were made."""
+
+    async def checkpoints(self, session: str) -> tuple[TaskCheckpoint, ...]:
+        """Returns the checkpoints of a session, by the time they were made."""
+
+    async def delegations(self, session: str, *, open: bool, limit: int) -> tuple[TaskFrame, ...]:
+        """Returns the delegated frames of a session, the latest first; only those that haven't ended where `open`."""
+
+    async def delegated(self, session: str) -> DelegatedSession | None:
+        """Returns what the agent in this session was given; None where nobody delegated into it. A scope without a user finds
+        what any user of its agent delegated: a delegated agent may have a narrower scope than its parent."""

@@ -1,1 +1,0 @@
-"""LLMs: adapters for language models: OpenAI-compatible endpoints, Anthropic's, and plain functions."""

@@ -1,1 +1,0 @@
-"""Consolidation: keeps the memories of one owner within a storage budget (MEM-6)."""

@@ -1,1 +1,0 @@
-"""Extraction: what a user's own words state about themselves and ask for, found by rules, without a language model."""

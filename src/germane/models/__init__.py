@@ -1,0 +1,1 @@
+"""Models: adapters for embedders, language models and tokenizers; only wiring imports them."""

@@ -1,0 +1,1 @@
+"""Embedders: adapters that turn texts into vectors, in this process or at an endpoint."""

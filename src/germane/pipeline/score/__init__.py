@@ -1,1 +1,0 @@
-"""Score: the third stage: gives each candidate one comparable score, with its parts. Pure arithmetic over numpy arrays."""

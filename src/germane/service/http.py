@@ -1,0 +1,177 @@
+"""HTTP: the HTTP server, and its routes `/health`, `/ready` and `/metrics`.
+
+The server runs uvicorn on the running event loop and leaves signals to the process. The routes return no remembered
+content, need no API key and never redirect. No header of a request is trusted or used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import ceil
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from germane.errors import InvalidInput
+from germane.service.http_connections import ConnectionLimits, Connections, protocol_factory
+from germane.settings.values import Address
+from germane.types.traffic import Traffic
+
+_LISTEN_BACKLOG = 1024
+"""Connections that the system queues until the server accepts them."""
+_ACCEPTED_AT_ONCE = 64
+"""Connections accepted in one iteration of the event loop. The number is small so that a new connection is read before further
+new ones make it the oldest, which would be dropped."""
+
+
+class HttpServer:
+    """Serves `app` from `start` until `stop`. With `reuse_port` several processes can listen on the same port
+    (`SO_REUSEPORT`). After `start`, `address` has the port that the system chose if port 0 was asked for."""
+
+    def __init__(
+        self, app: Starlette, address: Address, *, reuse_port: bool = False, limits: ConnectionLimits | None = None
+    ) -> None:
+        self._app, self._requested, self._reuse_port = app, address, reuse_port
+        self._connections = Connections(limits or ConnectionLimits())
+        self._server: _SignalFreeServer | None = None
+        self._task: asyncio.Task[None] | None = None
+        self.address = address
+
+    async def start(self) -> None:
+        """Returns once the server listens. Raises `InvalidInput` for an address that can't be listened on."""
+        listener = _listen(self._requested, reuse_port=self._reuse_port)
+        self.address = Address(host=self._requested.host, port=listener.getsockname()[1])
+        config = uvicorn.Config(
+            self._app,
+            loop="none",
+            http=protocol_factory(self._connections),  # type: ignore[arg-type]
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            backlog=_ACCEPTED_AT_ONCE,
+            timeout_keep_alive=ceil(self._connections.limits.idle_seconds),
+            timeout_graceful_shutdown=1,
+            h11_max_incomplete_event_size=16 * 1024,
+        )
+        self._server = _SignalFreeServer(config)
+        self._task = asyncio.create_task(self._server.serve(sockets=[listener]))
+        listening = asyncio.ensure_future(self._server.listening.wait())
+        await asyncio.wait([self._task, listening], return_when=asyncio.FIRST_COMPLETED)
+        listening.cancel()
+        if self._task.done():
+            self._task.result()
+
+    @property
+    def traffic(self) -> Traffic:
+        """Open connections now, and refusals since `start`. Thread-safe."""
+        return self._connections.traffic
+
+    async def stop(self) -> None:
+        """Stops listening and gives open requests one second to end. Idempotent."""
+        server, task, self._server, self._task = self._server, self._task, None, None
+        if server is not None and task is not None:
+            server.should_exit = True
+            await asyncio.wait([task])
+
+
+class _SignalFreeServer(uvicorn.Server):
+    """uvicorn's server without signal handlers; sets `listening` once its sockets accept connections."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(_LISTEN_BACKLOG)  # uvicorn uses `backlog` for both the queue and one iteration
+        self.listening.set()
+
+
+def _listen(address: Address, *, reuse_port: bool) -> socket.socket:
+    resolved: Any = None
+    try:
+        resolved = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.socket(resolved[0], resolved[1], resolved[2])
+    except OSError as error:
+        raise InvalidInput(f"http address {address}: can't be listened on ({error.strerror})") from error
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reuse_port:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.setblocking(False)
+        listener.bind(resolved[4])
+        listener.listen(_LISTEN_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise InvalidInput(f"http address {address}: can't be listened on ({error.strerror})") from error
+    return listener
+
+
+_NO_STORE = {"cache-control": "no-store"}
+
+
+def app(
+    *,
+    reasons: Callable[[], Sequence[str]],
+    degraded: Callable[[], Sequence[str]] = tuple,
+    metrics: Callable[[], bytes] | None = None,
+    metrics_type: str = "text/plain; version=0.0.4; charset=utf-8",
+    version: str = "",
+) -> Starlette:
+    """Builds the application.
+
+    `reasons` returns why the service isn't ready, nothing when it is ready; `degraded` returns what is missing meanwhile
+    although calls are answered, such as an embedder. `metrics` returns the body of `/metrics`; it runs in a thread and never
+    twice at once. With None the route `/metrics` doesn't exist.
+    """
+    metrics_lock = asyncio.Lock()
+
+    async def health(request: Request) -> Response:
+        """Always 200: an answer proves that the process lives and its event loop runs."""
+        return JSONResponse({"status": "alive", "version": version}, headers=_NO_STORE)
+
+    async def ready(request: Request) -> Response:
+        not_ready = list(reasons())
+        code, status = (503, "not ready") if not_ready else (200, "ready")
+        missing = {"degraded": found} if (found := list(degraded())) else {}
+        return JSONResponse({"status": status, "reasons": not_ready, **missing}, code, headers=_NO_STORE)
+
+    async def render_metrics(request: Request) -> Response:
+        assert metrics is not None
+        async with metrics_lock:
+            text = await asyncio.to_thread(metrics)
+        return Response(text, headers=_NO_STORE | {"content-type": metrics_type})
+
+    routes = [Route("/health", health), Route("/ready", ready)]
+    if metrics is not None:
+        routes.append(Route("/metrics", render_metrics))
+    application = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, Exception: _server_error})
+    application.router.redirect_slashes = False
+    return application
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    """Answers an unknown path or method with JSON. The answer doesn't repeat the path."""
+    assert isinstance(error, HTTPException)
+    text = {404: "not found", 405: "method not allowed"}.get(error.status_code, "refused")
+    return JSONResponse({"error": text}, error.status_code, headers=error.headers)
+
+
+async def _server_error(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": "internal"}, 500)

@@ -1,0 +1,241 @@
+"""Worker: one process of the service, from opening the database to the last answer.
+
+The worker stops in this order: `/ready` says "stopping", gRPC takes no new calls, running calls get their grace period, the
+HTTP port closes, the database closes. Calls that arrive in the meantime are still answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+from germane.api.germane import Germane
+from germane.clock import Clock
+from germane.errors import InvalidInput
+from germane.grpc.handover.siblings import WorkerPlace
+from germane.grpc.server.grpc_server import GrpcServer
+from germane.service.http import HttpServer, app
+from germane.service.http_connections import ConnectionLimits
+from germane.service.monitoring import Monitor, monitoring
+from germane.settings.serving import ServiceSettings
+from germane.settings.settings import Settings
+from germane.settings.values import Address
+
+_LAZY_IMPORTS = (
+    "germane.kinds.blocks.handle",
+    "germane.kinds.documents.handle",
+    "germane.kinds.events.handle",
+    "germane.kinds.graph.handle",
+    "germane.kinds.archive.handle",
+    "germane.kinds.memories.handle",
+    "germane.kinds.tasks.handle",
+    "germane.api.builder.building",
+    "germane.api.builder.builder",
+    "germane.api.stored_compaction",
+    "germane.compaction.conversation",
+    "germane.compaction.render",
+    "loro",
+)
+"""What a program imports when it is used first. In a service all other calls would wait meanwhile, for up to 70 ms."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listening:
+    """The addresses that a worker listens on, with the port that the system chose where port 0 was asked for."""
+
+    grpc: Address
+    http: Address | None
+
+
+def serve(
+    service: ServiceSettings,
+    settings: Settings,
+    on_listening: Callable[[Listening], object],
+    place: WorkerPlace | None = None,
+) -> None:
+    """Runs `work` until the process is told to stop. Raises what opening the database and the ports raises.
+
+    The event loop is asyncio's own: its clock has microseconds. uvloop's has milliseconds and stands still while a callback
+    runs, which makes deadlines inexact.
+    """
+    asyncio.run(work(service, settings, on_listening, place=place))
+
+
+async def work(
+    service: ServiceSettings,
+    settings: Settings,
+    on_listening: Callable[[Listening], object],
+    *,
+    place: WorkerPlace | None = None,
+) -> None:
+    """Opens the database and serves until a signal comes; calls `on_listening` once both ports listen. With `place` the process
+    is one of several workers, which share their ports and, through the place's folder, their metrics and their work."""
+    raise_file_limit()
+    for name in _LAZY_IMPORTS:
+        with suppress(ImportError):
+            import_module(name)
+    with StopSignals().installed() as stop_signals:
+        async with Germane.open(service.db, settings=settings) as germane:
+            await _check_keys(service, germane)
+            server = GrpcServer(germane, service, keys=germane.keys if service.keys_required else None, worker=place)
+            async with monitoring(
+                service,
+                probe=germane.ping,
+                state=lambda: germane.state,
+                pseudonym=germane.pseudonym,
+                version=version("germane"),
+                metrics_folder=None if place is None else place.folder,
+                on_change=server.ready,
+            ) as monitor:
+                monitor.ports.add(lambda: server.traffic)
+                await server.start(monitor.observer)
+                try:
+                    await _listen(service, server, monitor, stop_signals, on_listening, reuse_port=place is not None)
+                finally:
+                    await server.stop(0)
+
+
+async def _listen(
+    service: ServiceSettings,
+    server: GrpcServer,
+    monitor: Monitor,
+    stop_signals: StopSignals,
+    on_listening: Callable[[Listening], object],
+    *,
+    reuse_port: bool,
+) -> None:
+    """Serves HTTP beside gRPC until a signal comes, then stops gRPC. HTTP ends last, so that `/ready` can say "stopping"."""
+    http = None
+    if service.http is not None:
+        http = HttpServer(_app(monitor), service.http, reuse_port=reuse_port, limits=_connection_limits(raise_file_limit()))
+        await http.start()
+        monitor.ports.add(lambda: http.traffic)
+    try:
+        addresses = Listening(grpc=server.address, http=None if http is None else http.address)
+        for address in filter(None, (addresses.grpc, addresses.http)):
+            monitor.logs.info("listening", address=str(address))
+        on_listening(addresses)
+        await stop_signals.first()
+        monitor.logs.info("stopping")
+        monitor.readiness.stop()
+        await _stop(server, monitor, stop_signals, service.shutdown_seconds)
+    finally:
+        if http is not None:
+            await http.stop()
+
+
+async def _stop(server: GrpcServer, monitor: Monitor, stop_signals: StopSignals, grace: float) -> None:
+    """Gives running calls `grace` seconds to end; a second signal ends them at once."""
+    ending = asyncio.ensure_future(server.stop(grace))
+    second_signal = asyncio.ensure_future(stop_signals.second())
+    await asyncio.wait([ending, second_signal], return_when=asyncio.FIRST_COMPLETED)
+    if not ending.done():
+        await server.stop(0)
+    second_signal.cancel()
+    await ending
+    monitor.logs.info("stopped")
+
+
+def _connection_limits(files: int) -> ConnectionLimits:
+    """HTTP takes at most a quarter of the files that the process may open."""
+    max_connections = max(2, min(ConnectionLimits().max_connections, files // 4))
+    return ConnectionLimits(max_connections=max_connections, max_per_address=max_connections // 2)
+
+
+def _app(monitor: Monitor) -> Any:
+    metrics = None if monitor.metrics is None else monitor.metrics.text
+    return app(
+        reasons=lambda: monitor.readiness.reasons, degraded=monitor.degraded, metrics=metrics, version=version("germane")
+    )
+
+
+async def _check_keys(service: ServiceSettings, germane: Germane) -> None:
+    """Raises `InvalidInput` where keys are required and no valid key exists (RPC-5): nobody could call the service, and an
+    operator who wanted open access must switch keys off on purpose."""
+    if not service.keys_required:
+        return
+    now = Clock().now()
+    if not any(key.holds(now) for key in await germane.keys.list()):
+        raise InvalidInput(
+            f"callers of {service.grpc} need an API key, and there is none yet: make one with"
+            f" `germane --db {service.db} keys create --org ORG`"
+            + ("" if service.grpc.loopback else ", or serve 127.0.0.1, which only this machine reaches")
+        )
+
+
+# Tells the process to stop: a signal came, or its parent process has died.
+
+
+class StopSignals:
+    """Counts requests to stop: the first asks for an orderly end, the second for an end without waiting."""
+
+    def __init__(self) -> None:
+        self._first, self._second = asyncio.Event(), asyncio.Event()
+
+    @contextmanager
+    def installed(self) -> Iterator[StopSignals]:
+        """Handles SIGTERM and SIGINT inside the block. A worker ignores SIGINT: a terminal sends it to parent and workers,
+        and the parent passes it on as SIGTERM. A worker whose parent dies stops as if it had received a signal."""
+        loop, parent = asyncio.get_running_loop(), multiprocessing.parent_process()
+        loop.add_signal_handler(signal.SIGTERM, self.receive)
+        loop.add_signal_handler(signal.SIGINT, self.receive if parent is None else _ignore)
+        if parent is not None:
+            loop.add_reader(parent.sentinel, self._orphaned, parent.sentinel)
+        try:
+            yield self
+        finally:
+            if parent is not None:
+                loop.remove_reader(parent.sentinel)
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+
+    def receive(self) -> None:
+        """Counts one request to stop."""
+        if self._first.is_set():
+            self._second.set()
+        self._first.set()
+
+    async def first(self) -> None:
+        """Waits for the first request to stop."""
+        await self._first.wait()
+
+    async def second(self) -> None:
+        """Waits for the second request to stop."""
+        await self._second.wait()
+
+    def _orphaned(self, sentinel: int) -> None:
+        asyncio.get_running_loop().remove_reader(sentinel)
+        self.receive()
+
+
+def _ignore() -> None:
+    """The parent passes the signal on."""
+
+
+# The number of files and sockets that the process may have open.
+
+
+_WANTED_FILES = 32_768
+
+
+def raise_file_limit() -> int:
+    """Raises the soft limit of open files to 32,768, or to the hard limit where that is lower, and returns the limit that now
+    holds (32,768 for "unlimited"). Never lowers it. Each connection takes one file, and many systems start a process with a
+    soft limit of 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _WANTED_FILES if hard == resource.RLIM_INFINITY else min(_WANTED_FILES, hard)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return _WANTED_FILES if soft == resource.RLIM_INFINITY else soft
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (ValueError, OSError):  # some systems allow less than the hard limit that they report
+        return soft
+    return wanted

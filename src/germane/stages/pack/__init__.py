@@ -1,0 +1,1 @@
+"""Pack: the stage that chooses the items that fit the token budget, and says why the rest is left out. Pure."""

@@ -1,0 +1,183 @@
+"""Store: the protocols that a store implements: `Store` as a whole, and `ScopedStore`, the part that one scope can reach.
+
+A scoped store is made from a scope and can't reach anything outside it (SCOPE-2): none of its methods, and none of the objects
+that it returns, takes an org, an agent or a user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from germane.kinds.archive.value import HistoryReader
+    from germane.kinds.blocks.reads import BlockReader
+    from germane.kinds.documents.reads import DocumentReader
+    from germane.kinds.events.reads import EventReader
+    from germane.kinds.graph.reads import GraphReader
+    from germane.kinds.injections import KeptInjections, Wanting
+    from germane.kinds.keys.plans import KeyStore
+    from germane.kinds.memories.directive import Directive
+    from germane.kinds.memories.llm_extraction.queue import ExtractionQueue
+    from germane.kinds.memories.reads import MemoryReader
+    from germane.kinds.profile.reads import ProfileReader
+    from germane.kinds.tasks.reads import TaskReader
+    from germane.ports.store import Inventory, Journal
+    from germane.transfer.contents import Contents, Owned, Reach
+    from germane.types.inventory import AgentPage, OrgPage
+    from germane.types.query import Filters
+    from germane.types.scope import Scope
+
+
+class StillLoading(Exception):
+    """Raised by a search that doesn't wait while its partition is loaded into memory; a later search finds it loaded. Only the
+    gather stage sees this exception."""
+
+
+class ScopedStore(Protocol):
+    """One scope's reads and writes."""
+
+    @property
+    def scope(self) -> Scope: ...
+    @property
+    def memories(self) -> MemoryReader: ...
+    @property
+    def events(self) -> EventReader: ...
+    @property
+    def blocks(self) -> BlockReader: ...
+    @property
+    def documents(self) -> DocumentReader: ...
+    @property
+    def graph(self) -> GraphReader: ...
+    @property
+    def tasks(self) -> TaskReader: ...
+    @property
+    def history(self) -> HistoryReader: ...
+    @property
+    def profile(self) -> ProfileReader: ...
+    @property
+    def inventory(self) -> Inventory: ...
+    @property
+    def journal(self) -> Journal: ...
+
+    async def directive(self) -> Directive:
+        """Returns the standing instructions, the agent's and those of the scope's user."""
+
+    async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
+        """Returns those of `ids` (of memories, events, archival entries, entities, relations and patterns, `<id>@<version>` of
+        blocks, `<id of the first message>@outline` of lines of outlines, and `<id of the message>@<start>-<end>` of clauses)
+        that this scope may see, that are valid at `at`, aren't forgotten and have an allowed sensitivity, as stored now
+        (PACK-8). A block's version must be the current one; blocks and entries are private; a clause may be shown while its
+        message may."""
+
+    async def injections(self, wanting: Wanting, *, at: datetime, filters: Filters) -> KeptInjections:
+        """Returns what was injected for the turns of the scope's session: the heads of all records, the records that `wanting`
+        chooses from them, and which of their items, and of the ids it names, may be shown now, by the rules of `allowed`
+        (INJECT-6). A session may have hundreds of records, of which few stand in a prompt. Nothing where the scope has no
+        session."""
+
+
+@runtime_checkable
+class EmbedsQueries(Protocol):
+    """Optional capability of a scoped store: its searches call `Query.embed` where that is set."""
+
+    embeds_queries: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkup:
+    """What `germane doctor` shows: for each check its name, its finding in words, and whether the finding is fine."""
+
+    findings: tuple[tuple[str, str, bool], ...]
+
+    @property
+    def healthy(self) -> bool:
+        return all(fine for _, _, fine in self.findings)
+
+
+class Store(Protocol):
+    """A place where memories, events and keys of many scopes are kept."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written, so that every commit raises `StoreUnavailable`."""
+
+    @property
+    def keys(self) -> KeyStore:
+        """The API keys of every org (RPC-5). They are never exported; a backup holds them as they are stored."""
+
+    @property
+    def extraction(self) -> ExtractionQueue:
+        """The messages that a language model is still to read (MEM-7)."""
+
+    def within(self, scope: Scope) -> ScopedStore:
+        """Returns the part of the store that `scope` can reach. Does no I/O."""
+
+    def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
+        """Sets the function that is called within a second after any process set or replaced a directive or forgot all that a
+        scope had, so that cached copies can be revised. It is called on any thread, with a function that reads the current
+        directive of an org, agent and user (None: the agent's), and is valid only during the call."""
+
+    async def directives(self, limit: int) -> Sequence[tuple[str, str, str | None, str]]:
+        """Returns at most `limit` directives, each with its org, agent and user (None: the agent's): the agents' first."""
+
+    async def agents(self, org: str, limit: int, cursor: str | None = None) -> AgentPage:
+        """Returns a page of at most `limit` agents of the org that have something stored, in the order of their first write.
+        Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
+
+    async def orgs(self, limit: int, cursor: str | None = None) -> OrgPage:
+        """Returns a page of at most `limit` orgs that have something stored, in the order of their first write. For whoever has
+        the store itself: no scope leads here. Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
+
+    async def owner(self, org: str, id: str) -> tuple[str, str | None] | None:
+        """Returns the agent and the user (None: agent-wide) of the memory or event with this id of germane's, or of its
+        tombstone; None where the org has none. For the operator of the store, who may see every scope of an org."""
+
+    async def warm(self, scope: Scope) -> None:
+        """Loads the partitions that searches of this scope need into memory."""
+
+    async def nonce_key(self) -> bytes:
+        """Returns 32 secret bytes that are made once per store and never exported (FORMAT-4)."""
+
+    def dump(self, reach: Reach) -> AsyncIterator[Sequence[Contents | Owned]]:
+        """Yields all that is stored within `reach`, as it was at the first step, in portions of bounded size: `Contents` first,
+        then each thing with its owner. Owners come by org, agent and user, what is agent-wide first; see `Owned` for the order
+        within. A whole store ends with the tombstones of owners that were forgotten as a whole. Raises `StoreUnavailable`
+        where the store is closed meanwhile, or where its reader keeps it waiting for a minute."""
+
+    async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
+        """Writes a consistent copy to `target` while the store is in use. Calls `progress(done, total)` with pages."""
+
+    async def check(self) -> Checkup:
+        """Examines the store."""
+
+    async def verify(self, *, full: bool = False, progress: Callable[[int, int], None] | None = None) -> Checkup:
+        """Reads all that is stored and compares it with what was derived from it: checksums, search rows (a sample of them, all
+        where `full`), rows without the thing that they belong to. `progress(done, total)` counts texts, on any thread."""
+
+    async def embed_pending(self, limit: int | None = None) -> int:
+        """Completes what search still lacks: divides long texts that an earlier version stored undivided, and embeds at most
+        `limit` texts (default: all) that have no vector, such as those that wait for a slow embedder. Returns the number of
+        texts embedded."""
+
+    async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Divides the long texts that an earlier version stored undivided, makes the outlines that its sessions lack, and reads
+        its sessions for telling clauses; calls `progress(done, total)` for each. An interrupted run is taken up again by the
+        next one. Returns the number of texts divided, of sessions outlined and of sessions read."""
+
+    @property
+    def refused_texts(self) -> int:
+        """The texts that the embedder refused since the store was opened, although it embeds others; keywords find them."""
+
+    async def stale_vectors(self) -> int:
+        """Returns how many texts have no vector of the embedder in use; only keywords find these (SEARCH-3)."""
+
+    async def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Gives every text a vector of the embedder in use and calls `progress(done, total)`. Returns the number of vectors
+        made."""
+
+    async def close(self) -> None:
+        """Completes what is being written and releases the store. Idempotent."""

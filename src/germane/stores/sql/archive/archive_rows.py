@@ -1,0 +1,320 @@
+"""Archive rows: entries of the archive and summaries as rows, read and written within one partition."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import apsw
+
+from germane.compaction.notes import SpanSummary
+from germane.errors import InvalidInput
+from germane.kinds.archive.value import (
+    MAX_SUMMARIES,
+    ArchiveEntry,
+    CompleteOutline,
+    HandlesKept,
+    HistoryIds,
+    HistoryIdsInUse,
+    KeptEntry,
+    KeptSummary,
+    OutlineLeft,
+    PutArchived,
+    PutSummary,
+    SummariesKept,
+    checksum_of,
+)
+from germane.kinds.memories.reads import Forget, Select
+from germane.stores.sql.archive.outlines import complete_outline, has_unoutlined
+from germane.stores.sql.listing import VisiblePartition
+from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, only, rows, to_json, to_sql
+from germane.stores.sql.tasks.task_rows import drop_pointers
+from germane.stores.sql.tombstones import bury
+from germane.stores.sql.transaction import Transaction
+from germane.types.plan import Change, Read
+from germane.types.scope import Scope
+
+ARCHIVED = (
+    "SELECT id, session, handle, kind, provider, title, previous, part, messages, created_at, checksum FROM history_archive"
+    " WHERE partition = ?"
+)
+"""The rows that `archived_of` takes."""
+SUMMARY = (
+    "SELECT id, session, covers, ids, text, method, tokens, note, fingerprint, created_at FROM history_summaries"
+    " WHERE partition = ?"
+)
+"""The rows that `summary_of` takes."""
+_HANDLES = f"SELECT handle FROM history_archive WHERE partition = ? AND session = ? AND handle IN {LISTED}"
+_SURPLUS = (
+    "DELETE FROM history_summaries WHERE key IN (SELECT key FROM history_summaries WHERE partition = ? AND session = ?"
+    " ORDER BY key DESC LIMIT -1 OFFSET ?)"
+)
+
+
+def archived_of(row: Row) -> KeptEntry:
+    """Returns the entry in a row of `ARCHIVED`."""
+    id, session, handle, kind, provider, title, previous, part, messages, created_at, _ = row
+    entry = ArchiveEntry(
+        handle=from_sql(handle),
+        kind=kind,
+        provider=from_sql(provider),
+        title=from_sql(title),
+        messages=tuple(json.loads(messages)),
+        previous=from_sql(previous),
+        part=part,
+    )
+    return KeptEntry(id=id, session=from_sql(session), entry=entry, created_at=moment(created_at))
+
+
+def is_unchanged(row: Row, archived: KeptEntry) -> bool:
+    """Whether the messages in a row of `ARCHIVED` are those that were written."""
+    return bool(row[10] == checksum_of(archived.entry.messages))
+
+
+def summary_of(row: Row) -> KeptSummary:
+    """Returns the summary in a row of `SUMMARY`."""
+    id, session, covers, ids, text, method, tokens, note, fingerprint, created_at = row
+    summary = SpanSummary(
+        text=from_sql(text), covers=covers, tokens=tokens, method=method, ids=tuple(json.loads(ids)), note=from_sql(note)
+    )
+    return KeptSummary(
+        id=id, session=from_sql(session), summary=summary, fingerprint=from_sql(fingerprint), created_at=moment(created_at)
+    )
+
+
+def entries_by_handle(
+    connection: apsw.Connection, partition: int, handles: Sequence[str], session: str | None
+) -> tuple[KeptEntry, ...]:
+    """See `HistoryReader.archived`."""
+    found: list[KeptEntry] = []
+    for handle in dict.fromkeys(handles):
+        sql, bound = f"{ARCHIVED} AND handle = ?", [partition, to_sql(handle)]
+        if session is not None:
+            sql += " AND session = ?"
+            bound.append(to_sql(session))
+        row = first(connection, f"{sql} ORDER BY key DESC LIMIT 1", bound)
+        if row is not None and is_unchanged(row, archived := archived_of(row)):
+            found.append(archived)
+    return tuple(found)
+
+
+def latest_summaries(connection: apsw.Connection, partition: int, session: str, limit: int) -> tuple[KeptSummary, ...]:
+    """See `HistoryReader.summaries`."""
+    sql = f"{SUMMARY} AND session = ? ORDER BY key DESC LIMIT ?"
+    found = [summary_of(row) for row in rows(connection, sql, (partition, to_sql(session), limit))]
+    return tuple(reversed(found))
+
+
+def handles_kept(connection: apsw.Connection, partition: int, session: str, handles: Sequence[str]) -> frozenset[str]:
+    """See `HandlesKept`."""
+    found = rows(connection, _HANDLES, (partition, to_sql(session), to_json(list(handles))))
+    return frozenset(from_sql(handle) for (handle,) in found)
+
+
+def summaries_kept(
+    connection: apsw.Connection, partition: int, session: str, fingerprints: Sequence[str]
+) -> tuple[KeptSummary, ...]:
+    """See `SummariesKept`."""
+    sql = f"{SUMMARY} AND session = ? AND fingerprint IN {LISTED} ORDER BY key"
+    return tuple(map(summary_of, rows(connection, sql, (partition, to_sql(session), to_json(list(fingerprints))))))
+
+
+def put_archived(connection: apsw.Connection, partition: int, archived: KeptEntry) -> None:
+    """See `PutArchived`."""
+    entry = archived.entry
+    row = (
+        archived.id,
+        partition,
+        to_sql(archived.session),
+        to_sql(entry.handle),
+        entry.kind,
+        to_sql(entry.provider),
+        to_sql(entry.title),
+        to_sql(entry.previous),
+        entry.part,
+        to_json(list(entry.messages)),
+        checksum_of(entry.messages),
+        micros(archived.created_at),
+    )
+    connection.execute(
+        "INSERT OR IGNORE INTO history_archive (id, partition, session, handle, kind, provider, title, previous, part,"
+        " messages, checksum, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        row,
+    )
+
+
+def put_summary(connection: apsw.Connection, partition: int, kept: KeptSummary) -> None:
+    """See `PutSummary`."""
+    summary = kept.summary
+    row = (
+        kept.id,
+        partition,
+        to_sql(kept.session),
+        summary.covers,
+        to_json(list(summary.ids)),
+        to_sql(summary.text),
+        summary.method,
+        summary.tokens,
+        to_sql(summary.note),
+        to_sql(kept.fingerprint),
+        micros(kept.created_at),
+    )
+    connection.execute(
+        "INSERT OR IGNORE INTO history_summaries (id, partition, session, covers, ids, text, method, tokens, note, fingerprint,"
+        " created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        row,
+    )
+    connection.execute(_SURPLUS, (partition, to_sql(kept.session), MAX_SUMMARIES))
+
+
+# Plans: answers the reads of one plan about the archive, applies its changes, and forgets what goes with messages.
+
+
+HISTORY_READS = (HandlesKept, SummariesKept, HistoryIdsInUse, OutlineLeft)
+HISTORY_CHANGES = (PutArchived, PutSummary, CompleteOutline)
+_SECOND_LISTED = LISTED.replace("?", "?2")
+_OWN = (
+    f"SELECT id, session, handle, '' FROM history_archive WHERE partition = ?1 AND id IN {_SECOND_LISTED} UNION ALL"
+    f" SELECT id, session, fingerprint, method FROM history_summaries WHERE partition = ?1 AND id IN {_SECOND_LISTED}"
+)
+
+
+def answer_history(transaction: Transaction, own: VisiblePartition | None, read: Read[Any]) -> Any:
+    """Answers a read of `HISTORY_READS`; `own` is the partition of the scope's own user, None where it doesn't exist."""
+    connection, partition = transaction.connection, -1 if own is None else own.id
+    match read:
+        case HandlesKept(session, handles):
+            return handles_kept(connection, partition, session, handles)
+        case SummariesKept(session, fingerprints):
+            return summaries_kept(connection, partition, session, fingerprints)
+        case HistoryIdsInUse(ids):
+            return _in_use(connection, partition, ids)
+        case OutlineLeft(session):
+            transaction.write_events()
+            key = session_key(connection, partition, session)
+            return key is not None and has_unoutlined(connection, key)
+    raise InvalidInput(f"the store can't answer {type(read).__name__}")
+
+
+def apply_history(transaction: Transaction, scope: Scope, change: Change) -> None:
+    """Applies a change of `HISTORY_CHANGES`."""
+    partition, connection = transaction.own(scope), transaction.connection
+    match change:
+        case PutArchived(archived):
+            put_archived(connection, partition, archived)
+        case PutSummary(kept):
+            put_summary(connection, partition, kept)
+        case CompleteOutline(session):
+            transaction.write_events()
+            key = session_key(connection, partition, session)
+            if key is not None:
+                complete_outline(connection, key)
+    transaction.touch((partition,))
+
+
+def session_key(connection: apsw.Connection, partition: int, session: str) -> int | None:
+    """Returns the key of a session that is a conversation; None where there is none."""
+    sql = "SELECT key FROM sessions WHERE partition = ? AND id = ? AND document IS NULL"
+    row = first(connection, sql, (partition, to_sql(session)))
+    return None if row is None else int(row[0])
+
+
+def _in_use(connection: apsw.Connection, partition: int, ids: tuple[str, ...]) -> HistoryIds:
+    wanted = to_json(list(ids))
+    own = {
+        id: (from_sql(session), from_sql(under), method)
+        for id, session, under, method in rows(connection, _OWN, (partition, wanted))
+    }
+    forgotten = frozenset(id for (id,) in rows(connection, f"SELECT id FROM tombstones WHERE id IN {LISTED}", (wanted,)))
+    sql = " UNION ALL ".join(
+        f"SELECT id FROM {table} WHERE id IN {LISTED}" for table in ("history_archive", "history_summaries")
+    )
+    taken = {id for (id,) in rows(connection, sql, (wanted, wanted))}
+    return HistoryIds(own, forgotten, frozenset(taken - own.keys()))
+
+
+# A session's archive and summaries are forgotten with any message of it. What a compaction took out is the caller's own
+# messages in the provider's shape, and a summary is in words of its own. Neither tells which stored message it holds
+# something of, so nothing of either stays.
+
+
+HISTORY_TABLES = ("history_archive", "history_summaries")
+"""The tables of what is kept of compactions, each with its partition and its session."""
+_SESSIONS = (
+    "SELECT DISTINCT s.id FROM events e INDEXED BY events_id JOIN sessions s ON s.key = e.session"
+    f" WHERE e.id IN {LISTED} AND +e.partition = ?"
+)
+
+
+def selected_history(
+    connection: apsw.Connection, partition: VisiblePartition, read: Select, events: Sequence[str]
+) -> tuple[str, ...]:
+    """Returns the ids of entries and summaries that match ids, handles, a session, the owner or `everything`, and no other
+    criterion; and of those that go with `events`."""
+    found = dict.fromkeys(history_of_events(connection, partition, events))
+    if all(one is None for one in (read.key, read.tag, read.source_kind, read.channel)):
+        for table in HISTORY_TABLES:
+            sql, bound = f"SELECT id FROM {table} WHERE partition = ?", list[object]([partition.id])
+            if read.session is not None:
+                sql += " AND session = ?"
+                bound.append(to_sql(read.session))
+            if read.ids is not None:
+                handle = f" OR handle IN {LISTED}" if table == "history_archive" else ""
+                sql += f" AND (id IN {LISTED}{handle})"
+                bound += [to_json(read.ids)] * (2 if handle else 1)
+            found |= dict.fromkeys(id for (id,) in rows(connection, f"{sql} ORDER BY key", bound))
+    return tuple(found)
+
+
+def history_of_events(connection: apsw.Connection, partition: VisiblePartition, events: Sequence[str]) -> list[str]:
+    """Returns the ids of the entries and summaries of the sessions in which these messages stand."""
+    if not events:
+        return []
+    sessions = [session for (session,) in rows(connection, _SESSIONS, (to_json(list(events)), partition.id))]
+    sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE partition = ? AND session = ?" for table in HISTORY_TABLES)
+    bound = [(partition.id, session) * len(HISTORY_TABLES) for session in sessions]
+    return [id for values in bound for (id,) in rows(connection, sql, values)]
+
+
+def forget_history(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
+    """Deletes the entries and summaries that `change` names, those of its session, and those of the sessions of its messages,
+    which must be there still."""
+    connection = transaction.connection
+    for partition in partitions:
+        gone = {*change.history_ids, *history_of_events(connection, partition, change.event_ids)}
+        for table in HISTORY_TABLES:
+            handle = "handle" if table == "history_archive" else "NULL"
+            sql = f"SELECT key, id, {handle} FROM {table} WHERE +partition = ? AND id IN {LISTED}"
+            found: list[Row] = list(rows(connection, sql, (partition.id, to_json(list(gone)))))
+            sql = f"SELECT key, id, {handle} FROM {table} WHERE partition = ? AND session = ?"
+            for session in change.sessions:
+                found += rows(connection, sql, (partition.id, to_sql(session)))
+            found = list(dict.fromkeys(found))
+            connection.executemany(f"DELETE FROM {table} WHERE key = ?", [(key,) for key, _, _ in found])
+            bury(transaction, table, [(0, id, partition.id) for _, id, _ in found], change)
+            handles = [from_sql(handle) for _, _, handle in found if handle is not None]
+            drop_pointers(transaction, handles)
+            _remember_handles(connection, partition.id, handles)
+
+
+def _remember_handles(connection: apsw.Connection, partition: int, handles: Iterable[str]) -> None:
+    """Keeps that these were forgotten here."""
+    scope: tuple[str, str, str] = only(connection, "SELECT org, agent, user FROM partitions WHERE id = ?", (partition,))
+    marks = [(_mark(*scope, handle),) for handle in handles]
+    connection.executemany("INSERT OR IGNORE INTO forgotten_handles VALUES (?)", marks)
+
+
+def forgotten_handles(
+    connection: apsw.Connection, org: str, agent: str, user: str | None, handles: Collection[str]
+) -> frozenset[str]:
+    """See `HistoryReader.forgotten`. The scope may be gone with all that it held."""
+    marks = {_mark(org, agent, user or "", handle): handle for handle in handles}
+    found = rows(connection, f"SELECT mark FROM forgotten_handles WHERE mark IN {LISTED}", (to_json(list(marks)),))
+    return frozenset(marks[mark] for (mark,) in found)
+
+
+def _mark(*parts: str) -> str:
+    """A hash that names neither the scope nor what was archived."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

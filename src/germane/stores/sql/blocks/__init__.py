@@ -1,0 +1,1 @@
+"""Blocks in SQL: the rows of blocks and archival entries, their documents, and what plans do with them."""

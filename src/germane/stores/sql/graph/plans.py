@@ -1,0 +1,133 @@
+"""Plans: answers the reads of plans about entities, relations and patterns, and applies their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from germane.kinds.graph.reads import (
+    CountPattern,
+    EndRelation,
+    EntitiesById,
+    EntitiesNamed,
+    GraphStored,
+    MergeEntities,
+    OpenRelations,
+    PatternById,
+    PatternsWithAction,
+    PutEntity,
+    PutMentions,
+    PutPattern,
+    PutRelation,
+    RelationsById,
+    ThingsStored,
+)
+from germane.kinds.graph.value import Entity, Pattern, Relation
+from germane.stores.sql.graph.lookup import ENTITY, PATTERN, RELATION, entity_of, pattern_of, relation_of
+from germane.stores.sql.graph.totals import GRAPH_TABLES, merge_entities
+from germane.stores.sql.graph.writing import count_pattern, end_relation, put_entity, put_mentions, put_pattern, put_relation
+from germane.stores.sql.listing import VisiblePartition
+from germane.stores.sql.statements import LISTED, first, rows, to_json, to_sql
+from germane.stores.sql.transaction import Transaction
+from germane.types.plan import Change
+
+_NAMED = f"{ENTITY} JOIN entity_names k ON k.entity = n.key WHERE k.partition = ? AND k.key = ? ORDER BY n.key LIMIT 50"
+_RELATIONS_OF = (
+    f"{RELATION} WHERE r.key IN"
+    " (SELECT x.key FROM relations x INDEXED BY {} WHERE x.source = ? AND x.type = ? AND x.valid_to IS"
+)
+_KEY = "SELECT key FROM entities WHERE id = ? AND partition = ?"
+_TARGETS = f" AND x.target IN (SELECT key FROM entities WHERE id IN {LISTED} AND +partition = ?)"
+_OPEN_RELATIONS = _RELATIONS_OF.format("relations_open") + " NULL{} LIMIT ?)"
+_ENDED_RELATIONS = _RELATIONS_OF.format("relations_past") + " NOT NULL{} ORDER BY x.valid_from DESC, x.key DESC LIMIT ?)"
+_MAX_ENDED, _MAX_OPEN = 100, 100_000
+
+
+def apply_graph_change(transaction: Transaction, partition: int, change: Change) -> None:
+    """Applies a change to the scope's own partition."""
+    _CHANGES[type(change)](transaction, partition, change)
+
+
+def _named(transaction: Transaction, own: VisiblePartition, read: EntitiesNamed) -> Mapping[str, tuple[Entity, ...]]:
+    found = dict[str, tuple[Entity, ...]]()
+    for key in dict.fromkeys(read.keys):
+        named = rows(transaction.connection, _NAMED, (own.id, to_sql(key)))
+        if entities := tuple(entity_of(row, {own.id: own.user}) for row in named):
+            found[key] = entities
+    return found
+
+
+def _entities(transaction: Transaction, own: VisiblePartition, read: EntitiesById) -> dict[str, Entity]:
+    sql = f"{ENTITY} WHERE n.id IN {LISTED} AND +n.partition = ?"
+    found = [entity_of(row, {own.id: own.user}) for row in rows(transaction.connection, sql, (to_json(read.ids), own.id))]
+    return {entity.id: entity for entity in found}
+
+
+def _relations(transaction: Transaction, own: VisiblePartition, read: RelationsById) -> dict[str, Relation]:
+    sql = f"{RELATION} WHERE r.id IN {LISTED} AND +r.partition = ?"
+    found = [relation_of(row, {own.id: own.user}) for row in rows(transaction.connection, sql, (to_json(read.ids), own.id))]
+    return {relation.id: relation for relation in found}
+
+
+def _open(transaction: Transaction, own: VisiblePartition, read: OpenRelations) -> tuple[Relation, ...]:
+    connection, found = transaction.connection, list[Relation]()
+    among, chosen = (_TARGETS, (to_json(read.targets), own.id)) if read.targets else ("", ())
+    for source, type in dict.fromkeys(read.pairs):
+        begins = first(connection, _KEY, (to_sql(source), own.id))
+        for sql, limit in ((_OPEN_RELATIONS, _MAX_OPEN), (_ENDED_RELATIONS, _MAX_ENDED if read.with_ended else 0)):
+            if begins is not None and limit:
+                bound = (begins[0], to_sql(type), *chosen, limit)
+                found += [relation_of(row, {own.id: own.user}) for row in rows(connection, sql.format(among), bound)]
+    return tuple(sorted(found, key=lambda relation: (relation.valid_from, relation.id)))
+
+
+def _pattern(transaction: Transaction, own: VisiblePartition, read: PatternById) -> Pattern | None:
+    sql = f"{PATTERN} WHERE p.id = ? AND p.partition = ?"
+    found = [pattern_of(row, {own.id: own.user}) for row in rows(transaction.connection, sql, (to_sql(read.id), own.id))]
+    return found[0] if found else None
+
+
+def _patterns(transaction: Transaction, own: VisiblePartition, read: PatternsWithAction) -> tuple[Pattern, ...]:
+    action = to_sql(read.action)
+    beginning = "substr(p.action, 1, 64) = substr(?, 1, 64)"  # the index has no more of it
+    sql = f"{PATTERN} WHERE p.partition = ? AND {beginning} AND p.action = ? ORDER BY p.key LIMIT 100"
+    found = rows(transaction.connection, sql, (own.id, action, action))
+    return tuple(pattern_of(row, {own.id: own.user}) for row in found)
+
+
+def _things(transaction: Transaction, own: VisiblePartition, read: ThingsStored) -> frozenset[str]:
+    transaction.write_events()
+    return _among(transaction, own, read.ids, ("events", "memories", "archival_entries"))
+
+
+def _graph(transaction: Transaction, own: VisiblePartition, read: GraphStored) -> frozenset[str]:
+    return _among(transaction, own, read.ids, GRAPH_TABLES)
+
+
+def _among(transaction: Transaction, own: VisiblePartition, ids: tuple[str, ...], tables: tuple[str, ...]) -> frozenset[str]:
+    sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE id IN {LISTED} AND +partition = ?" for table in tables)
+    found = rows(transaction.connection, sql, (to_json(ids), own.id) * len(tables))
+    return frozenset(id for (id,) in found)
+
+
+GRAPH_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
+    EntitiesNamed: (_named, dict),
+    EntitiesById: (_entities, dict),
+    RelationsById: (_relations, dict),
+    OpenRelations: (_open, tuple),
+    PatternById: (_pattern, lambda: None),
+    PatternsWithAction: (_patterns, tuple),
+    ThingsStored: (_things, frozenset),
+    GraphStored: (_graph, frozenset),
+}
+"""As `_OWN_READS` of the journal."""
+_CHANGES: Mapping[type, Callable[..., None]] = {
+    PutEntity: put_entity,
+    PutMentions: put_mentions,
+    PutRelation: put_relation,
+    EndRelation: end_relation,
+    MergeEntities: merge_entities,
+    PutPattern: put_pattern,
+    CountPattern: count_pattern,
+}
+GRAPH_CHANGES = tuple(_CHANGES)

@@ -1,0 +1,194 @@
+"""Injection rows: writes, reads and withdraws the records of what was injected for each turn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import apsw
+
+from germane.kinds.blocks.value import stored_id
+from germane.kinds.injections import (
+    MAX_AGE_DAYS,
+    MAX_BOUND_RECORDS,
+    MAX_CHARACTERS,
+    MAX_RECORDS,
+    Injection,
+    InjectionHead,
+    PutInjection,
+    WantedInjections,
+    Wanting,
+    handles_of,
+)
+from germane.stores.sql.gate import archived_now, clauses_now, graph_now, present_now, tasks_now
+from germane.stores.sql.listing import VisiblePartition, in_clause, owners
+from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, rows, to_json, to_sql
+from germane.stores.sql.transaction import Transaction
+from germane.types.query import Filters
+from germane.types.trace import InjectedItem
+
+_ANY_SENSITIVITY = Filters(sensitivities=("public", "private", "sensitive"))
+_HEAD = "turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn, prefix"
+_COLUMNS = f"{_HEAD}, text, items, relies_on"
+_HEADS = f"SELECT key, {_HEAD} FROM injections WHERE partition = ? AND session = ? ORDER BY key"
+_READ = f"SELECT {_COLUMNS} FROM injections WHERE key IN {LISTED} ORDER BY key"
+_INSERT = (
+    f"INSERT INTO injections (partition, session, {_COLUMNS}) VALUES ({', '.join('?' * 14)})"
+    " ON CONFLICT (partition, session, turn, occurrence) DO UPDATE SET text = excluded.text, tokens = excluded.tokens,"
+    " tokenizer = excluded.tokenizer, last_handle = excluded.last_handle, items = excluded.items,"
+    " created_at = excluded.created_at, withdrawn = excluded.withdrawn, relies_on = excluded.relies_on,"
+    " prefix = excluded.prefix WHERE withdrawn <> '' OR ?15 RETURNING key"
+)
+_SURPLUS = (
+    "DELETE FROM injections WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER latest AS place,"
+    " sum(octet_length(text)) OVER latest AS size FROM injections WHERE partition = ? AND session = ?"
+    " WINDOW latest AS (ORDER BY key DESC)) WHERE place > ? OR size > ?)"
+)
+_WITHDRAWN = "UPDATE injections SET text = '', items = '[]', tokens = 0, withdrawn = ? WHERE key = ?"
+_HOLDING = (
+    "SELECT DISTINCT i.key, i.partition, i.items, i.prefix FROM injected_items h JOIN injections i ON i.key = h.injection"
+    f" WHERE h.item IN {LISTED}"
+)
+
+
+def injections_of(
+    connection: apsw.Connection, partition: int, session: str, wanting: Wanting
+) -> tuple[tuple[InjectionHead, ...], tuple[Injection, ...], WantedInjections]:
+    """Returns the heads of the session's records, the records that `wanting` chooses, both oldest first, and what it chose."""
+    places, heads = list[int](), list[InjectionHead]()
+    for key, *row in rows(connection, _HEADS, (partition, to_sql(session))):
+        places.append(key)
+        heads.append(InjectionHead(**_head(row)))
+    wanted = wanting(heads)
+    chosen = [place for place, head in zip(places, heads, strict=True) if head.key in wanted.keys] if wanted.keys else []
+    found = map(_injection, rows(connection, _READ, (to_json(chosen),))) if chosen else ()
+    return tuple(heads), tuple(found), wanted
+
+
+def put_injection(
+    transaction: Transaction, partition: int, visible: tuple[VisiblePartition, ...], change: PutInjection
+) -> None:
+    """See `PutInjection`. Removes the session's surplus records and the partition's old ones."""
+    connection, record = transaction.connection, change.injection
+    user = owners(visible)[partition]
+    if not (_all_present if record.prefix else _as_stored)(connection, visible, user, record.items):
+        return
+    row = (partition, to_sql(change.session), *_row(record), change.replaces)
+    written = first(connection, _INSERT, row)
+    if written is None:
+        return
+    connection.execute("DELETE FROM injected_items WHERE injection = ?", written)
+    ids = dict.fromkeys(to_sql(stored_id(item.id)) for item in record.items)
+    connection.executemany("INSERT INTO injected_items VALUES (?, ?)", [(id, written[0]) for id in ids])
+    most = MAX_BOUND_RECORDS if record.prefix else MAX_RECORDS
+    connection.execute(_SURPLUS, (partition, to_sql(change.session), most, MAX_CHARACTERS))
+    oldest = micros(record.created_at - timedelta(days=MAX_AGE_DAYS))
+    connection.execute("DELETE FROM injections WHERE partition = ? AND created_at < ?", (partition, oldest))
+
+
+def withdraw(transaction: Transaction, ids: Sequence[str], *, changed: bool = False) -> None:
+    """Removes text and items of every record, of any session, that holds a memory, message, block or archival entry with
+    one of these ids. Where it was only `changed`, a record keeps its text that was made for a model that binds its thinking
+    (INJECT-10)."""
+    gone = frozenset(ids)
+    for key, partition, items, prefix in list(rows(transaction.connection, _HOLDING, (to_json(list(gone)),))):
+        if changed and prefix:
+            continue
+        handles = handles_of(item for item in _items(items) if stored_id(item.id) in gone)
+        transaction.connection.execute(_WITHDRAWN, (to_sql(handles), key))
+        transaction.connection.execute("DELETE FROM injected_items WHERE injection = ?", (key,))
+        transaction.erase(partition)
+
+
+def forget_sessions(transaction: Transaction, partitions: Iterable[VisiblePartition], session: str) -> None:
+    """Removes all records of the session in these partitions."""
+    for partition in partitions:
+        gone = (partition.id, to_sql(session))
+        transaction.connection.execute("DELETE FROM injections WHERE partition = ? AND session = ?", gone)
+        if transaction.connection.changes():
+            transaction.erase(partition.id)
+
+
+def _as_stored(
+    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], user: str | None, items: Sequence[InjectedItem]
+) -> bool:
+    """Whether each item is still stored with the content that it was made from, as a scope with this user sees it."""
+    where = f"WHERE id = ?1 AND content_hash = ?2 AND partition IN {in_clause(visible)}"
+    sql = f"SELECT 1 FROM memories {where} UNION ALL SELECT 1 FROM events {where}"
+    rest = {item.id: item for item in items if item.stored and not first(connection, sql, (to_sql(item.id), item.content_hash))}
+    if not rest:
+        return True
+    shown = archived_now(connection, visible, user, list(rest))
+    shown |= clauses_now(connection, visible, list(rest), _ANY_SENSITIVITY)
+    shown |= tasks_now(connection, visible, user, list(rest), _ANY_SENSITIVITY.sensitivities)
+    if len(shown) < len(rest):
+        shown |= graph_now(connection, visible, [id for id in rest if id not in shown], at=None, filters=_ANY_SENSITIVITY)
+    return all(shown.get(id) == item.content_hash for id, item in rest.items())
+
+
+def _all_present(
+    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], user: str | None, items: Sequence[InjectedItem]
+) -> bool:
+    """Whether each item is still stored, with whatever content."""
+    ids = [item.id for item in items if item.stored]
+    return present_now(connection, visible, user, ids, filters=_ANY_SENSITIVITY).issuperset(ids)
+
+
+def _row(record: Injection) -> Row:
+    items = [
+        [item.handle, item.id, item.content_hash, item.source, item.sensitivity, item.stored, item.tokens]
+        for item in record.items
+    ]
+    return (
+        record.turn,
+        record.said,
+        record.occurrence,
+        record.tokens,
+        record.tokenizer,
+        record.last_handle,
+        micros(record.created_at),
+        record.withdrawn,
+        record.prefix,
+        to_sql(record.text),
+        to_json(items),
+        to_json(record.relies_on),
+    )
+
+
+def _head(row: Sequence[Any]) -> dict[str, Any]:
+    """The fields of a head, from the columns `_HEAD`."""
+    turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn, prefix = row
+    return {
+        "turn": turn,
+        "said": said,
+        "occurrence": occurrence,
+        "tokens": tokens,
+        "tokenizer": tokenizer,
+        "last_handle": last_handle,
+        "created_at": moment(created_at),
+        "withdrawn": from_sql(withdrawn),
+        "prefix": prefix,
+    }
+
+
+def _injection(row: Row) -> Injection:
+    *head, text, items, relies_on = row
+    return Injection(**_head(head), text=from_sql(text), items=_items(items), relies_on=tuple(json.loads(relies_on)))
+
+
+def _items(text: str) -> tuple[InjectedItem, ...]:
+    found: list[list[Any]] = json.loads(text)
+    return tuple(
+        InjectedItem(
+            handle=handle,
+            id=id,
+            content_hash=content_hash,
+            source=source,
+            sensitivity=level,
+            stored=kept,
+            tokens=tokens[0] if tokens else 0,  # records of earlier versions have none
+        )
+        for handle, id, content_hash, source, level, kept, *tokens in found
+    )

@@ -1,0 +1,303 @@
+"""Extraction queue: leases, retries and parks runs of messages for a language model, and counts what it cost."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+import apsw
+
+from germane.errors import StoreUnavailable
+from germane.kinds.events.value import Event
+from germane.kinds.memories.llm_extraction.queue import Claim, ClaimHeld, LLMUsage, QueueReport, readable
+from germane.stores.sql.events.event_rows import EVENT, event_of
+from germane.stores.sql.listing import FORGOTTEN_ORG, VisiblePartition
+from germane.stores.sql.statements import Row, first, from_sql, micros, only, rows, to_sql
+from germane.stores.sql.transaction import Transaction
+from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.writer import Writer
+from germane.types.scope import Scope
+
+T = TypeVar("T")
+
+_SILENCE = timedelta(seconds=60)
+"""How long a session must be silent before its new messages are read, so that an exchange is read as a whole."""
+_MIN_READ_AT_ONCE = 20
+"""Messages that are read although the session goes on."""
+_JOINED = "extraction_queue q JOIN sessions s ON s.key = q.session JOIN partitions p ON p.id = s.partition"
+_QUEUED = (
+    "INSERT INTO extraction_queue (session, first, state, not_before)"
+    " SELECT e.session, 0, 1, CASE WHEN s.next >= ?2 THEN ?3 ELSE ?4 END"
+    " FROM events e NOT INDEXED JOIN sessions s ON s.key = e.session WHERE e.key > ?1 AND s.document IS NULL GROUP BY e.session"
+    " ON CONFLICT (session) WHERE stop IS NULL DO UPDATE SET state = 1, not_before = CASE WHEN tries > 0 THEN not_before"
+    " WHEN (SELECT next FROM sessions WHERE key = excluded.session) - first >= ?2 THEN ?3 ELSE ?4 END"
+)
+"""Reads the new events by their keys: for the grouping the planner alone would read all events by session."""
+_DUE = (
+    f"SELECT q.session, q.first, q.stop, q.tries, s.next, s.partition, p.org, p.agent, p.user, s.id FROM {_JOINED}"
+    " WHERE q.state = 1 AND (q.not_before <= ?1 OR (?2 AND q.tries = 0)) AND NOT EXISTS (SELECT 1 FROM extraction_queue o"
+    " WHERE o.session = q.session AND o.holder <> '' AND o.leased_until > ?1)"
+)
+_MARK = "SELECT value FROM meta WHERE key = 'extraction_seen'"
+_SPENT = (
+    "INSERT INTO llm_usage VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,"
+    " input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens"
+)
+_SIZES = (
+    "SELECT count(*), coalesce(sum(min(length(e.text), 4000)), 0) FROM events e JOIN sessions s ON s.key = e.session"
+    " JOIN partitions p ON p.id = s.partition WHERE e.type IN ('user_message', 'assistant_message') AND e.sensitivity < 2 AND"
+    " (EXISTS (SELECT 1 FROM extraction_queue q WHERE q.session = s.key AND q.state > ?1 AND e.position >= q.first AND"
+    " (q.stop IS NULL OR e.position < q.stop)) OR (e.key > ?2 AND NOT EXISTS (SELECT 1 FROM extraction_queue q WHERE"
+    " q.session = s.key AND q.stop IS NULL AND q.state = 1)) OR (?3 AND NOT EXISTS (SELECT 1 FROM extraction_queue q WHERE"
+    " q.session = s.key)))"
+)
+
+
+class SqlExtractionQueue:
+    """Implements `germane.kinds.memories.llm_extraction.queue.ExtractionQueue`."""
+
+    def __init__(self, writer: Writer | None, readers: Readers, name: str) -> None:
+        self._writer, self._readers, self._name = writer, readers, name
+
+    async def begin(self) -> None:
+        def work(to: Transaction) -> None:
+            to.connection.execute("INSERT OR IGNORE INTO meta SELECT 'extraction_seen', CAST(events AS TEXT) FROM counters")
+
+        await self._write().run(work)
+
+    async def claim(self, holder: str, *, now: datetime, until: datetime, within: Scope | None, eager: bool) -> Claim | None:
+        limits, values = _chosen(within)
+        due = f"{_DUE}{limits} ORDER BY q.not_before LIMIT 1"
+        at = micros(now)
+
+        def waits(reading: Reading) -> bool:
+            seen = first(reading.connection, _MARK)
+            newest = only(reading.connection, "SELECT events FROM counters")[0]
+            unseen = seen is not None and newest > int(seen[0])
+            return unseen or first(reading.connection, due, (at, eager, *values)) is not None
+
+        def work(to: Transaction) -> Claim | None:
+            _queue_new(to.connection, at)
+            row = first(to.connection, due, (at, eager, *values))
+            if row is None:
+                return None
+            claim = claim_of(to.connection, row, holder)
+            sql = "UPDATE extraction_queue SET holder = ?, leased_until = ? WHERE session = ? AND first = ?"
+            to.connection.execute(sql, (holder, micros(until), claim.session, claim.first))
+            return claim
+
+        return await self._write().run(work) if await self._readers.run(waits) else None
+
+    async def release(self, claim: Claim, *, reason: str, retry_at: datetime | None, failed: bool = True) -> None:
+        def work(to: Transaction) -> None:
+            row = held_row(to.connection, claim)
+            if row is None:
+                return
+            key, parked = (claim.session, claim.first), retry_at is None
+            sql = (
+                "UPDATE extraction_queue SET holder = '', leased_until = 0, tries = tries + ?, reason = ?, state = ?,"
+                " not_before = ? WHERE session = ? AND first = ?"
+            )
+            due = 0 if retry_at is None else micros(retry_at)
+            to.connection.execute(sql, (int(failed), reason, 2 if parked else 1, due, *key))
+            if parked and (row[0] is None or claim.stop < row[0]):  # what follows goes on by itself
+                sql = "UPDATE extraction_queue SET stop = ? WHERE session = ? AND first = ?"
+                to.connection.execute(sql, (claim.stop, *key))
+                more = row[0] is not None or next_position(to.connection, claim.session) > claim.stop
+                sql = "INSERT INTO extraction_queue (session, first, stop, state, not_before) VALUES (?, ?, ?, ?, 0)"
+                to.connection.execute(sql, (claim.session, claim.stop, row[0], int(more)))
+
+        await self._write().run(work)
+
+    async def release_all(self, holder: str) -> None:
+        sql = "UPDATE extraction_queue SET holder = '', leased_until = 0 WHERE holder = ?"
+        await self._write().run(lambda to: to.connection.execute(sql, (holder,)) and None)
+
+    async def resume(self, within: Scope | None, *, everything: bool) -> None:
+        limits, values = _limits(within)
+
+        def work(to: Transaction) -> None:
+            connection = to.connection
+            chosen = f"SELECT q.session, q.first FROM {_JOINED} WHERE q.state > 0{limits}"
+            sql = f"UPDATE extraction_queue SET state = 1, tries = 0, not_before = 0 WHERE (session, first) IN ({chosen})"
+            connection.execute(sql, values)
+            if everything:
+                sql = (
+                    "INSERT INTO extraction_queue (session, first, state, not_before) SELECT s.key, 0, 1, 0 FROM sessions s"
+                    " JOIN partitions p ON p.id = s.partition WHERE s.document IS NULL"
+                    " AND NOT EXISTS (SELECT 1 FROM extraction_queue o"
+                    f" WHERE o.session = s.key){limits}"
+                )
+                connection.execute(sql, values)
+
+        await self._write().run(work)
+
+    async def spend(self, scope: Scope, day: int, *, calls: int, input_tokens: int, output_tokens: int) -> None:
+        def work(to: Transaction) -> None:
+            own = next((one for one in to.visible_partitions(scope) if one.user == scope.user), None)
+            if own is not None:
+                to.connection.execute(_SPENT, (day, own.id, calls, input_tokens, output_tokens))
+
+        await self._write().run(work)
+
+    async def spent(self, day: int) -> int:
+        sql = "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM llm_usage WHERE day = ?"
+        return await self._readers.run(lambda reading: int(only(reading.connection, sql, (day,))[0]))
+
+    async def report(self, day: int, within: Scope | None = None, *, everything: bool = False) -> QueueReport:
+        limits, values = _chosen(within)
+
+        def work(reading: Reading) -> QueueReport:
+            connection = reading.connection
+            states: dict[int, int] = dict(
+                rows(connection, f"SELECT q.state, count(*) FROM {_JOINED} WHERE q.state > 0{limits} GROUP BY 1", values)
+            )
+            sql = f"SELECT q.reason, count(*) FROM {_JOINED} WHERE q.state = 2{limits} GROUP BY 1 ORDER BY 2 DESC, 1"
+            reasons = tuple((str(reason), int(count)) for reason, count in rows(connection, sql, values))
+            seen = first(connection, _MARK)
+            newest = only(connection, "SELECT events FROM counters")[0]
+            since = newest if seen is None else int(seen[0])
+            sizes = (0, 0)
+            if within is not None:
+                sizes = only(connection, f"{_SIZES}{limits}", (0, since, everything, *values))
+            return QueueReport(
+                waiting=states.get(1, 0),
+                parked=states.get(2, 0),
+                messages=sizes[0],
+                characters=sizes[1],
+                reasons=reasons,
+                usage=_usage(connection, day),
+            )
+
+        return await self._readers.run(work)
+
+    def _write(self) -> Writer:
+        if self._writer is None:
+            raise StoreUnavailable(f"store {self._name!r} is read-only: check the permissions of the file and of its directory")
+        return self._writer
+
+
+def _queue_new(connection: apsw.Connection, at: int) -> None:
+    """Queues the sessions that got messages since the last call, of whichever process."""
+    seen, newest = first(connection, _MARK), only(connection, "SELECT coalesce(max(key), 0) FROM events")[0]
+    if seen is None or newest <= int(seen[0]):
+        return
+    silent = at + _SILENCE // timedelta(microseconds=1)
+    connection.execute(_QUEUED, (int(seen[0]), _MIN_READ_AT_ONCE, at, silent))
+    connection.execute("UPDATE meta SET value = ? WHERE key = 'extraction_seen'", (str(newest),))
+
+
+def _limits(within: Scope | None) -> tuple[str, tuple[Any, ...]]:
+    """Returns SQL conditions on sessions `s` and partitions `p`, and their values."""
+    if within is None:
+        return "", ()
+    sql, values = " AND p.org = ? AND p.agent = ?", list[Any]([within.org, within.agent])
+    for column, value in (("p.user", within.user), ("s.id", within.session)):
+        if value is not None:
+            sql += f" AND {column} = ?"
+            values.append(to_sql(value))
+    return sql, tuple(values)
+
+
+def _chosen(within: Scope | None) -> tuple[str, tuple[Any, ...]]:
+    """Returns `_limits` for rows `q` of a state above 0: of all owners the index `extraction_queue_due` finds them, whose
+    condition the planner must read word for word; of one owner its sessions do."""
+    return (" AND q.state > 0", ()) if within is None else _limits(within)
+
+
+def _usage(connection: apsw.Connection, day: int) -> tuple[LLMUsage, ...]:
+    sql = (
+        "SELECT p.org, CASE WHEN p.org = ? THEN '' ELSE p.agent END, sum(u.calls), sum(u.input_tokens), sum(u.output_tokens)"
+        " FROM llm_usage u JOIN partitions p ON p.id = u.partition WHERE u.day = ? GROUP BY 1, 2 ORDER BY 1, 2"
+    )
+    return tuple(
+        LLMUsage(org=from_sql(org), agent=from_sql(agent), calls=calls, input_tokens=given, output_tokens=made)
+        for org, agent, calls, given, made in rows(connection, sql, (FORGOTTEN_ORG, day))
+    )
+
+
+# Claims: the messages of a claim, and the reads and changes of plans about claims.
+
+
+_TURNS, _CHARACTERS = 24, 24_000
+"""Messages and characters of a claim at most; the first message always belongs to it."""
+_MAX_READ = 200
+"""Messages, with those that aren't sent, that are looked at for one claim."""
+_MAX_CONTEXT = 4
+"""Messages before the claim that are sent as context."""
+_MAX_TEXT = 4_000
+"""Characters of one message that are read."""
+_CUT = EVENT.replace(
+    "e.text,", f"CASE WHEN typeof(e.text) = 'text' THEN substr(e.text, 1, {_MAX_TEXT}) ELSE e.text END,"
+).replace("e.raw,", "NULL,")
+_HELD = "SELECT stop FROM extraction_queue WHERE session = ? AND first = ? AND holder = ?"
+
+
+def claim_of(connection: apsw.Connection, row: Row, holder: str) -> Claim:
+    """Returns the claim on the beginning of a due row of the queue. Without a message of the user's it has no turns."""
+    session, begin, stop, tries, length, partition, org, agent, user, id = row
+    scope = Scope(org=from_sql(org), agent=from_sql(agent), user=from_sql(user) or None, session=from_sql(id))
+    end = length if stop is None else min(stop, length)
+    owners = {partition: scope.user}
+    sql = f"{_CUT} WHERE e.session = ? AND e.position >= ? AND e.position < ? ORDER BY e.position LIMIT {_MAX_READ}"
+    found = [event_of(one, owners) for one in rows(connection, sql, (session, begin, end))]
+    turns, size = list[Event](), 0
+    if len(found) == _MAX_READ:
+        end = found[-1].position + 1
+    for event in found:
+        if not readable(event):
+            continue
+        size += len(event.text)
+        if turns and (len(turns) == _TURNS or size > _CHARACTERS):
+            end = event.position
+            break
+        turns.append(event)
+    before: list[Event] = []
+    if any(event.role == "user" for event in turns):
+        sql = f"{_CUT} WHERE e.session = ? AND e.position >= 0 AND e.position < ? ORDER BY e.position DESC LIMIT {_MAX_CONTEXT}"
+        before = [event for one in rows(connection, sql, (session, begin)) if readable(event := event_of(one, owners))]
+    else:
+        turns = []
+    return Claim(
+        scope=scope,
+        session=session,
+        first=begin,
+        stop=max(end, begin),
+        holder=holder,
+        tries=tries,
+        turns=tuple(turns),
+        before=tuple(reversed(before)),
+    )
+
+
+def held_row(connection: apsw.Connection, claim: Claim) -> Row | None:
+    """Returns the row of the claim (its `stop`), None where its holder has lost the lease."""
+    return first(connection, _HELD, (claim.session, claim.first, claim.holder))
+
+
+def next_position(connection: apsw.Connection, session: int) -> int:
+    """Returns the position of the session's next message."""
+    return int(only(connection, "SELECT next FROM sessions WHERE key = ?", (session,))[0])
+
+
+def claim_held(transaction: Transaction, partition: VisiblePartition, read: ClaimHeld) -> bool:
+    sql = "SELECT 1 FROM sessions WHERE key = ? AND partition = ?"
+    here = first(transaction.connection, sql, (read.claim.session, partition.id)) is not None
+    return here and held_row(transaction.connection, read.claim) is not None
+
+
+def finish_claim(connection: apsw.Connection, claim: Claim) -> None:
+    """Removes the claim's messages from the queue; what follows them is due at once."""
+    row = held_row(connection, claim)
+    if row is None:
+        return
+    key, (stop,) = (claim.session, claim.first), row
+    if stop is not None and claim.stop >= stop:
+        connection.execute("DELETE FROM extraction_queue WHERE session = ? AND first = ?", key)
+        return
+    more = stop is not None or next_position(connection, claim.session) > claim.stop
+    sql = (
+        "UPDATE extraction_queue SET first = ?, state = ?, tries = 0, reason = '', holder = '', leased_until = 0"
+        " WHERE session = ? AND first = ?"
+    )
+    connection.execute(sql, (claim.stop, int(more), *key))

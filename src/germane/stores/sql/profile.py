@@ -1,0 +1,187 @@
+"""Profile rows: the most telling clauses and the marked lines of a scope, and the marks that plans set.
+
+The text of a clause isn't stored a second time: it is read from its message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from germane.kinds.messages.extraction import MAX_READ
+from germane.kinds.profile.reads import LinesNamed, Mark, MarkedLine, MarkLine, NamedLines, ToldClause, clause_name, thing_of
+from germane.stores.sql.events.event_rows import OUTDATED, outdated_in
+from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
+from germane.stores.sql.search.units import text_bytes
+from germane.stores.sql.statements import LISTED, Row, from_sql, micros, moment, rows, sensitivity_of, to_json, to_sql
+from germane.stores.sql.transaction import Transaction
+from germane.stores.sql.where_clauses import for_events, impossible
+from germane.stores.sqlite.readers import Readers, Reading
+from germane.types.candidate import LONG_TEXT
+from germane.types.query import Filters
+from germane.types.scope import Scope
+
+_MOST_TELLING = (
+    "SELECT e.id, t.start, t.stop, t.rule, t.matters, s.id, e.created_at, e.name, e.message_id, e.sensitivity, e.content_hash,"
+    f" {OUTDATED}, CASE WHEN octet_length(e.text) <= {LONG_TEXT} THEN e.text END, e.key, octet_length(e.text)"
+    " FROM telling_clauses t INDEXED BY telling_clauses_most CROSS JOIN events e ON e.key = t.event"
+    " CROSS JOIN sessions s ON s.key = e.session WHERE t.partition = ?"
+)
+_BY_WEIGHT = " ORDER BY max(t.rule, t.matters) DESC, t.event DESC, t.start"
+_WITH_ASSISTANT = (
+    f"SELECT s.id FROM sessions s WHERE s.partition = ? AND s.id IN {LISTED} AND EXISTS (SELECT 1 FROM"
+    " (SELECT role FROM events e WHERE e.session = s.key AND e.position >= 0 ORDER BY e.position LIMIT 40)"
+    " WHERE role = 'assistant')"
+)
+_STORED = f"SELECT e.id, {OUTDATED} FROM events e INDEXED BY events_id WHERE e.id IN {LISTED} AND +e.partition = ?"
+_READ_BYTES = 4 * MAX_READ
+"""Bytes that hold all that is read of a text."""
+
+
+class SqlProfile:
+    """Implements `germane.kinds.profile.reads.ProfileReader`."""
+
+    def __init__(self, scope: Scope, readers: Readers) -> None:
+        self._scope, self._readers = scope, readers
+
+    async def clauses(self, limit: int, *, filters: Filters) -> tuple[ToldClause, ...]:
+        if limit < 1 or impossible(filters, "events"):
+            return ()
+
+        def work(reading: Reading) -> tuple[ToldClause, ...]:
+            own = self._own(reading)
+            return () if own is None else _most_telling(reading.connection, own, limit, filters)
+
+        return await self._readers.read_batched(work)
+
+    async def with_assistant(self, sessions: Collection[str]) -> frozenset[str]:
+        def work(reading: Reading) -> frozenset[str]:
+            own = self._own(reading)
+            if own is None:
+                return frozenset()
+            found = rows(reading.connection, _WITH_ASSISTANT, (own.id, to_json([to_sql(session) for session in sessions])))
+            return frozenset(from_sql(row[0]) for row in found)
+
+        return await self._readers.read_batched(work)
+
+    async def holding(self, messages: Collection[str], at: datetime) -> frozenset[str]:
+        def work(reading: Reading) -> frozenset[str]:
+            own = self._own(reading)
+            if own is None:
+                return frozenset()
+            found = rows(reading.connection, _STORED, (to_json(list(messages)), own.id))
+            return frozenset(id for id, replaced in found if not any(one.since <= at for one in outdated_in(replaced)))
+
+        return await self._readers.read_batched(work)
+
+    async def marks(self) -> Mapping[str, Mark]:
+        def work(reading: Reading) -> Mapping[str, Mark]:
+            own = self._own(reading)
+            return {} if own is None else {one.line: one.mark for one in marks_of(reading.connection, own.id)}
+
+        return await self._readers.read_batched(work)
+
+    def _own(self, reading: Reading) -> VisiblePartition | None:
+        return next((one for one in reading.visible(self._scope) if one.user == self._scope.user), None)
+
+
+def _most_telling(connection: apsw.Connection, own: VisiblePartition, limit: int, filters: Filters) -> tuple[ToldClause, ...]:
+    """Reads the index from its beginning, until enough clauses have passed."""
+    condition, bound = for_events((own,), filters)
+    sql, values = f"{_MOST_TELLING} AND {condition}", [own.id, *bound]
+    if filters.session is not None:
+        sql += " AND s.id = ?"
+        values.append(to_sql(filters.session))
+    found, long = list[ToldClause](), dict[int, str]()
+    for row in rows(connection, sql + _BY_WEIGHT, values):
+        *told, text, key, size = row
+        if text is None:
+            if key not in long:
+                long[key] = text_bytes(connection, key, 0, min(size, _READ_BYTES)).decode("utf-8", "replace")
+            text = long[key]
+        clause = _clause(told, from_sql(text))
+        if clause.id not in filters.exclude and clause.message_id not in filters.exclude:
+            found.append(clause)
+            if len(found) == limit:
+                break
+    return tuple(found)
+
+
+def _clause(row: list[Any] | Row, text: str) -> ToldClause:
+    id, start, end, rule, matters, session, created_at, speaker, message_id, level, content_hash, replaced = row
+    return ToldClause(
+        id=id,
+        start=start,
+        end=end,
+        text=text[start:end],
+        rule=rule,
+        matters=matters,
+        session=from_sql(session),
+        created_at=moment(created_at),
+        speaker=from_sql(speaker),
+        message_id=None if message_id is None else from_sql(message_id),
+        sensitivity=sensitivity_of(level),
+        content_hash=content_hash,
+        outdated=outdated_in(replaced),
+    )
+
+
+# Marks: set by plans on lines of a profile, and removed with what is forgotten.
+
+
+_THINGS = (
+    f"SELECT id, 1 FROM memories INDEXED BY memories_id WHERE id IN {LISTED} AND +partition IN {IN_VISIBLE} UNION ALL"
+    f" SELECT id, 0 FROM events INDEXED BY events_id WHERE id IN {LISTED} AND +partition IN {IN_VISIBLE}"
+)
+_TOLD = (
+    "SELECT e.id, t.start, t.stop FROM events e INDEXED BY events_id CROSS JOIN telling_clauses t ON t.event = e.key"
+    f" WHERE e.id IN {LISTED} AND +e.partition IN {IN_VISIBLE}"
+)
+_MARKED = (
+    "INSERT INTO profile_marks VALUES (?, ?, ?, ?, ?) ON CONFLICT (partition, line) DO UPDATE SET mark = excluded.mark,"
+    " at = excluded.at WHERE mark <> excluded.mark"
+)
+
+
+def lines_named(
+    transaction: Transaction, visible: tuple[VisiblePartition, ...], own: VisiblePartition | None, read: LinesNamed
+) -> NamedLines:
+    """Answers `LinesNamed`; `own` is the partition of the scope's own user, None where it doesn't exist."""
+    transaction.write_events()
+    connection, here = transaction.connection, visible_ids(visible)
+    things = to_json(list(dict.fromkeys(map(thing_of, read.names))))
+    found = list(rows(connection, _THINGS, (things, *here, things, *here)))
+    told = {clause_name(*row) for row in rows(connection, _TOLD, (things, *here))}
+    memories = {id for id, memory in found if memory}
+    names = frozenset(read.names)
+    marks = {} if own is None else {one.line: one.mark for one in marks_of(connection, own.id) if one.line in names}
+    return NamedLines(names & (told | memories), frozenset(id for id, _ in found), marks)
+
+
+def mark_line(transaction: Transaction, partition: int, change: MarkLine) -> None:
+    """See `MarkLine`."""
+    connection, line = transaction.connection, to_sql(change.line)
+    if change.mark is None:
+        connection.execute("DELETE FROM profile_marks WHERE partition = ? AND line = ?", (partition, line))
+    else:
+        row = (partition, line, to_sql(thing_of(change.line)), change.mark, micros(change.at))
+        connection.execute(_MARKED, row)
+    if connection.changes():
+        transaction.touch((partition,))
+
+
+def marks_of(connection: apsw.Connection, partition: int) -> Iterator[MarkedLine]:
+    """Yields the marks of a partition, by line."""
+    sql = "SELECT line, mark, at FROM profile_marks WHERE partition = ? ORDER BY line"
+    for line, mark, at in rows(connection, sql, (partition,)):
+        yield MarkedLine(from_sql(line), mark, moment(at))
+
+
+def forget_marks(transaction: Transaction, ids: Sequence[str]) -> None:
+    """Removes every mark, whoever made it, of the memories and messages with these ids, which are forgotten."""
+    sql = f"DELETE FROM profile_marks WHERE thing IN {LISTED} RETURNING partition"
+    for (partition,) in list(rows(transaction.connection, sql, (to_json(list(ids)),))):
+        transaction.erase(partition)

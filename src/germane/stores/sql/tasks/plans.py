@@ -1,0 +1,383 @@
+"""Plans: answers the reads of one plan about tasks, applies its changes, and forgets frames.
+
+Reads and changes are bound to the scope's own partition.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import apsw
+
+from germane.errors import InvalidInput
+from germane.kinds.memories.reads import Forget, Select
+from germane.kinds.tasks.reads import (
+    BranchNamed,
+    CheckpointNamed,
+    DelegationInto,
+    FrameById,
+    FramesById,
+    HeadOf,
+    OpenChildren,
+    OpenDelegations,
+    PathTo,
+    PutBranch,
+    PutCheckpoint,
+    PutFrame,
+    PutHead,
+    TaskIds,
+    TaskIdsInUse,
+)
+from germane.kinds.tasks.value import (
+    MAIN,
+    MAX_BRANCHES,
+    MAX_DEPTH,
+    DelegatedSession,
+    StackHead,
+    TaskBranch,
+    TaskCheckpoint,
+    TaskFrame,
+    TaskStatus,
+    TaskView,
+    task_view,
+)
+from germane.stores.sql.listing import VisiblePartition
+from germane.stores.sql.statements import LISTED, first, from_sql, only, rows, to_json, to_sql
+from germane.stores.sql.tasks.task_rows import (
+    BRANCH,
+    CHECKPOINT,
+    branch_named,
+    branch_of,
+    checkpoint_of,
+    frames,
+    frames_by_id,
+    head_of,
+    put_branch,
+    put_checkpoint,
+    put_frame,
+    put_head,
+)
+from germane.stores.sql.tombstones import bury
+from germane.stores.sql.transaction import Transaction
+from germane.stores.sqlite.readers import Readers, Reading
+from germane.types.plan import Change, Read
+from germane.types.scope import Scope
+
+TASK_READS = (
+    *(HeadOf, FrameById, FramesById, PathTo, OpenChildren, BranchNamed, CheckpointNamed, DelegationInto, OpenDelegations),
+    TaskIdsInUse,
+)
+TASK_CHANGES = (PutFrame, PutBranch, PutHead, PutCheckpoint)
+_OPEN = (
+    "t.status IN ('active', 'blocked') AND t.parent = ? AND NOT EXISTS (SELECT 1 FROM task_branches b WHERE"
+    " b.partition = t.partition AND b.session = t.session AND b.name = t.branch AND b.state <> 'open') ORDER BY t.key LIMIT 20"
+)
+
+
+def answer_task(transaction: Transaction, scope: Scope, own: VisiblePartition | None, read: Read[Any]) -> Any:
+    """Answers a read of `TASK_READS`; `own` is the partition of the scope's own user, None where it doesn't exist."""
+    connection = transaction.connection
+    if isinstance(read, TaskIdsInUse):
+        return _in_use(transaction, own, read)
+    if isinstance(read, DelegationInto):
+        return delegated_session(connection, scope.within(read.session))
+    if own is None:
+        return _nothing(read)
+    match read:
+        case HeadOf(session):
+            return head_of(connection, own, session)
+        case FrameById(id):
+            return frames_by_id(connection, own, (id,)).get(id)
+        case FramesById(ids):
+            return frames_by_id(connection, own, ids)
+        case PathTo(id):
+            return path_to(connection, own, id)
+        case OpenChildren(id):
+            return frames(connection, own, _OPEN, (id,))
+        case BranchNamed(session, name):
+            return branch_named(connection, own, session, name)
+        case CheckpointNamed(session, name):
+            asked = (own.id, to_sql(session), to_sql(name))
+            row = first(connection, f"{CHECKPOINT} AND session = ? AND name = ?", asked)
+            return None if row is None else checkpoint_of(row)
+        case OpenDelegations(session):
+            sql = (
+                "SELECT count(*) FROM tasks WHERE partition = ? AND session = ? AND delegated IS NOT NULL"
+                " AND status IN ('active', 'blocked')"
+            )
+            return only(connection, sql, (own.id, to_sql(session)))[0]
+    raise InvalidInput(f"the store can't answer {type(read).__name__}")
+
+
+def apply_task(transaction: Transaction, scope: Scope, change: Change) -> None:
+    """Applies a change of `TASK_CHANGES`. Raises `InvalidInput` for a frame of somebody else."""
+    if isinstance(change, PutFrame) and change.frame.user != scope.user:
+        raise InvalidInput("a task must belong to the scope's own user, or be agent-wide where it has none")
+    partition, connection = transaction.own(scope), transaction.connection
+    match change:
+        case PutFrame(frame):
+            put_frame(connection, partition, frame)
+        case PutBranch(branch):
+            put_branch(connection, partition, branch)
+        case PutHead(session, branch, moves):
+            put_head(connection, partition, session, branch, moves)
+        case PutCheckpoint(checkpoint):
+            put_checkpoint(connection, partition, checkpoint)
+    transaction.touch((partition,))
+
+
+def _nothing(read: Read[Any]) -> Any:
+    """The answer where the scope has stored nothing yet."""
+    match read:
+        case FramesById():
+            return {}
+        case PathTo() | OpenChildren():
+            return ()
+        case OpenDelegations():
+            return 0
+    return None
+
+
+def _in_use(transaction: Transaction, own: VisiblePartition | None, read: TaskIdsInUse) -> TaskIds:
+    connection, wanted = transaction.connection, to_json(list(read.ids))
+    mine = {} if own is None else frames_by_id(connection, own, read.ids)
+    forgotten = frozenset(id for (id,) in rows(connection, f"SELECT id FROM tombstones WHERE id IN {LISTED}", (wanted,)))
+    taken = {id for (id,) in rows(connection, f"SELECT id FROM tasks WHERE id IN {LISTED}", (wanted,))}
+    return TaskIds(mine, forgotten, frozenset(taken - mine.keys()))
+
+
+# Forgetting selects and deletes frames with all below them, and what a session's stack says of frames that are gone.
+
+
+TASK_TABLES = ("tasks", "task_branches", "task_heads", "task_checkpoints")
+"""The tables that hold anything of a session's tasks, each with its partition."""
+_STACKS = TASK_TABLES[1:]
+_BELOW = (
+    "WITH RECURSIVE down (id) AS ({} UNION SELECT t.id FROM down CROSS JOIN tasks t ON t.parent = down.id AND t.partition = ?1)"
+    " SELECT id FROM down ORDER BY id"
+)
+
+
+def selected_tasks(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
+    """Returns the ids of the frames that match, with all frames below them: they match ids, a session (their own, or that in
+    which another agent worked on them), the owner or `everything`, and no other criterion."""
+    if any(one is not None for one in (read.key, read.tag, read.source_kind, read.channel)):
+        return ()
+    start, values = "SELECT id FROM tasks WHERE partition = ?1", list[object]([partition.id])
+    if read.ids is not None:
+        values.append(to_json(read.ids))
+        start = f"SELECT id FROM tasks WHERE +partition = ?1 AND id IN (SELECT value FROM json_each(?{len(values)}))"
+    if read.session is not None:
+        values.append(to_sql(read.session))
+        start += f" AND (session = ?{len(values)} OR child_session = ?{len(values)})"
+    return tuple(id for (id,) in rows(connection, _BELOW.format(start), values))
+
+
+def forget_tasks(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
+    """Deletes the frames that `change` names. Branches that stood at one stand at the nearest frame above it that is left; a
+    session without frames loses its branches, and their names."""
+    connection, gone = transaction.connection, frozenset(change.task_ids)
+    for partition in partitions:
+        sql = f"SELECT id, session, parent FROM tasks WHERE +partition = ? AND id IN {LISTED}"
+        found = list(rows(connection, sql, (partition.id, to_json(sorted(gone)))))
+        if not found:
+            continue
+        above = {id: parent for id, _, parent in found}
+        connection.executemany("DELETE FROM tasks WHERE id = ?", [(id,) for id in above])
+        _move_up(connection, partition.id, above)
+        for session in {row[1] for row in found}:
+            if first(connection, "SELECT 1 FROM tasks WHERE partition = ? AND session = ?", (partition.id, session)) is None:
+                for table in _STACKS:
+                    connection.execute(f"DELETE FROM {table} WHERE partition = ? AND session = ?", (partition.id, session))
+        bury(transaction, "tasks", [(0, id, partition.id) for id in above], change)
+
+
+def _move_up(connection: apsw.Connection, partition: int, above: dict[str, str | None]) -> None:
+    """Points branches and checkpoints at what is left above the deleted frames, by the frames' parents."""
+    for table, column in (*(("task_branches", name) for name in ("base", "root", "current")), ("task_checkpoints", "frame")):
+        sql = f"SELECT session, name, {column} FROM {table} WHERE partition = ? AND {column} IS NOT NULL"
+        for session, name, frame in list(rows(connection, sql, (partition,))):
+            if frame not in above:
+                continue
+            left: str | None = frame
+            while left is not None and left in above:
+                left = above[left]
+            kept = None if column == "root" else left
+            update = f"UPDATE {table} SET {column} = ? WHERE partition = ? AND session = ? AND name = ?"
+            connection.execute(update, (kept, partition, session, name))
+
+
+# Reader: reads the tasks of one scope, the frames above a frame, and what an assembly sees of its session's tasks.
+
+
+T = TypeVar("T")
+
+
+class SqlTasks:
+    """Implements `germane.kinds.tasks.reads.TaskReader`."""
+
+    def __init__(self, scope: Scope, readers: Readers) -> None:
+        self._scope, self._readers = scope, readers
+
+    async def head(self, session: str) -> StackHead | None:
+        return await self._own(lambda connection, own: head_of(connection, own, session), None)
+
+    async def view(self, session: str, id: str | None = None) -> TaskView | None:
+        def work(reading: Reading) -> TaskView | None:
+            own = self._partition(reading)
+            return None if own is None else view_of(reading.connection, own, session, id)
+
+        return await self._readers.read_batched(work)
+
+    async def frames(self, ids: Sequence[str]) -> tuple[TaskFrame, ...]:
+        none: dict[str, TaskFrame] = {}
+        found = await self._own(lambda connection, own: frames_by_id(connection, own, ids), none)
+        return tuple(found[id] for id in dict.fromkeys(ids) if id in found)
+
+    async def path(self, id: str) -> tuple[TaskFrame, ...]:
+        return await self._own(lambda connection, own: path_to(connection, own, id), ())
+
+    async def list(self, session: str | None, status: TaskStatus | None, limit: int) -> tuple[TaskFrame, ...]:
+        wanted = [("t.session = ?", None if session is None else to_sql(session)), ("t.status = ?", status)]
+        clauses = [clause for clause, value in wanted if value is not None] or ["1"]
+        values: tuple[Any, ...] = tuple(value for _, value in wanted if value is not None)
+        clause = f"{' AND '.join(clauses)} ORDER BY t.key DESC LIMIT ?"
+        return await self._own(lambda connection, own: frames(connection, own, clause, (*values, limit)), ())
+
+    async def branches(self, session: str) -> tuple[TaskBranch, ...]:
+        sql = f"{BRANCH} AND session = ? ORDER BY forked_at, name"
+        return await self._own(
+            lambda connection, own: tuple(map(branch_of, rows(connection, sql, (own.id, to_sql(session))))), ()
+        )
+
+    async def checkpoints(self, session: str) -> tuple[TaskCheckpoint, ...]:
+        sql = f"{CHECKPOINT} AND session = ? ORDER BY created_at, name"
+        return await self._own(
+            lambda connection, own: tuple(map(checkpoint_of, rows(connection, sql, (own.id, to_sql(session))))), ()
+        )
+
+    async def delegations(self, session: str, *, open: bool, limit: int) -> tuple[TaskFrame, ...]:
+        state = " AND t.status IN ('active', 'blocked')" if open else ""
+        clause = f"t.session = ? AND t.delegated IS NOT NULL{state} ORDER BY t.key DESC LIMIT ?"
+        return await self._own(lambda connection, own: frames(connection, own, clause, (to_sql(session), limit)), ())
+
+    async def delegated(self, session: str) -> DelegatedSession | None:
+        scope = self._scope.within(session)
+        return await self._readers.read_batched(lambda reading: delegated_session(reading.connection, scope))
+
+    async def _own(self, read: Callable[[apsw.Connection, VisiblePartition], T], empty: T) -> T:
+        def work(reading: Reading) -> T:
+            own = self._partition(reading)
+            return empty if own is None else read(reading.connection, own)
+
+        return await self._readers.run(work)
+
+    def _partition(self, reading: Reading) -> VisiblePartition | None:
+        visible = reading.visible(self._scope)
+        return next((partition for partition in visible if partition.user == self._scope.user), None)
+
+
+# Paths: the frames above, below and beside one frame.
+
+
+_PATH = (
+    "WITH RECURSIVE up (id, parent, level) AS (SELECT id, parent, 0 FROM tasks WHERE id = ?2 AND partition = ?1 UNION ALL"
+    " SELECT t.id, t.parent, up.level + 1 FROM up JOIN tasks t ON t.id = up.parent AND t.partition = ?1"
+    f" WHERE up.level < {MAX_DEPTH + 1}) SELECT id FROM up ORDER BY level DESC"
+)
+_BRANCHES = "SELECT name, parent, state FROM task_branches WHERE partition = ? AND session = ?"
+_OF_BRANCH = "SELECT id FROM tasks WHERE partition = ? AND session = ? AND branch = ?"
+_NEVER = datetime.min
+_MAX_NEAR, _MAX_FAR = 32, 4
+"""Frames that are read below and beside the current one, and beside each frame above, the latest first: more find no room."""
+_RUNNING = "SELECT branch, moves FROM task_heads WHERE partition = ? AND session = ?"
+_ENDED = "t.status IN ('complete', 'failed') AND"
+
+
+def path_to(connection: apsw.Connection, partition: VisiblePartition, id: str) -> tuple[TaskFrame, ...]:
+    """Returns the frames from the root to this one; () where the partition has no such frame."""
+    ids = [one for (one,) in rows(connection, _PATH, (partition.id, id))]
+    found = frames_by_id(connection, partition, ids)
+    return tuple(found[one] for one in ids)
+
+
+def view_of(connection: apsw.Connection, partition: VisiblePartition, session: str, id: str | None = None) -> TaskView | None:
+    """Returns what an assembly of this session sees; None where no task is open. `id` names the frame that is to be the
+    current one, which must be of this session."""
+    row = first(connection, _RUNNING, (partition.id, to_sql(session)))
+    running = None if row is None else branch_named(connection, partition, session, from_sql(row[0]))
+    if row is None or running is None:
+        return None
+    current = running.current if id is None else id
+    path = () if current is None else path_to(connection, partition, current)
+    if not path or any(frame.session != session for frame in path):
+        return None
+    branch = running if id is None else branch_named(connection, partition, session, path[-1].branch) or running
+    near = list(_below(connection, partition, session, path[-1].id, _MAX_NEAR, ""))
+    for steps, frame in enumerate(reversed(path)):
+        near += _below(connection, partition, session, frame.parent, _MAX_FAR if steps else _MAX_NEAR, _ENDED)
+    forks = forks_of(connection, partition, branch)
+    return task_view(path, near, forks, moves=row[1], elsewhere=_elsewhere(connection, partition, session, forks))
+
+
+def forks_of(connection: apsw.Connection, partition: VisiblePartition, branch: TaskBranch) -> dict[str, datetime | None]:
+    """Returns the branches whose frames this one sees: itself, and those above until it, or one between, left them."""
+    forks: dict[str, datetime | None] = {branch.name: None}
+    until: datetime | None = None
+    here = branch
+    while here.parent is not None and here.parent not in forks and len(forks) <= MAX_BRANCHES:
+        until = here.forked_at if until is None else min(until, here.forked_at)
+        forks[here.parent] = until
+        above = branch_named(connection, partition, here.session, here.parent)
+        if above is None or above.name == MAIN:
+            break
+        here = above
+    return forks
+
+
+def _elsewhere(
+    connection: apsw.Connection, partition: VisiblePartition, session: str, forks: Mapping[str, datetime | None]
+) -> dict[str, datetime | None]:
+    """The frames of branches that aren't seen, or only until a time. A branch that was injected where it is seen is seen."""
+    found = dict[str, datetime | None]()
+    for name, parent, state in list(rows(connection, _BRANCHES, (partition.id, to_sql(session)))):
+        branch = from_sql(name)
+        if branch in forks and forks[branch] is None:
+            continue
+        if branch not in forks and state == "merged" and parent is not None and forks.get(from_sql(parent), _NEVER) is None:
+            continue
+        limit = forks.get(branch)
+        found |= dict.fromkeys((id for (id,) in rows(connection, _OF_BRANCH, (partition.id, to_sql(session), name))), limit)
+    return found
+
+
+def _below(
+    connection: apsw.Connection, partition: VisiblePartition, session: str, parent: str | None, limit: int, ended: str
+) -> tuple[TaskFrame, ...]:
+    if parent is None:
+        clause = f"{ended} t.session = ? AND t.parent IS NULL ORDER BY t.key DESC LIMIT ?"
+        return frames(connection, partition, clause, (to_sql(session), limit), children=False)
+    return frames(connection, partition, f"{ended} t.parent = ? ORDER BY t.key DESC LIMIT ?", (parent, limit), children=False)
+
+
+# What the agent that works in a session was given, so that neither depth nor sensitivity can be evaded.
+
+
+_DELEGATION = (
+    "SELECT t.delegation_depth, t.allowed, t.status IN ('active', 'blocked') FROM tasks t"
+    " JOIN partitions p ON p.id = t.partition"
+    " WHERE t.child_session = ? AND p.org = ? AND p.agent = ? AND (? OR p.user = ?) ORDER BY t.key DESC LIMIT 1"
+)
+
+
+def delegated_session(connection: apsw.Connection, scope: Scope) -> DelegatedSession | None:
+    """Returns what the agent in the scope's session was given; None where nobody delegated into it. The frame is its parent's:
+    the user's own, or for a scope without a user, which may be narrower than its parent's, any user's of the same agent."""
+    if scope.session is None:
+        return None
+    named = (to_sql(scope.session), scope.org, scope.agent, scope.user is None, to_sql(scope.user or ""))
+    row = first(connection, _DELEGATION, named)
+    return None if row is None else DelegatedSession(depth=row[0], allowed=tuple(json.loads(row[1])), open=bool(row[2]))

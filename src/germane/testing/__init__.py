@@ -1,1 +1,0 @@
-"""Testing: public tools for tests of applications and stores: pins, faults, clocks, builders, store contracts."""

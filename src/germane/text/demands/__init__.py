@@ -1,1 +1,0 @@
-"""Demands: what asks for something lastingly, forbids or limits, by rules that are data."""
