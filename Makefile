@@ -36,8 +36,9 @@ bench: $(VENV)/.ready-dev  ## measure the figures of the docs on this machine (A
 soak: $(VENV)/.ready-dev  ## long runs: generated cases, timings, kills, attacks; about an hour (ARGS=names)
 	@$(BIN)/python -m bench soak $(ARGS)
 
-docs: $(VENV)/.ready-dev  ## generate the module list of ARCHITECTURE.md from the first sentence of each module
+docs: $(VENV)/.ready-dev  ## write docs/modules.md, docs/reference/cli.md and schema.sql from the code
 	@PYTHONPATH=tests $(BIN)/python -m support.ownership
+	@PYTHONPATH=tests $(BIN)/python -m support.command_reference
 
 proto: $(VENV)/.ready-dev  ## generate the typed stubs in src/germane/grpc/stubs from proto/
 	@$(BIN)/python proto/generate.py

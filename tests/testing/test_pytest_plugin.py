@@ -11,7 +11,7 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "use" / "pinning.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "use" / "testing.md"
 
 SUITE = """
     import pytest
@@ -132,7 +132,8 @@ def test_loading_it_imports_nothing_of_germanes(pytester: pytest.Pytester) -> No
 @pytest.mark.requirement("EVAL-1", "DOC-1")
 def test_the_documented_example_runs_as_it_stands(pytester: pytest.Pytester) -> None:
     """The first run writes the snapshot, and the second one compares."""
-    (example,) = re.findall(r"^```python\n(.*?)^```$", DOCUMENT.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^```python\n(.*?)^```$", DOCUMENT.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    (example,) = [code for code in found if "def test_" in code]
     pytester.makepyfile(test_context=example)
     run(pytester, "--update-pins").assert_outcomes(passed=1)
     run(pytester).assert_outcomes(passed=1)

@@ -275,7 +275,7 @@ NEEDED = {
     "MarkedLine": {"line", "mark", "at"},
     "Tombstone": {"id", "what", "at"},
 }
-"""The fields without a default, as `docs/use/export.md` has them."""
+"""The fields without a default, as `docs/reference/export-lines.md` has them."""
 CALLED = {"block_type": "type must be", "stated": "what was said"}
 """Fields that errors call otherwise."""
 TOGETHER = {

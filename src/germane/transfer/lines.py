@@ -1,6 +1,6 @@
 """Lines: writes the header and each stored thing of an export as one JSON object, and reads them back (MEM-3).
 
-The lines depend on nothing but what is stored: exporting the same again gives the same bytes. `docs/use/export.md`
+The lines depend on nothing but what is stored: exporting the same again gives the same bytes. `docs/reference/export-lines.md`
 describes every field.
 """
 
