@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from germane.transfer.lines import HOLDS, VERSION
+from support.exported_things import BESIDE, LINES
 from support.source_tree import ROOT
-from transfer.test_every_field import BESIDE, LINES
 
 PAGE = (ROOT / "docs" / "reference" / "export-lines.md").read_text("utf-8")
 OF_MEMORIES = {"key", "value", "observed_at", "text", "title", "summary", "occurred_at"}
