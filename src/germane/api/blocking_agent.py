@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class BlockingRooms:
-    """As `germane.api.agent_contents.AgentRooms`."""
+    """As the handles of `germane.api.agent.Agent`."""
 
     def __init__(self, awaited: agents.Agent, loop: Loop) -> None:
         self._awaited, self._loop = awaited, loop
@@ -96,7 +96,7 @@ class BlockingRooms:
 
 
 class BlockingContexts(BlockingRooms):
-    """As `germane.api.agent.AgentContexts`."""
+    """As the verbs of `germane.api.agent.Agent` for one text."""
 
     def build(
         self,
