@@ -8,7 +8,7 @@ This module works on whole conversations and knows no provider's format.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -87,6 +87,19 @@ def _one_turn(run: list[OutgoingMessage]) -> list[OutgoingMessage]:
         return run
     parts = tuple(part for turn in run[:end] for part in turn.message.parts)
     return [replace(run[0], message=replace(run[0].message, parts=parts)), *run[end:]]
+
+
+def join_behind_calls(turns: Iterable[OutgoingMessage]) -> list[OutgoingMessage]:
+    """Returns what `pair_calls` returned, with each message that `joins` as a part of the one before, so that a dialect orders
+    the parts of both together. The caller's own dicts stay as they are."""
+    out: list[OutgoingMessage] = []
+    for turn in turns:
+        before = out[-1] if out and turn.joins else None
+        if before is None or before.native is not None or turn.native is not None:
+            out.append(turn)
+        else:
+            out[-1] = replace(before, message=replace(before.message, parts=(*before.message.parts, *turn.message.parts)))
+    return out
 
 
 def _has_tools(message: Message) -> bool:
