@@ -108,5 +108,5 @@ def sources(
             made[plan.name] = _RegisteredSource(registered[plan.name], store)
         elif (source := SOURCES.get(plan.name)) is not None:
             busy = not searching and issubclass(source, EmbeddingSource)
-            made[plan.name] = BusySource() if busy else source.planned(plan.name, parts)
+            made[plan.name] = BusySource() if busy else source.planned(plan, parts)
     return made

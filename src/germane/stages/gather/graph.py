@@ -45,7 +45,7 @@ class EntitySource:
         self._lookup = lookup
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.lookup)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
@@ -65,7 +65,7 @@ class RelationSource:
         self._store, self._lookup, self._depth, self._fan_out = store, lookup, depth, fan_out
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.store, parts.lookup, depth=parts.strategy.depth, fan_out=parts.strategy.fan_out)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
@@ -103,7 +103,7 @@ class PatternSource:
         self._store, self._lookup = store, lookup
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.store, parts.lookup)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:

@@ -36,8 +36,8 @@ class MemorySource(EmbeddingSource):
         self._store, self._name, self._wait, self._depth = store, name, wait, depth
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
-        return cls(parts.store, name, wait=parts.wait, depth=parts.depth)
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store, plan.name, wait=parts.wait, depth=parts.depth)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if not query.searchable:
@@ -59,7 +59,7 @@ class StructuredSource:
         self._store, self._fact_keys, self._tags = store, fact_keys, tags
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.store, parts.strategy.fact_keys, parts.strategy.tags)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
@@ -84,7 +84,7 @@ class ProfileSource:
         self._store = store
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.store)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
@@ -131,7 +131,7 @@ class BlockSource:
         self._store, self._named = store, named
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.store, parts.named_blocks)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
@@ -155,7 +155,7 @@ class ArchiveSource(EmbeddingSource):
         self._store, self._wait, self._depth = store, wait, depth
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.store, wait=parts.wait, depth=parts.depth)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:

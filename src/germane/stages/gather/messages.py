@@ -58,8 +58,8 @@ class MessageSource(EmbeddingSource):
         self._store, self._said, self._wait, self._depth, self._beside_days = store, said, wait, depth, beside_days
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
-        beside_days = any(plan.name == "days" and plan.limit > 0 for plan in parts.strategy.sources)
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        beside_days = any(one.name == "days" and one.limit > 0 for one in parts.strategy.sources)
         return cls(parts.store, parts.said, wait=parts.wait, depth=parts.depth, beside_days=beside_days)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
@@ -97,7 +97,7 @@ class RecentSource:
         self._store = store
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.store)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
@@ -118,7 +118,7 @@ class HistorySource:
         self._store = store
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.store)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
@@ -146,7 +146,7 @@ class ContinuitySource:
         self._store, self._said = store, said
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.store, parts.said)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
@@ -231,7 +231,7 @@ class DaySource:
         self._store, self._wait = store, wait
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.store, wait=parts.wait)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:

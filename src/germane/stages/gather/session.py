@@ -47,7 +47,7 @@ class ActivitySource:
         self._store, self._intents = store, intents
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.store, parts.strategy.intents)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
@@ -94,7 +94,7 @@ class TaskSource:
         self._store, self._read = store, read
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.store, parts.tasks)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
@@ -170,7 +170,7 @@ class OutlineSource(EmbeddingSource):
         self._store, self._relevance, self._wait = store, relevance, wait
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
         return cls(parts.store, parts.relevance, wait=parts.wait)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:

@@ -115,8 +115,8 @@ class BuiltInSource(Source, Protocol):
     nature: ClassVar[SourceNature]
 
     @classmethod
-    def planned(cls, name: str, parts: SourceParts) -> Source:
-        """Makes the source that the strategy plans under this name."""
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        """Makes the source for one assembly."""
 
 
 # How far down a search looks (AMOUNT-3).
