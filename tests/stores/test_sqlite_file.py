@@ -15,7 +15,7 @@ from germane.errors import InvalidInput, StoreCorrupt, StoreTooNew, StoreUnavail
 from germane.kinds.memories.reads import PutMemory
 from germane.stores.sql.statements import rows
 from germane.stores.sqlite import SqliteStore
-from germane.stores.sqlite.database import APPLICATION, Database, migrations
+from germane.stores.sqlite.database import APPLICATION, SqliteDatabase, migrations
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane_testing.builders import NOON, Hashed, a_memory, writing
@@ -198,7 +198,7 @@ async def test_a_backup_is_a_store_of_its_own(tmp_path: Path) -> None:
 def test_the_stores_of_the_tests_are_as_the_migrations_make_them(tmp_path: Path) -> None:
     """New stores of this process are copies of a template; one with a `vfs` is migrated. Each has its own key and date."""
 
-    def contents(database: Database) -> tuple[list[Any], dict[Any, Any]]:
+    def contents(database: SqliteDatabase) -> tuple[list[Any], dict[Any, Any]]:
         connection, _ = database.open(Clock(now=lambda: NOON))
         assert connection is not None
         pragmas = [connection.pragma(name) for name in ("application_id", "user_version", "page_size", "journal_mode")]
@@ -209,10 +209,10 @@ def test_the_stores_of_the_tests_are_as_the_migrations_make_them(tmp_path: Path)
         connection.close()
         return [pragmas, schema, stored], meta
 
-    migrated, told = contents(Database.at(tmp_path / "migrated.db", apsw.vfs_names()[0]))
+    migrated, told = contents(SqliteDatabase.at(tmp_path / "migrated.db", apsw.vfs_names()[0]))
     keys = {told.pop("nonce_key")}
     for place in (tmp_path / "a.db", tmp_path / "b.db", ":memory:"):
-        copy, copied = contents(Database.at(place))
+        copy, copied = contents(SqliteDatabase.at(place))
         if place == ":memory:":
             copy[0][-1] = migrated[0][-1]
         keys.add(copied.pop("nonce_key"))

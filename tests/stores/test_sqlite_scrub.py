@@ -18,7 +18,7 @@ from germane.kinds.injections import PutInjection
 from germane.kinds.memories.reads import Forget, PutMemory
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.stores.sqlite.backup import back_up
-from germane.stores.sqlite.database import APPLICATION, Database, migrations
+from germane.stores.sqlite.database import APPLICATION, SqliteDatabase, migrations
 from germane.stores.sqlite.erasure import Erasure, ErasureState, erasure_state
 from germane.stores.sqlite.jobs import Job
 from germane.stores.sqlite.scrub import Scrub
@@ -191,7 +191,7 @@ async def test_a_page_that_is_written_while_the_file_is_gone_through_is_gone_aft
         overwrite(scrub, wanted)
 
     monkeypatch.setattr(Scrub, "_overwrite", meanwhile)
-    assert Scrub(Database.at(tmp_path / "a.db"), connection, guard, nullcontext()).run() == ""
+    assert Scrub(SqliteDatabase.at(tmp_path / "a.db"), connection, guard, nullcontext()).run() == ""
     assert held(tmp_path) == set()
     assert connection.pragma("integrity_check") == "ok"
     for one in (connection, guard, other):
@@ -302,7 +302,7 @@ async def test_a_backup_holds_nothing_that_was_forgotten_and_still_waits_to_be_s
     with closing(reading(tmp_path)), closing(foreign(tmp_path)) as connection:
         connection.execute("UPDATE counters SET erased = scrubbed + 1")
         (elsewhere := tmp_path / "copies").mkdir()
-        await back_up(Database.at(tmp_path / "a.db"), elsewhere / "copy.db", None)
+        await back_up(SqliteDatabase.at(tmp_path / "a.db"), elsewhere / "copy.db", None)
         assert (held(tmp_path), held(elsewhere)) == ({"canary1z"}, set())
     with closing(apsw.Connection(str(elsewhere / "copy.db"))) as connection:
         assert connection.pragma("integrity_check") == "ok"

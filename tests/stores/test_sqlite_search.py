@@ -21,7 +21,7 @@ from germane.search.partition import Partition
 from germane.stores.contract import StillLoading
 from germane.stores.sql.search import embedding, partitions
 from germane.stores.sqlite import SqliteStore
-from germane.stores.sqlite.readers import Reading
+from germane.stores.sqlite.readers import SqliteReading
 from germane.types.scope import Scope
 from germane_testing.builders import NOON, Hashed, a_memory, an_event, question, writing
 
@@ -266,7 +266,7 @@ async def test_a_caller_who_gives_up_frees_the_reader(tmp_path: Path) -> None:
     store, begun = opened(tmp_path / "a.db", readers=1), threading.Event()
     forever = "WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n"
 
-    def work(reading: Reading) -> None:
+    def work(reading: SqliteReading) -> None:
         begun.set()
         reading.connection.execute(forever)
 

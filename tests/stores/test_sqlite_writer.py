@@ -18,7 +18,7 @@ from germane.kinds.events.reads import PutEvent
 from germane.kinds.memories.reads import PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.jobs import Job
-from germane.stores.sqlite.writer import Writer
+from germane.stores.sqlite.writer import SqliteWriter
 from germane.types.plan import Plan
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -40,13 +40,13 @@ def raising() -> Plan[None]:
 async def test_callers_who_wait_together_share_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fifty plans behind a busy writer are one transaction; the one that fails takes nobody with it."""
     sizes: list[int] = []
-    commit = Writer._commit
+    commit = SqliteWriter._commit
 
-    def counted(self: Writer, jobs: list[Job]) -> None:
+    def counted(self: SqliteWriter, jobs: list[Job]) -> None:
         sizes.append(len(jobs))
         commit(self, jobs)
 
-    monkeypatch.setattr(Writer, "_commit", counted)
+    monkeypatch.setattr(SqliteWriter, "_commit", counted)
     store = opened(tmp_path / "a.db")
     scoped = store.within(Scope())
     plans = [writing(PutMemory(a_memory(f"m{n}"))) for n in range(50)]

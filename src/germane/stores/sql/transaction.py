@@ -9,21 +9,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
-
-import apsw
+from typing import NamedTuple, Protocol, TypeVar
 
 from germane.errors import EmbedderError
 from germane.ports.models import Embedder
 from germane.search.quantised import encode
 from germane.search.unit import Unit
 from germane.stores.sql.archive.outlines import write_outlines
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.sessions import GrowingSession, number_anew
 from germane.stores.sql.listing import VisiblePartition, visible_partitions
 from germane.stores.sql.search.near_duplicates import NearDuplicates, Vectored
 from germane.stores.sql.search.units import Domain, Pending, insert_units
 from germane.stores.sql.statements import Row, only, to_sql
 from germane.types.scope import Scope
+
+T = TypeVar("T")
 
 _MAX_EMBEDDED = 65_536
 """Bytes of long texts that are embedded within one commit: more would keep the other writes waiting."""
@@ -47,7 +48,7 @@ class Transaction:
 
     def __init__(
         self,
-        connection: apsw.Connection,
+        connection: Connection,
         embedder: Embedder,
         model: int,
         now: int,
@@ -203,6 +204,14 @@ class Transaction:
         return self.revision
 
 
+class Writer(Protocol):
+    """Runs writes one after another."""
+
+    async def run(self, work: Callable[[Transaction], T]) -> T:
+        """Runs `work` in the next commit and returns its result once that is durable. Raises what `work` raises, and
+        `StoreUnavailable` where the store is closed."""
+
+
 def _embedded_now(pending: Sequence[Pending]) -> tuple[list[Pending], list[Pending]]:
     """The units to be embedded within the commit, and the parts of long texts that are left for afterwards."""
     now, later, size = list[Pending](), list[Pending](), 0
@@ -229,7 +238,7 @@ _SPEAKER = (
 class EventBatch:
     """Rows that wait to be written, and the sessions that they belong to as they will be then."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._sessions: dict[tuple[int, str], GrowingSession] = {}
         self._rows: list[Row] = []

@@ -88,8 +88,8 @@ from germane.stores.sql.tasks.plans import TASK_CHANGES, TASK_READS, answer_task
 from germane.stores.sql.tombstones import ids_in_use, put_tombstones
 from germane.stores.sql.transaction import Transaction
 from germane.stores.sqlite.erasure import Erasure, KnownRevision, erasure_state
-from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.writer import Writer
+from germane.stores.sqlite.readers import SqliteReaders, SqliteReading
+from germane.stores.sqlite.writer import SqliteWriter
 from germane.types.plan import Change, Decision, Plan, Read, run_plan
 from germane.types.scope import Scope
 
@@ -126,7 +126,13 @@ class SqliteJournal:
     """Implements `germane.ports.store.Journal`."""
 
     def __init__(
-        self, scope: Scope, writer: Writer | None, readers: Readers, erasure: Erasure, known: KnownRevision, name: str
+        self,
+        scope: Scope,
+        writer: SqliteWriter | None,
+        readers: SqliteReaders,
+        erasure: Erasure,
+        known: KnownRevision,
+        name: str,
     ) -> None:
         self._scope = scope
         self._writer = writer
@@ -144,7 +150,7 @@ class SqliteJournal:
         """See `Journal.revision`. The last removal of a whole partition counts for every scope, since the removed partition has
         no revision of its own any more."""
 
-        def work(reading: Reading) -> int:
+        def work(reading: SqliteReading) -> int:
             visible = reading.visible(self._scope)
             revision = max([erasure_state(reading.connection).vanished, *(partition.revision for partition in visible)])
             self._known.saw(revision)

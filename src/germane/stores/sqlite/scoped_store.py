@@ -24,7 +24,7 @@ from germane.stores.sql.memories.reader import SqlMemories
 from germane.stores.sql.profile import SqlProfile
 from germane.stores.sql.tasks.plans import SqlTasks, delegated_session
 from germane.stores.sqlite.journal import SqliteJournal
-from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.readers import SqliteReaders, SqliteReading
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -40,7 +40,7 @@ class SqliteScopedStore:
     def __init__(
         self,
         scope: Scope,
-        readers: Readers,
+        readers: SqliteReaders,
         memories: SqlMemories,
         events: SqlEvents,
         blocks: SqlBlocks,
@@ -112,7 +112,7 @@ class SqliteScopedStore:
         if session is None:
             return KeptInjections()
 
-        def work(reading: Reading) -> KeptInjections:
+        def work(reading: SqliteReading) -> KeptInjections:
             visible = reading.visible(self._scope)
             own = [partition.id for partition in visible if partition.user == self._scope.user]
             if own:

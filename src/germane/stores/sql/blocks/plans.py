@@ -59,10 +59,10 @@ from germane.stores.sql.blocks.documents import (
     take_back,
 )
 from germane.stores.sql.listing import VisiblePartition
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.search.partitions import Searcher
 from germane.stores.sql.statements import LISTED, micros, rows, to_json
 from germane.stores.sql.transaction import Transaction
-from germane.stores.sqlite.readers import Readers, Reading
 from germane.types.evidence import Found
 from germane.types.plan import Change, Read
 from germane.types.query import Query

@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-import apsw
-
 from germane.errors import InvalidInput
 from germane.kinds.memories.reads import Forget, Select
 from germane.kinds.tasks.reads import (
@@ -44,7 +42,9 @@ from germane.kinds.tasks.value import (
     TaskView,
     task_view,
 )
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import VisiblePartition
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.statements import LISTED, first, from_sql, only, rows, to_json, to_sql
 from germane.stores.sql.tasks.task_rows import (
     BRANCH,
@@ -62,7 +62,6 @@ from germane.stores.sql.tasks.task_rows import (
 )
 from germane.stores.sql.tombstones import bury
 from germane.stores.sql.transaction import Transaction
-from germane.stores.sqlite.readers import Readers, Reading
 from germane.types.plan import Change, Read
 from germane.types.scope import Scope
 
@@ -161,7 +160,7 @@ _BELOW = (
 )
 
 
-def selected_tasks(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
+def selected_tasks(connection: Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
     """Returns the ids of the frames that match, with all frames below them: they match ids, a session (their own, or that in
     which another agent worked on them), the owner or `everything`, and no other criterion."""
     if any(one is not None for one in (read.key, read.tag, read.source_kind, read.channel)):
@@ -195,7 +194,7 @@ def forget_tasks(transaction: Transaction, partitions: tuple[VisiblePartition, .
         bury(transaction, "tasks", [(0, id, partition.id) for id in above], change)
 
 
-def _move_up(connection: apsw.Connection, partition: int, above: dict[str, str | None]) -> None:
+def _move_up(connection: Connection, partition: int, above: dict[str, str | None]) -> None:
     """Points branches and checkpoints at what is left above the deleted frames, by the frames' parents."""
     for table, column in (*(("task_branches", name) for name in ("base", "root", "current")), ("task_checkpoints", "frame")):
         sql = f"SELECT session, name, {column} FROM {table} WHERE partition = ? AND {column} IS NOT NULL"
@@ -268,7 +267,7 @@ class SqlTasks:
         scope = self._scope.within(session)
         return await self._readers.read_batched(lambda reading: delegated_session(reading.connection, scope))
 
-    async def _own(self, read: Callable[[apsw.Connection, VisiblePartition], T], empty: T) -> T:
+    async def _own(self, read: Callable[[Connection, VisiblePartition], T], empty: T) -> T:
         def work(reading: Reading) -> T:
             own = self._partition(reading)
             return empty if own is None else read(reading.connection, own)
@@ -297,14 +296,14 @@ _RUNNING = "SELECT branch, moves FROM task_heads WHERE partition = ? AND session
 _ENDED = "t.status IN ('complete', 'failed') AND"
 
 
-def path_to(connection: apsw.Connection, partition: VisiblePartition, id: str) -> tuple[TaskFrame, ...]:
+def path_to(connection: Connection, partition: VisiblePartition, id: str) -> tuple[TaskFrame, ...]:
     """Returns the frames from the root to this one; () where the partition has no such frame."""
     ids = [one for (one,) in rows(connection, _PATH, (partition.id, id))]
     found = frames_by_id(connection, partition, ids)
     return tuple(found[one] for one in ids)
 
 
-def view_of(connection: apsw.Connection, partition: VisiblePartition, session: str, id: str | None = None) -> TaskView | None:
+def view_of(connection: Connection, partition: VisiblePartition, session: str, id: str | None = None) -> TaskView | None:
     """Returns what an assembly of this session sees; None where no task is open. `id` names the frame that is to be the
     current one, which must be of this session."""
     row = first(connection, _RUNNING, (partition.id, to_sql(session)))
@@ -323,7 +322,7 @@ def view_of(connection: apsw.Connection, partition: VisiblePartition, session: s
     return task_view(path, near, forks, moves=row[1], elsewhere=_elsewhere(connection, partition, session, forks))
 
 
-def forks_of(connection: apsw.Connection, partition: VisiblePartition, branch: TaskBranch) -> dict[str, datetime | None]:
+def forks_of(connection: Connection, partition: VisiblePartition, branch: TaskBranch) -> dict[str, datetime | None]:
     """Returns the branches whose frames this one sees: itself, and those above until it, or one between, left them."""
     forks: dict[str, datetime | None] = {branch.name: None}
     until: datetime | None = None
@@ -339,7 +338,7 @@ def forks_of(connection: apsw.Connection, partition: VisiblePartition, branch: T
 
 
 def _elsewhere(
-    connection: apsw.Connection, partition: VisiblePartition, session: str, forks: Mapping[str, datetime | None]
+    connection: Connection, partition: VisiblePartition, session: str, forks: Mapping[str, datetime | None]
 ) -> dict[str, datetime | None]:
     """The frames of branches that aren't seen, or only until a time. A branch that was injected where it is seen is seen."""
     found = dict[str, datetime | None]()
@@ -355,7 +354,7 @@ def _elsewhere(
 
 
 def _below(
-    connection: apsw.Connection, partition: VisiblePartition, session: str, parent: str | None, limit: int, ended: str
+    connection: Connection, partition: VisiblePartition, session: str, parent: str | None, limit: int, ended: str
 ) -> tuple[TaskFrame, ...]:
     if parent is None:
         clause = f"{ended} t.session = ? AND t.parent IS NULL ORDER BY t.key DESC LIMIT ?"
@@ -373,7 +372,7 @@ _DELEGATION = (
 )
 
 
-def delegated_session(connection: apsw.Connection, scope: Scope) -> DelegatedSession | None:
+def delegated_session(connection: Connection, scope: Scope) -> DelegatedSession | None:
     """Returns what the agent in the scope's session was given; None where nobody delegated into it. The frame is its parent's:
     the user's own, or for a scope without a user, which may be narrower than its parent's, any user's of the same agent."""
     if scope.session is None:
