@@ -28,7 +28,7 @@ def opened(path: Path | str, **settings: Any) -> SqliteStore:
 async def filled(path: Path) -> str:
     """The id of the one memory in a store that is closed again."""
     store, memory = opened(path), a_memory()
-    await store.within(Scope()).journal.commit(writing(PutMemory(memory)))
+    await store.within(Scope()).commit(writing(PutMemory(memory)))
     await store.close()
     return memory.id
 
@@ -147,7 +147,7 @@ async def test_a_store_that_cant_be_written_can_be_read(tmp_path: Path, locked: 
     assert store.read_only
     assert [memory.id for memory in await scoped.memories.get([id])] == [id]
     with pytest.raises(StoreUnavailable, match="read-only"):
-        await scoped.journal.commit(writing(PutMemory(a_memory())))
+        await scoped.commit(writing(PutMemory(a_memory())))
     assert ("access", "read-only", False) in (await store.check()).findings
     await store.close()
 
@@ -157,13 +157,13 @@ async def test_a_full_disk_fails_the_write_and_nothing_else(tmp_path: Path, full
     store = opened(tmp_path / "a.db", vfs="full-disk")
     scoped = store.within(Scope())
     kept, lost = a_memory("kept"), a_memory("lost " * 9000)
-    await scoped.journal.commit(writing(PutMemory(kept)))
+    await scoped.commit(writing(PutMemory(kept)))
     full.fault = full.kind
     with pytest.raises(StoreUnavailable, match="disk is full"):
-        await scoped.journal.commit(writing(PutMemory(lost)))
+        await scoped.commit(writing(PutMemory(lost)))
     assert await scoped.memories.get([kept.id, lost.id]) == (kept,)
     full.fault = None
-    await scoped.journal.commit(writing(PutMemory(lost)))
+    await scoped.commit(writing(PutMemory(lost)))
     assert len((await scoped.memories.list(Filters(), at=NOON, limit=9)).memories) == 2
     await store.close()
 

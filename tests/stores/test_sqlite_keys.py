@@ -89,7 +89,7 @@ async def test_an_export_holds_no_key(tmp_path: Path) -> None:
     store = opened(tmp_path / "a.db")
     issued = await store.keys.commit(issuing(note="gateway of Ana"))
     scoped = store.within(Scope(org="acme"))
-    await scoped.journal.commit(writing(PutMemory(a_memory("likes tea"))))
+    await scoped.commit(writing(PutMemory(a_memory("likes tea"))))
     lines = [line async for line in export_lines(store, Reach())]
     assert [line["type"] for line in lines] == ["header", "memory"]
     assert not [word for word in (issued.key.id, "gateway", "digest") if word in repr(lines)]

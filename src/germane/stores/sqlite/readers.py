@@ -59,6 +59,9 @@ class SqliteReading:
             known = self._visible[scope] = visible_partitions(self.connection, scope)
         return known
 
+    def write_events(self) -> None:
+        """See `ReadTransaction.write_events`."""
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Within this block all reads see the file as it was at the first read."""

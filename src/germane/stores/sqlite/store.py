@@ -44,7 +44,6 @@ from germane.stores.sql.transaction import Transaction
 from germane.stores.sql.upgrade import divide, expect_clauses, outline_sessions, tell_sessions, undivided, unoutlined, untold
 from germane.stores.sqlite.database import SqliteDatabase, store_errors
 from germane.stores.sqlite.erasure import Erasure, KnownRevision
-from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.readers import SqliteReaders, SqliteReading
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
 from germane.stores.sqlite.writer import SqliteWriter
@@ -179,7 +178,10 @@ class SqliteStore:
             SqlBlocks(scope, readers, self._archive),
             SqlGraph(scope, readers),
             SqlInventory(scope, readers),
-            SqliteJournal(scope, self._writer, readers, self._erasure, self._known, self._database.name),
+            self._writer,
+            self._erasure,
+            self._known,
+            self._database.name,
         )
 
     def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:

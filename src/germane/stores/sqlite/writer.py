@@ -191,5 +191,5 @@ class SqliteWriter:
 
 
 def _forgets(job: Job) -> bool:
-    """Whether the job only forgets, as far as is known before its plan has run (see `journal.py`)."""
+    """Whether the job only forgets, as far as is known before its plan has run (see `PlanRun`)."""
     return bool(getattr(job.work, "forgets", False))

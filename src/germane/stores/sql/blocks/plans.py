@@ -104,7 +104,7 @@ class BlockWork:
         self._found: dict[str, SeenBlock] = {}
 
     def answer(self, read: Read[Any]) -> Any:
-        visible, connection = self._transaction.visible_partitions(self._scope), self._connection
+        visible, connection = self._transaction.visible(self._scope), self._connection
         own = tuple(partition for partition in visible if partition.user == self._scope.user)
         match read:
             case BlocksNamed(name):

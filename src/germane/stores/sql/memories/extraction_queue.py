@@ -132,7 +132,7 @@ class SqlExtractionQueue:
 
     async def spend(self, scope: Scope, day: int, *, calls: int, input_tokens: int, output_tokens: int) -> None:
         def work(to: Transaction) -> None:
-            own = next((one for one in to.visible_partitions(scope) if one.user == scope.user), None)
+            own = next((one for one in to.visible(scope) if one.user == scope.user), None)
             if own is not None:
                 to.connection.execute(_SPENT, (day, own.id, calls, input_tokens, output_tokens))
 
