@@ -29,6 +29,7 @@ from germane.kinds.tasks.branch import (
     switch_branch,
 )
 from germane.kinds.tasks.plans import block_task, new_frame, pop_task, push_task, resume_task, task_outcome
+from germane.kinds.tasks.reads import BranchesOf, DelegatedFrames, DelegationInto, FramesById, ListFrames, StackView
 from germane.kinds.tasks.value import (
     STATUSES,
     Mode,
@@ -110,27 +111,27 @@ class TaskStack:
 
     async def peek(self, session: str | None = None) -> TaskFrame | None:
         """Returns the current task; None where the stack is empty."""
-        view = await self._store.tasks.view(self._session(session))
+        view = await self._store.ask(StackView(self._session(session)))
         return None if view is None else view.current
 
     async def path(self, session: str | None = None) -> tuple[TaskFrame, ...]:
         """Returns the tasks from the root to the current one; () where the stack is empty."""
-        view = await self._store.tasks.view(self._session(session))
+        view = await self._store.ask(StackView(self._session(session)))
         return () if view is None else view.path
 
     async def get(self, id: str) -> TaskFrame:
         """Returns one task, of any session of the scope's own. Raises `NotFound`."""
-        found = await self._store.tasks.frames([string("id", id, ID)])
-        if not found:
+        found = await self._store.ask(FramesById((string("id", id, ID),)))
+        if id not in found:
             raise NotFound(f"no task {quoted(id)} here")
-        return found[0]
+        return found[id]
 
     async def list(self, session: str | None = None, *, status: str | None = None, limit: int = 100) -> tuple[TaskFrame, ...]:
         """Returns at most `limit` (1 to 1,000) tasks, the latest first: of one session, or of all where neither the call nor
         the scope names one. `status` is active, complete, blocked or failed."""
         number("limit", limit, minimum=1, maximum=PAGE.maximum)
         named = self._scope.session if session is None else string("session", session, ID)
-        return await self._store.tasks.list(named, None if status is None else _status(status), limit)
+        return await self._store.ask(ListFrames(named, None if status is None else _status(status), limit))
 
     async def checkpoint(self, name: str, *, session: str | None = None) -> TaskCheckpoint:
         """Remembers under a name where the session stands, so that a branch can begin there later. A checkpoint of that name
@@ -177,7 +178,7 @@ class TaskStack:
 
     async def branches(self, session: str | None = None) -> tuple[TaskBranch, ...]:
         """Returns the branches of a session, the oldest first."""
-        return await self._store.tasks.branches(self._session(session))
+        return await self._store.ask(BranchesOf(self._session(session)))
 
     async def expand(
         self, handle: str, context: Context | BuiltContext | None = None, *, filters: Filters | None = None
@@ -200,7 +201,7 @@ class TaskStack:
         return refuse_in_name(self._parts.secrets, "the name", branch_name("name", name))
 
     async def _commit(self, plan: Plan[T]) -> T:
-        return await self._store.journal.commit(plan)
+        return await self._store.commit(plan)
 
 
 def _status(value: object) -> TaskStatus:
@@ -291,12 +292,12 @@ class Delegations:
         named = self._scope.session if session is None else string("session", session, ID)
         if named is None:
             raise InvalidInput("session is missing: name the conversation that delegated the tasks")
-        return await self._store.tasks.delegations(named, open=open, limit=limit)
+        return await self._store.ask(DelegatedFrames(named, open=open, limit=limit))
 
     async def allowed(self, session: str, filters: Filters | None = None) -> Filters:
         """Returns the filters that an agent in this session may use: `filters`, or as wide ones as it may. Raises
         `NotPermitted` where the session is that of a delegated task, and `filters` ask for more than its parent allowed."""
-        frame = await self._store.tasks.delegated(string("session", session, ID))
+        frame = await self._store.ask(DelegationInto(string("session", session, ID)))
         if frame is None:
             return filters or Filters()
         if filters is None:
@@ -309,7 +310,7 @@ class Delegations:
         frame = new_frame(task, session=session, user=self._scope.user, at=now, delegated=mode, secrets=self._parts.secrets)
         frame = replace(frame, child_session=uuid7(int(now.timestamp() * 1000)))
         allowed = None if filters is None else filters.sensitivities
-        return await self._store.journal.commit(delegate_task(frame, limits=self._parts.delegation, allowed=allowed))
+        return await self._store.commit(delegate_task(frame, limits=self._parts.delegation, allowed=allowed))
 
     async def _brief(
         self,
@@ -340,7 +341,7 @@ class Delegations:
     async def _finish(self, id: str, result: str, status: str, artifacts: Artifacts) -> TaskFrame:
         outcome = task_outcome(result, artifacts, secrets=self._parts.secrets)
         plan = finish_task(string("id", id, ID), closing_status(status), outcome, at=self._parts.clock.now())
-        return await self._store.journal.commit(plan)
+        return await self._store.commit(plan)
 
     def _shape(self, model: str, provider: str | None) -> str:
         return self._parts.catalog.find(model).provider if provider is None else string("provider", provider, NAME)
