@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 from germane.api.workers.threads import by_turns
 from germane.grpc.server.authorisation import AgentResolver, denied
 from germane.grpc.server.call import RpcCall, may_read
-from germane.grpc.server.from_wire import JsonText, message_dict, required, set_filters
+from germane.grpc.server.from_wire import message_dict, required, set_filters
 from germane.grpc.server.memory_servicer import limit_of
 from germane.grpc.server.refusals import invalid
 from germane.grpc.server.to_wire import provenance, stamp, wire_text
 from germane.grpc.stubs import task_pb2 as pb
 from germane.kinds.keys.value import Right
 from germane.kinds.tasks.value import TaskArtifact, TaskBranch, TaskCheckpoint, TaskFrame
+from germane.types.json_text import JsonText
 from germane.types.limits import LIST_ITEMS, MESSAGES, check_size
 from germane.types.message import Message
 
