@@ -26,7 +26,7 @@ from germane.text.days.vocabulary import unaccented
 from germane.text.injected import authors_words, injected_spans, system_words, without_injected
 from germane.types.candidate import BlockText
 from germane.types.codec import decode
-from germane.types.json_text import JsonText, read_arguments, write_json
+from germane.types.json_text import JsonText, read_object, write_json
 from germane.types.message import Tool, ToolCall, Wire
 
 __all__ = ["REQUEST_READERS", "REQUEST_UNREAD", "taken"]
@@ -129,9 +129,9 @@ REQUEST_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "rules.tool_rule.parse_rule": taken(lambda text: parse_rule({"kind": text, text: text})),
         "rules.turn_state.TurnState.from_json": taken(lambda text: TurnState.from_json(json.dumps({text: text}), ["a"])),
         "types.codec.decode": taken(lambda text: decode(_Nested, {"text": text, "inner": [{text: {text: text}}]})),
-        "types.json_text.read_arguments": taken(lambda text: read_arguments(f'{{"a": {text}'.encode(), "it")),
-        "types.json_text.read_arguments deep": taken(lambda text: read_arguments(b'{"a": ' + b"[" * len(text), "it")),
-        "types.json_text.read_arguments many": taken(lambda text: read_arguments(json.dumps({"a": [*text]}).encode(), "it")),
+        "types.json_text.read_object": taken(lambda text: read_object(f'{{"a": {text}'.encode(), "it")),
+        "types.json_text.read_object deep": taken(lambda text: read_object(b'{"a": ' + b"[" * len(text), "it")),
+        "types.json_text.read_object many": taken(lambda text: read_object(json.dumps({"a": [*text]}).encode(), "it")),
         "types.json_text.write_json": lambda text: write_json([text, "\ud800"]),
         "types.json_text.JsonText.read": taken(lambda text: JsonText().read(text, "it")),
         "rules.wording.quoted": quoted,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
 from germane.types.codec import decode, encode
-from germane.types.json_text import read_arguments, write_json
+from germane.types.json_text import read_object, write_json
 from germane.types.limits import DEPTH, VALUES_IN_ALL
 from germane.types.message import Message, Text
 
@@ -149,13 +149,13 @@ def test_what_doesnt_fit_is_named_by_its_place(kind: Any, value: Any, told: str)
 )
 def test_hostile_json_is_refused_without_its_text(data: bytes, told: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        read_arguments(data, "arguments")
+        read_object(data, "arguments")
     assert str(caught.value) == told
 
 
 def test_arguments_are_an_object() -> None:
-    assert read_arguments(b"", "arguments") == {}
-    assert read_arguments('{"a": "\\ud83d\\ude00 ä"}'.encode(), "arguments") == {"a": "😀 ä"}
+    assert read_object(b"", "arguments") == {}
+    assert read_object('{"a": "\\ud83d\\ude00 ä"}'.encode(), "arguments") == {"a": "😀 ä"}
 
 
 def test_a_lone_surrogate_is_sent_as_a_replacement() -> None:

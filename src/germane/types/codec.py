@@ -20,7 +20,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import date, datetime
 from functools import lru_cache
-from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from germane.errors import InvalidInput
 from germane.types.limits import DIGITS
@@ -43,11 +43,12 @@ def encode(value: Any, kind: Any = Any, *, other: Encoder = str) -> Any:
     return _encoder(kind)(value, other)
 
 
-def decode(kind: type[T] | Any, encoded: Any, where: str = "") -> T:
+def decode(kind: type[T] | Any, encoded: Any, where: str = "", *, lenient: bool = False) -> T:
     """Returns an instance of `kind` from the JSON value `encoded`, as `encode` makes it. `where` is the place that the message
-    of an `InvalidInput` names. Raises `InvalidInput` for a wrong type, an unknown field or a missing one."""
+    of an `InvalidInput` names. With `lenient`, unknown fields are left out and unknown names of a `Literal` are taken: a newer
+    germane may write them. Raises `InvalidInput` for a wrong type, a missing field, and without `lenient` an unknown one."""
     try:
-        decoded: T = _decoder(kind)(encoded)
+        decoded: T = _decoder(cast("Any", kind), lenient)(encoded)
     except _Mismatch as error:
         raise InvalidInput(error.told(where or getattr(kind, "__name__", "value").lower())) from None
     return decoded
@@ -57,7 +58,7 @@ def decode(kind: type[T] | Any, encoded: Any, where: str = "") -> T:
 
 
 def _encode(value: Any, other: Encoder) -> Any:
-    kind = type(value)
+    kind: Any = type(value)
     if value is None or kind is str or kind is bool or kind is int:
         return value
     if kind is float:
@@ -127,7 +128,7 @@ def _named_encoder(choices: tuple[Any, ...]) -> _ValueEncoder:
 @lru_cache(maxsize=256)
 def _must_name(choices: tuple[Any, ...]) -> bool:
     """Whether an object of one of these classes could be read as another of them."""
-    objects = [kind for kind in choices if is_dataclass(kind)]
+    objects: list[Any] = [kind for kind in choices if is_dataclass(kind)]
     if len(objects) + sum(map(_is_mapping, choices)) < 2:
         return False
     if any(map(_is_mapping, choices)):
@@ -154,22 +155,22 @@ class _Mismatch(Exception):
 
 
 @lru_cache(maxsize=2048)
-def _decoder(kind: Any) -> Decoder:
+def _decoder(kind: Any, lenient: bool) -> Decoder:
     if kind is Any or kind is object:
         return lambda encoded: encoded
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        return _union_decoder(inner)
+        return _union_decoder(inner, lenient)
     if origin is Literal:
-        return _literal_decoder(inner)
+        return _literal_decoder(inner, lenient)
     if isinstance(origin, type):
-        return _container_decoder(origin, inner)
+        return _container_decoder(origin, inner, lenient)
     if is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, tuple) and _is_record(kind)):
-        return _ObjectDecoder(kind)
+        return _ObjectDecoder(kind, lenient)
     if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return _row_decoder(kind)
+        return _row_decoder(kind, lenient)
     if isinstance(kind, type) and issubclass(kind, Mapping):
-        return _mapping_decoder(Any)
+        return _mapping_decoder(Any, lenient)
     return _plain_decoder(kind)
 
 
@@ -220,26 +221,26 @@ def _bytes(encoded: Any) -> bytes:
         return _wrong("base64 text")
 
 
-def _literal_decoder(allowed: tuple[Any, ...]) -> Decoder:
-    said = f"one of {', '.join(map(str, allowed))}"
+def _literal_decoder(allowed: tuple[Any, ...], lenient: bool) -> Decoder:
+    said, kinds = f"one of {', '.join(map(str, allowed))}", {*map(type, allowed)}
 
     def decode_literal(encoded: Any) -> Any:
         for one in allowed:
             if type(one) is type(encoded) and one == encoded:
                 return one
-        return _wrong(said, encoded)
+        return encoded if lenient and type(encoded) in kinds else _wrong(said, encoded)
 
     return decode_literal
 
 
-def _container_decoder(origin: type, inner: tuple[Any, ...]) -> Decoder:
+def _container_decoder(origin: type, inner: tuple[Any, ...], lenient: bool) -> Decoder:
     if origin is tuple and not (len(inner) == 2 and inner[1] is ...):
-        return _fixed_decoder(inner)
+        return _fixed_decoder(inner, lenient)
     if issubclass(origin, Mapping):
-        return _mapping_decoder(inner[1])
+        return _mapping_decoder(inner[1], lenient)
     if not issubclass(origin, Iterable) or len(inner) not in (1, 2):
         raise TypeError(f"no JSON value stands for {origin}")
-    entry = _decoder(inner[0])
+    entry = _decoder(inner[0], lenient)
     made: Callable[[list[Any]], Any] = (
         tuple if origin is tuple else frozenset if issubclass(origin, AbstractSet) else lambda found: found
     )
@@ -258,8 +259,8 @@ def _container_decoder(origin: type, inner: tuple[Any, ...]) -> Decoder:
     return decode_list
 
 
-def _mapping_decoder(kind: Any) -> Decoder:
-    entry = _decoder(kind)
+def _mapping_decoder(kind: Any, lenient: bool) -> Decoder:
+    entry = _decoder(kind, lenient)
 
     def decode_mapping(encoded: Any) -> dict[str, Any]:
         if not isinstance(encoded, dict):
@@ -278,8 +279,8 @@ def _mapping_decoder(kind: Any) -> Decoder:
     return decode_mapping
 
 
-def _fixed_decoder(kinds: tuple[Any, ...]) -> Decoder:
-    entries = [*map(_decoder, kinds)]
+def _fixed_decoder(kinds: tuple[Any, ...], lenient: bool) -> Decoder:
+    entries = [_decoder(kind, lenient) for kind in kinds]
 
     def decode_fixed(encoded: Any) -> tuple[Any, ...]:
         if not isinstance(encoded, list) or len(encoded) != len(entries):
@@ -296,17 +297,17 @@ def _fixed_decoder(kinds: tuple[Any, ...]) -> Decoder:
     return decode_fixed
 
 
-def _row_decoder(kind: Any) -> Decoder:
+def _row_decoder(kind: Any, lenient: bool) -> Decoder:
     """Returns the decoder of a named tuple that is written as a list."""
-    row = _fixed_decoder(tuple(_hints(kind)[name] for name in kind._fields))
+    row = _fixed_decoder(tuple(_hints(kind)[name] for name in kind._fields), lenient)
     return lambda encoded: kind(*row(encoded))
 
 
 class _ObjectDecoder:
     """Decodes a dataclass or a named tuple. Its fields are looked up at the first use, because classes may name one another."""
 
-    def __init__(self, kind: Any) -> None:
-        self._kind = kind
+    def __init__(self, kind: Any, lenient: bool) -> None:
+        self._kind, self._lenient = kind, lenient
         self._fields: dict[str, Decoder] | None = None
         self._needed: frozenset[str] = frozenset()
 
@@ -317,7 +318,7 @@ class _ObjectDecoder:
         given: dict[str, Any] = {}
         for name, one in encoded.items():
             if (decoder := decoders.get(name)) is None:
-                if name == TYPE and one == self._kind.__name__:
+                if self._lenient or (name == TYPE and one == self._kind.__name__):
                     continue
                 raise _Mismatch(f"has an unknown field {name[:_SHOWN]!r}")
             try:
@@ -332,34 +333,38 @@ class _ObjectDecoder:
     def _found(self) -> dict[str, Decoder]:
         hints = _hints(self._kind)
         known, self._needed = _fields(self._kind)
-        self._fields = {name: _decoder(hints[name]) for name in known}
+        self._fields = {name: _decoder(hints[name], self._lenient) for name in known}
         return self._fields
 
 
-def _union_decoder(kinds: tuple[Any, ...]) -> Decoder:
+def _union_decoder(kinds: tuple[Any, ...], lenient: bool) -> Decoder:
     """Returns the decoder of a union: the JSON value's own type chooses, and among objects the fields or the name under
     `$type`. Text stays text where the union has both text and a time."""
     choices = [kind for kind in kinds if kind is not type(None)]
     if len(choices) == 1:
-        only = _decoder(choices[0])
+        only = _decoder(choices[0], lenient)
         return lambda encoded: None if encoded is None else only(encoded)
     optional = len(choices) < len(kinds)
     objects = {kind.__name__: kind for kind in choices if is_dataclass(kind) or _is_named(kind)}
-    mapping = next((_decoder(kind) for kind in choices if _is_mapping(kind)), None)
+    mapping = next((_decoder(kind, lenient) for kind in choices if _is_mapping(kind)), None)
     others = [kind for kind in choices if kind not in objects.values() and not _is_mapping(kind)]
     plain = sorted(others, key=lambda kind: (kind is float, kind in (datetime, date)))  # int before float, text before times
-    decoders = [*map(_decoder, plain)]
+    decoders = [_decoder(kind, lenient) for kind in plain]
     said = f"one of {', '.join(_name(kind) for kind in choices)}"
 
     def decode_object(encoded: dict[str, Any]) -> Any:
         named = objects.get(str(encoded.get(TYPE)))
         if named is not None:
-            return _decoder(named)(encoded)
+            return _decoder(named, lenient)(encoded)
         if mapping is not None:
             return mapping(encoded)
         fitting = [kind for kind in objects.values() if _fits(_fields(kind), encoded.keys())]
+        if lenient and not fitting:
+            fitting = [kind for kind in objects.values() if _fields(kind)[1] <= encoded.keys()]
+            fitting.sort(key=lambda kind: len(_fields(kind)[0] & encoded.keys()), reverse=True)
+            del fitting[1:]
         if len(fitting) == 1 or (len(objects) == 1 and not decoders):
-            return _decoder((fitting or [*objects.values()])[0])(encoded)
+            return _decoder((fitting or [*objects.values()])[0], lenient)(encoded)
         if fitting:
             raise _Mismatch(f"must name its type: {TYPE} is one of {', '.join(kind.__name__ for kind in fitting)}")
         return _wrong(said, encoded)

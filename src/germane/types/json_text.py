@@ -87,7 +87,7 @@ _ENVELOPE = 4
 """Levels around what `DEPTH` limits: the arguments, a list of them, an object in it, its field."""
 
 
-def read_arguments(data: bytes, where: str) -> dict[str, Any]:
+def read_object(data: bytes, where: str) -> dict[str, Any]:
     """Returns the JSON object in `data`; no bytes are an empty one. Raises `InvalidInput`, without any of the text in the
     error, for what isn't JSON in UTF-8, for a key that occurs twice, a lone surrogate, a number that no double can hold, and
     beyond the limits of depth and number."""
