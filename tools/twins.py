@@ -148,7 +148,9 @@ def client() -> str:
     source = Source("germane.grpc.client")
     docstring = source.segment(source.body[0])
     rest = source.text.partition(docstring)[2].lstrip("\n")
-    return MADE + CLIENT + "\n" + rest.replace("client.asyncio_calls import", "client.blocking_calls import")
+    for waiting, blocking in (("asyncio_calls", "blocking_calls"), ("client.handles", "client.blocking_handles")):
+        rest = rest.replace(f"{waiting} import", f"{blocking} import")
+    return MADE + CLIENT + "\n" + rest
 
 
 def _method(source: Source, owner: str, method: _Method, imports: Imports) -> Iterator[str]:

@@ -474,7 +474,7 @@ class Agent:
         """Counts that memories helped, or did harm, which moves their usefulness. Returns for how many it was counted: the
         scope's own. Agent-wide memories, which all users share, take feedback from a scope without a user only. Ids of messages
         and unknown ids are ignored, so the ids of a whole context may be passed. Raises `InvalidInput`."""
-        return await self._scoped(self.scope).journal.commit(feedback(identifiers(ids), helpful, scope=self.scope))
+        return await self._scoped(self.scope).commit(feedback(identifiers(ids), helpful, scope=self.scope))
 
     async def directive(self, text: str | None = None) -> str:
         """Returns the agent's standing instructions (a user's own where one is set). `text` sets them first; an empty text

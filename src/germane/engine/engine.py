@@ -36,7 +36,7 @@ from germane.kinds.memories.llm_extraction.queue import LLMUsage
 from germane.ports.models import Embedder, Tokenizer
 from germane.search.relevance import Relevance
 from germane.stages.compact import HistoryCompactor, HistoryTerms, compact_history
-from germane.stages.gather.builtin import NOT_SEARCHING, sources
+from germane.stages.gather.builtin import DEEP, RECENT, STANDING, sources
 from germane.stages.gather.gather import Abandoned, Gathered, gather
 from germane.stages.gather.merge import RequestContents, distinct
 from germane.stages.gather.source import SearchDepth, SourceFactory, search_depth
@@ -155,7 +155,7 @@ class Engine:
 
     async def recall(self, request: Request, store: ScopedStore, strategy: Strategy, limit: int) -> tuple[Scored, ...]:
         """The best `limit` candidates, scored, best first. Waits for every source; packs nothing and counts no tokens."""
-        plans = tuple(plan for plan in strategy.sources if plan.name not in NOT_SEARCHING)
+        plans = tuple(plan for plan in strategy.sources if plan.name not in STANDING)
         strategy = replace(strategy, sources=plans)
         guard, said = self._guard(request.scope, _NO_DEADLINE), RequestContents(request.messages)
         search = partial(self._gather, request, store, strategy, _NO_DEADLINE, guard, said)
@@ -226,7 +226,7 @@ class Engine:
             if answers.directive is None and assembly.last_directive is not None:
                 answers = replace(answers, directive=Directive(assembly.last_directive))
             gathered = assembly.gathered = answers
-            assembly.cut = shallow and depth.reached(gathered.candidates, gathered.unread)
+            assembly.cut = shallow and depth.reached(gathered.candidates, gathered.unread, DEEP)
             candidates = distinct(gathered.candidates, request, said)
             if slot is not None:
                 slot.gathered = self.clock.steady()
@@ -331,6 +331,7 @@ class Engine:
             first_number=first_number,
             apart=strategy.placement == "append",
             shortening=strategy.shorten,
+            recent=RECENT,
         )
 
     @property

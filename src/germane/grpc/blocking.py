@@ -21,9 +21,9 @@ from germane.grpc.client import (
     history_rpcs,
     memory_rpcs,
     rpcs,
-    task_rpcs,
 )
 from germane.grpc.client.blocking_calls import ClientCalls, ClientPart, never_raises, part_method, raises
+from germane.grpc.client.blocking_handles import ClientVerbs
 
 
 class ClientEvents(ClientPart):
@@ -42,26 +42,6 @@ class ClientDocuments(ClientPart):
     get = part_method(document_rpcs.get)
     list = part_method(document_rpcs.list_documents)
     forget = part_method(document_rpcs.forget)
-
-
-class ClientTasks(ClientPart):
-    """The methods of `germane.Agent.tasks`, with the same arguments and values, but for `expand` and `provenance`."""
-
-    push = part_method(task_rpcs.push)
-    pop = part_method(task_rpcs.pop)
-    fail = part_method(task_rpcs.fail)
-    block = part_method(task_rpcs.block)
-    resume = part_method(task_rpcs.resume)
-    peek = part_method(task_rpcs.peek)
-    path = part_method(task_rpcs.path)
-    get = part_method(task_rpcs.get)
-    list = part_method(task_rpcs.list_tasks)
-    checkpoint = part_method(task_rpcs.checkpoint)
-    branch = part_method(task_rpcs.branch)
-    switch = part_method(task_rpcs.switch)
-    inject = part_method(task_rpcs.inject)
-    abandon = part_method(task_rpcs.abandon)
-    branches = part_method(task_rpcs.branches)
 
 
 class ClientHistory(ClientPart):
@@ -106,13 +86,6 @@ class ClientGraph(ClientPart):
         return ClientPatterns(self._scope, self._run)
 
 
-class ClientDelegations(ClientPart):
-    """The tasks that sessions of the scope gave to other agents; `client.delegate` gives one."""
-
-    finish = part_method(task_rpcs.finish)
-    list = part_method(task_rpcs.list_delegations)
-
-
 class ClientBlocks(ClientPart):
     """The methods of `germane.Agent.blocks`, with the same arguments and values, but for `subscribe`."""
 
@@ -147,7 +120,7 @@ class ClientBlocks(ClientPart):
     delete_entry = part_method(block_rpcs.delete_entry)
 
 
-class Client(ClientCalls):
+class Client(ClientCalls, ClientVerbs):
     """A client of the service at `target`, an address such as `127.0.0.1:7411`.
 
     `org`, `agent` and `user` are the scope of calls that don't name another. `zone` is the time zone of naive datetimes.
@@ -184,7 +157,6 @@ class Client(ClientCalls):
     expand = raises(compose_rpcs.expand)
     compress = raises(compose_rpcs.compress)
     estimate_tokens = raises(compose_rpcs.estimate_tokens)
-    delegate = raises(task_rpcs.delegate)
 
     @property
     def blocks(self) -> ClientBlocks:
@@ -200,16 +172,6 @@ class Client(ClientCalls):
     def documents(self) -> ClientDocuments:
         """The documents of the client's scope."""
         return ClientDocuments(self.scope, self._run)
-
-    @property
-    def tasks(self) -> ClientTasks:
-        """The task stacks of the client's scope."""
-        return ClientTasks(self.scope, self._run)
-
-    @property
-    def delegations(self) -> ClientDelegations:
-        """The tasks that were given to other agents."""
-        return ClientDelegations(self.scope, self._run)
 
     @property
     def history(self) -> ClientHistory:

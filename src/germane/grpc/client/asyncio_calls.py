@@ -38,6 +38,10 @@ class ClientPart:
 class ClientCalls(ScopedClient[grpc.aio.Channel]):
     """The part of the client that connects and waits."""
 
+    @property
+    def _client(self) -> Self:
+        return self
+
     @classmethod
     def _dial(cls, address: ServerAddress) -> grpc.aio.Channel:
         return address.dial_asyncio()

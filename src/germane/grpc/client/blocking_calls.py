@@ -39,6 +39,10 @@ class ClientPart:
 class ClientCalls(ScopedClient[grpc.Channel]):
     """The part of the client that connects and waits."""
 
+    @property
+    def _client(self) -> Self:
+        return self
+
     @classmethod
     def _dial(cls, address: ServerAddress) -> grpc.Channel:
         return address.dial_blocking()
