@@ -36,7 +36,8 @@ bench: $(VENV)/.ready-dev  ## measure the figures of the docs on this machine (A
 soak: $(VENV)/.ready-dev  ## long runs: generated cases, timings, kills, attacks; about an hour (ARGS=names)
 	@$(BIN)/python -m bench soak $(ARGS)
 
-docs: $(VENV)/.ready-dev  ## write docs/modules.md, docs/reference/cli.md and schema.sql from the code
+docs: $(VENV)/.ready-dev  ## write docs/modules.md, docs/reference/cli.md, schema.sql and the clients' handles from the code
+	@PYTHONPATH=tests $(BIN)/python -m support.client_handles
 	@PYTHONPATH=tests $(BIN)/python -m support.ownership
 	@PYTHONPATH=tests $(BIN)/python -m support.command_reference
 

@@ -60,7 +60,7 @@ class ScopedDummy:
 
     def __init__(self, scope: Scope, directive: str) -> None:
         self.scope, self._directive = scope, directive
-        self.events = self.memories = self.journal = self
+        self.events = self.memories = self
 
     async def directive(self) -> str:
         return self._directive

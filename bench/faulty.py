@@ -34,7 +34,7 @@ from germane.ports.models import Embedder
 from germane.settings.serving import ServiceSettings
 from germane.settings.values import Address
 from germane.stores.contract import Store
-from germane.stores.sqlite.readers import Readers
+from germane.stores.sqlite.readers import SqliteReaders
 from germane_testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
 
 __all__ = ["Switch"]
@@ -58,13 +58,13 @@ class Switch:
 
     def hold_threads(self) -> None:
         """Makes every reading thread check for the fault `stuck`."""
-        work, flowing = Readers._work, self._flowing
+        work, flowing = SqliteReaders._work, self._flowing
 
-        def held(readers: Readers, *arguments: Any) -> None:
+        def held(readers: SqliteReaders, *arguments: Any) -> None:
             flowing.wait()
             work(readers, *arguments)
 
-        Readers._work = held  # type: ignore[assignment,method-assign]
+        SqliteReaders._work = held  # type: ignore[assignment,method-assign]
 
     def told(self, line: str) -> str:
         """Executes a command and returns the reply."""
@@ -119,7 +119,7 @@ class _Switched:
 
 
 def _scoped(scoped: Any, fault: Fault) -> Any:
-    reads = ("directive", "allowed", "journal.revision")
+    reads = ("directive", "allowed", "revision")
     found = ("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "events.sessions")
     return faulty(scoped, fault, *reads, *found)
 

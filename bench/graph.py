@@ -43,7 +43,7 @@ async def _filled(scoped: ScopedStore, events: int, entities: int, relations: in
     """Stores everything; returns the ids of the entities."""
     made = [an_entity(f"Name {number}") for number in range(entities)]
     for start in range(0, entities, _SLICE):
-        await scoped.journal.commit(writing(*map(put, made[start : start + _SLICE])))
+        await scoped.commit(writing(*map(put, made[start : start + _SLICE])))
     ends = [(0, 1 + number % (entities - 1)) for number in range(min(_HUB, relations // 5))]
     ends += [(random.randrange(entities), random.randrange(entities)) for _ in range(relations - len(ends))]
     links = [
@@ -51,10 +51,10 @@ async def _filled(scoped: ScopedStore, events: int, entities: int, relations: in
         for number, (one, other) in enumerate(ends)
     ]
     for start in range(0, len(links), _SLICE):
-        await scoped.journal.commit(writing(*links[start : start + _SLICE]))
+        await scoped.commit(writing(*links[start : start + _SLICE]))
     for start in range(0, events, _SLICE):
         plans = [_said(number, entities, random) for number in range(start, min(events, start + _SLICE))]
-        await asyncio.gather(*(scoped.journal.commit(plan) for plan in plans))
+        await asyncio.gather(*(scoped.commit(plan) for plan in plans))
     return [entity.id for entity in made]
 
 
@@ -119,8 +119,8 @@ async def measure(events: int, entities: int, relations: int, folder: Path) -> N
         print(f"filled in {time.perf_counter() - began:.0f} s", flush=True)
         graph, bounds = scoped.graph, {"fan_out": 20, "at": now, "filters": filters}
         plain = [saying("nobody is named", [], session="plain", position=n) for n in range(200)]
-        await _timed("record without entities", 200, lambda n: scoped.journal.commit(plain[n]))
-        await _timed("record with two entities", 200, lambda n: scoped.journal.commit(_said(events + n, entities, random)))
+        await _timed("record without entities", 200, lambda n: scoped.commit(plain[n]))
+        await _timed("record with two entities", 200, lambda n: scoped.commit(_said(events + n, entities, random)))
         await _timed("lookup by name", 500, lambda n: graph.named([name_key(f"NAME {n}")], filters=filters))
         await _timed("the 10 most salient", 200, lambda _: graph.salient(10, at=now, filters=filters))
         for depth in (1, 2, 3):

@@ -179,7 +179,7 @@ class _Child:
         if self._rng.random() < 0.3:
             mark = self._mark()
             frame = new_frame(self._text(mark)[:4_000], session=mark, user=scope.user, at=NOON)
-            await self._store.within(scope).journal.commit(push_task(frame))
+            await self._store.within(scope).commit(push_task(frame))
             self._kept.append(KeptThing(scope, frame.id, {mark}, "task", 0))
 
     async def _extract(self) -> None:
@@ -196,7 +196,7 @@ class _Child:
             return
         mark, source = self._mark(), known[0].id
         memory = a_memory(self._text(mark), derived_from=(source,), user=scope.user, provenance=Provenance(refs=(mark,)))
-        stored = await self._store.within(scope).journal.commit(store_accepted(claim, Accepted([memory])))
+        stored = await self._store.within(scope).commit(store_accepted(claim, Accepted([memory])))
         if stored is not None and stored.memories:
             self._kept.append(KeptThing(scope, memory.id, {mark}, "memory", memory.content_hash, frozenset({source})))
 
@@ -259,12 +259,12 @@ class _Child:
         self._say("going", marks)
         self.forgetting = True
         plan = writing(change) if isinstance(change, Change) else change
-        await self._store.within(scope).journal.commit(plan)
+        await self._store.within(scope).commit(plan)
         self.forgetting = False
         self._say("gone", marks)
 
     async def _commit(self, scope: Scope, *changes: Change) -> None:
-        await self._store.within(scope).journal.commit(writing(*changes))
+        await self._store.within(scope).commit(writing(*changes))
 
     def _say(self, word: str, marks: set[str]) -> None:
         os.write(self._out, json.dumps([word, sorted(marks)]).encode() + b"\n")
@@ -339,7 +339,7 @@ def _lived(folder: Path, said: int, out: int, rng: random.Random, number: int, a
 async def _opened_again(folder: Path) -> bool:
     """Whether the store was sound and finished its scrubbing at the first try."""
     store = SqliteStore.open(folder / "a.db", embedder=Hashed(), clock=Clock())
-    waiting_for = await store.within(Scope()).journal.scrub()
+    waiting_for = await store.within(Scope()).scrub()
     sound = (await store.check()).healthy
     sound = sound and not [
         name for name, _, fine in (await store.verify()).findings if name in ("orphans", "archive") and not fine

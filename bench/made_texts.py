@@ -65,7 +65,7 @@ class Room:
     async def commit(self, plan: Plan[Any]) -> Any:
         parts = self.germane._parts
         assert parts is not None
-        return await parts.store.within(self.agent.scope).journal.commit(plan)
+        return await parts.store.within(self.agent.scope).commit(plan)
 
     @property
     def now(self) -> Any:

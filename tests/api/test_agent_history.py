@@ -165,7 +165,7 @@ async def test_no_other_scope_is_shown_a_handle(germane: Germane, agent: Agent) 
 
 async def test_a_store_that_fails_leaves_a_prompt_without_handles(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     """Down, slow, or with other content than was written; the messages fit all the same, and the trace says why."""
-    messages, journal = talk(30), type(agent._scoped(agent.scope).journal)
+    messages, scoped = talk(30), type(agent._scoped(agent.scope))
     plain = compact(messages, model=MODEL, max_tokens=900).messages
 
     async def down(*_: Any) -> Any:
@@ -179,7 +179,7 @@ async def test_a_store_that_fails_leaves_a_prompt_without_handles(agent: Agent, 
 
     for commit, deadline, why in ((down, 5.0, "StoreUnavailable"), (slow, 0.01, "within"), (nothing, 5.0, "read back")):
         with monkeypatch.context() as patched:
-            patched.setattr(journal, "commit", commit)
+            patched.setattr(scoped, "commit", commit)
             made = await short(agent, messages, deadline=deadline)
         assert made.fits
         assert made.cited == ()

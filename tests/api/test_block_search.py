@@ -126,7 +126,7 @@ async def test_who_sees_a_block_finds_it(germane: Germane, agent: Agent) -> None
 
     for other in (germane.agent("y", user="anna"), agent):
         with pytest.raises(NotFound):
-            await other._scoped(other.scope).journal.commit(indexing(mine.id))
+            await other._scoped(other.scope).commit(indexing(mine.id))
     assert await agent.recall("pump", filters=Filters(sensitivities=("public",))) == ()
 
 

@@ -215,7 +215,7 @@ async def test_a_line_falls_with_a_part_that_ends(opening: Opening, time: Tickin
         await extracted(agent, time, "My knee is fine again, at last")
         newest, _, oldest = (await agent.messages()).messages
         scoped = agent._parts.store.within(agent.scope)
-        await scoped.journal.commit(writing(PutReplacement(older=oldest.id, newer=newest.id)))
+        await scoped.commit(writing(PutReplacement(older=oldest.id, newer=newest.id)))
         assert ONE_LINE not in await lines(agent)
         assert AGAIN in await lines(agent)
         assert KNEE not in await lines(agent)

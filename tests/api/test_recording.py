@@ -105,7 +105,7 @@ async def test_retrievals_rise_only_for_what_was_injected_and_after_the_answer(o
         injected = await agent.remember("Biscuit likes the beach")
         outside = await agent.remember("Biscuit " + "likes a very long walk along the river " * 40)
         await agent.recall("Biscuit")
-        revision = await agent._scoped(agent.scope).journal.revision()
+        revision = await agent._scoped(agent.scope).revision()
         contexts = [await ask(agent, "Biscuit beach?", max_tokens=120, strategy="verbose") for _ in range(3)]
         assert all([item.id for item in context.items] == [injected.id] for context in contexts)
         assert (await agent.memories.get(injected.id)).retrieval_count == 0
@@ -113,7 +113,7 @@ async def test_retrievals_rise_only_for_what_was_injected_and_after_the_answer(o
         agent = germane.agent(user="caroline")
         assert (await agent.memories.get(injected.id)).retrieval_count == 3
         assert (await agent.memories.get(outside.id)).retrieval_count == 0
-        assert await agent._scoped(agent.scope).journal.revision() == revision
+        assert await agent._scoped(agent.scope).revision() == revision
 
 
 @pytest.mark.requirement("GATHER-2a")

@@ -30,15 +30,15 @@ async def lines_of(handle: Agent | Germane) -> list[dict[str, Any]]:
 async def agent(germane: Germane) -> Agent:
     """An agent with a user, of whom one event is told with what was found in it."""
     agent = germane.agent("support", org="acme", user="caroline")
-    journal = germane._open.store.within(agent.scope).journal
+    scoped = germane._open.store.within(agent.scope)
     told = [person("Caroline", "Caro", age=30), EntityFinding(type="place", name="Faro")]
-    event, _ = await journal.commit(saying("a", told, living("Caro", "Faro", exclusive=True), user="caroline"))
-    await journal.commit(saying("b", [person("Caroline", city="Faro")], position=1, user="caroline"))
+    event, _ = await scoped.commit(saying("a", told, living("Caro", "Faro", exclusive=True), user="caroline"))
+    await scoped.commit(saying("b", [person("Caroline", city="Faro")], position=1, user="caroline"))
     await agent.graph.add("organisation", "Acme", properties={"size": 9})
     await agent.graph.relate("Caro", "works_at", "Acme", valid_from="2024-01-01", valid_to="2025-01-01")
     made = {"created_at": NOON, "updated_at": NOON}
     pattern = Pattern(id="p1", action="restart", keywords=("boiler",), user="caroline", successes=1, applications=2, **made)  # type: ignore[arg-type]
-    await journal.commit(writing(PutPattern(pattern, (event,))))
+    await scoped.commit(writing(PutPattern(pattern, (event,))))
     return agent
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -33,7 +32,7 @@ class Counting:
     def within(self, scope: Scope) -> Any:
         counting = self
 
-        class Journal:
+        class Scoped:
             async def commit(self, plan: Any) -> Any:
                 await asyncio.sleep(0.1)
                 counting.commits += 1
@@ -45,10 +44,7 @@ class Counting:
                     counting.counts.setdefault(scope, Counter()).update(change.ids)
                 return decision.outcome
 
-        class ScopedStore:
-            journal = Journal()
-
-        return ScopedStore()
+        return Scoped()
 
 
 def noting(store: Counting) -> RetrievalCounter:
@@ -122,8 +118,8 @@ async def test_closing_writes_what_was_noted(after: float) -> None:
 async def test_a_store_that_never_writes_holds_one_task_and_does_not_stop_the_closing() -> None:
     """However long it hangs; what waits is bounded."""
     store = Counting()
-    hanging = faulty(store.within(ANN).journal, Hang(), "commit")
-    store.within = lambda _: SimpleNamespace(journal=hanging)  # type: ignore[method-assign, assignment]
+    hanging = faulty(store.within(ANN), Hang(), "commit")
+    store.within = lambda _: hanging  # type: ignore[method-assign, assignment]
     retrievals = noting(store)
     for _ in range(60):
         retrievals.note(ANN, ["a"] * 1000)

@@ -265,7 +265,7 @@ async def test_a_store_that_can_t_be_written_has_nothing_asked_twice(opening: Op
 
     async with opening(llm) as germane:
         agent = germane.agent(user="ana")
-        monkeypatch.setattr(type(germane._open.store.within(agent.scope).journal), "commit", full)
+        monkeypatch.setattr(type(germane._open.store.within(agent.scope)), "commit", full)
         for _ in range(3):
             await by_history(agent, asking(30))
             await worker_of(germane).drain()

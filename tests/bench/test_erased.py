@@ -24,7 +24,7 @@ from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.reads import PutFrame
 from germane.kinds.tasks.value import TaskFrame
 from germane.models.embedders.distilled import Distilled
-from germane.stores.sqlite import journal
+from germane.stores.sql import plan_run
 from germane.types.plan import Change, Decision, Plan, Read, run_plan
 from support.calendar import Calendar
 
@@ -124,7 +124,7 @@ async def made(tmp_path_factory: pytest.TempPathFactory, embedder: Distilled) ->
         return decision
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(journal, "run_plan", noting)
+        patched.setattr(plan_run, "run_plan", noting)
         async with store.open(store.folder) as germane:
             store.hows = {name: room.hows for name, room in (await lived_in(germane)).items()}
     yield store

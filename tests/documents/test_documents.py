@@ -150,7 +150,7 @@ async def test_a_passage_is_placed_by_its_owner_only(opened: Germane) -> None:
     await ben.documents.ingest(text=GUIDE, source="guide")
     (id, *_) = (await passages(anna, "guide")).values()
     before = (await anna.find(id)).provenance
-    await ben._scoped(ben.scope).journal.commit(writing(PlacePassages(done.session, ((id, {"title": "stolen"}),))))
+    await ben._scoped(ben.scope).commit(writing(PlacePassages(done.session, ((id, {"title": "stolen"}),))))
     assert (await anna.find(id)).provenance == before
 
 
@@ -371,7 +371,7 @@ async def test_a_document_of_a_conversations_name_is_refused(opened: Germane) ->
     """A store of an earlier version may hold such a session."""
     agent = opened.agent("a")
     event = an_event("old", user=None, session="document:x")
-    await agent._scoped(agent.scope).journal.commit(writing(PutEvent(event)))
+    await agent._scoped(agent.scope).commit(writing(PutEvent(event)))
     with pytest.raises(Conflict, match="is a conversation"):
         await agent.documents.ingest(text="new", source="x")
 

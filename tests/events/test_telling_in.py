@@ -114,7 +114,7 @@ async def test_what_was_told_comes_back_with_an_export() -> None:
         await agent.record(messages, session="s")
         here, there = (one.agent(user="ada")._scoped(agent.scope) for one in (germane, other))
         first, *_ = told = await here.profile.clauses(99, filters=Filters())
-        await here.journal.commit(mark_line(first.line, "pin", at=NOON))
+        await here.commit(mark_line(first.line, "pin", at=NOON))
         lines = [line async for line in agent.export()]
         assert len(told) == len(OWN)
         for count, known in ((1, 0), (0, 1)):

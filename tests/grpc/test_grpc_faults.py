@@ -256,7 +256,7 @@ async def test_other_rpcs_fail_by_type_alone(germane: Germane, wire: Wire, fault
     calls = [
         ("memories.get", wire.memories.GetMemory, pb.GetMemoryRequest(scope=SCOPE, id="x")),
         ("dump", wire.memories.Export, pb.ExportRequest(scope=SCOPE)),
-        ("journal.commit", wire.memories.Remember, pb.RememberRequest(scope=SCOPE, text="x")),
+        ("commit", wire.memories.Remember, pb.RememberRequest(scope=SCOPE, text="x")),
     ]
     for point, rpc, request in calls:
         with broken(germane, fault, point):

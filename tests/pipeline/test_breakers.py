@@ -26,7 +26,7 @@ from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, idle
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
-    *("blocks.standing", "blocks.search", "journal.revision", "memories.list", "profile.clauses", "profile.marks"),
+    *("blocks.standing", "blocks.search", "revision", "memories.list", "profile.clauses", "profile.marks"),
 )
 ANN, BO = Scope(user="ann"), Scope(user="bo")
 
@@ -147,7 +147,7 @@ async def test_a_gate_that_hangs_is_not_waited_for_and_lets_nothing_through() ->
 @warped
 async def test_a_revision_that_cannot_be_read_costs_the_cache_and_soon_no_time() -> None:
     """And nothing is taken from the cache meanwhile: it could be of any age. A request that isn't known doesn't ask."""
-    germane, hung, began = engine(), failing(Hang(), "journal.revision"), asyncio.get_running_loop().time()
+    germane, hung, began = engine(), failing(Hang(), "revision"), asyncio.get_running_loop().time()
     assert rung(await germane.assemble(request("Another question?"), hung, DEFAULT)) == (0, "")
     assert asyncio.get_running_loop().time() == began
     same = request()
@@ -161,7 +161,7 @@ async def test_a_revision_that_cannot_be_read_costs_the_cache_and_soon_no_time()
 
 
 @pytest.mark.requirement("ENGINE-4", "ENGINE-6", "PACK-8")
-@pytest.mark.parametrize(("method", "name"), [("journal.revision", "revision"), ("allowed", "gate")])
+@pytest.mark.parametrize(("method", "name"), [("revision", "revision"), ("allowed", "gate")])
 @pytest.mark.parametrize("rubbish", ["7", None, [1]], ids=repr)
 @warped
 async def test_rubbish_is_no_answer_to_a_small_question_either(method: str, name: str, rubbish: object) -> None:

@@ -25,7 +25,7 @@ from support.scoped_stores import Kept, engine, keep_result, request, scoped
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
-    *("blocks.standing", "blocks.search", "journal.revision", "memories.list", "profile.clauses", "profile.marks"),
+    *("blocks.standing", "blocks.search", "revision", "memories.list", "profile.clauses", "profile.marks"),
 )
 ASKED = [{"role": "user", "content": "What?"}]
 NEIGHBOUR = Kept(scope=Scope(org="brill", user="bo"))
@@ -84,7 +84,7 @@ async def test_nor_do_they_speak_against_the_embedder() -> None:
 
 
 @pytest.mark.requirement("ENGINE-4")
-@pytest.mark.parametrize("method", ["allowed", "journal.revision"])
+@pytest.mark.parametrize("method", ["allowed", "revision"])
 @warped
 async def test_nor_against_the_gate_and_the_revision(method: str) -> None:
     """The small questions of an assembly are under the same rule; what the gate can't tell isn't allowed."""

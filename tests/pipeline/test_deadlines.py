@@ -34,7 +34,7 @@ SEARCHES = {
     "blocks.standing": "blocks",
     "blocks.search": "archive",
 }
-POINTS = (*SEARCHES, "events.recent", "events.speakers", "directive", "allowed", "journal.revision", "embed", "embed_now")
+POINTS = (*SEARCHES, "events.recent", "events.speakers", "directive", "allowed", "revision", "embed", "embed_now")
 ERRORS = (
     *(OSError, TimeoutError, MemoryError, RecursionError, KeyError, ValueError, AssertionError, StopAsyncIteration),
     *(StoreUnavailable, StoreCorrupt, asyncio.CancelledError, asyncio.InvalidStateError),
@@ -54,7 +54,7 @@ def broken(point: str, fault: Fault) -> tuple[Engine, ScopedStore]:
         return engine(faulty(Hashed(quick=point == "embed_now"), fault, point)), scoped()
     session = "s1" if point == "events.recent" else None  # only a session has a last exchange to go on from
     germane, stored = engine(), scoped(session)
-    if point == "journal.revision":
+    if point == "revision":
         keep_result(germane, request(scope=stored.scope))
     return germane, faulty(stored, fault, point)
 
@@ -354,7 +354,7 @@ async def test_what_a_source_raised_before_the_call_was_cancelled_is_in_no_log()
 
 @pytest.mark.requirement("ENGINE-2")
 @pytest.mark.parametrize("leaving", [KeyboardInterrupt, SystemExit])
-@pytest.mark.parametrize("point", ["memories.search", "directive", "allowed", "journal.revision", "embed_now"])
+@pytest.mark.parametrize("point", ["memories.search", "directive", "allowed", "revision", "embed_now"])
 def test_an_interpreter_exit_propagates_from_the_store(point: str, leaving: type[BaseException]) -> None:
     """Whoever presses Ctrl-C gets out."""
     germane, stored = broken(point, Raise(leaving))

@@ -53,7 +53,7 @@ ERRORS: tuple[type[BaseException], ...] = (
 )
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
-    *("blocks.standing", "blocks.search", "journal.revision"),
+    *("blocks.standing", "blocks.search", "revision"),
 )
 STAGES = {
     "turns": "germane.engine.admission.AdmissionQueue.acquire",
@@ -164,7 +164,7 @@ def test_any_error_of_the_store_or_the_embedder_leaves_the_directive(point: str,
     if point == "allowed":
         assert context.items == ()
         assert context.metadata.fallback_reason in reasons(error) | {"assembly_timeout"}
-    elif point == "journal.revision":
+    elif point == "revision":
         assert context.metadata.degradation_level == 0
     else:
         assert (context.metadata.degradation_level, context.metadata.fallback_reason) == (1, "")

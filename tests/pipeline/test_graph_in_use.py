@@ -39,7 +39,7 @@ async def filled(agent: Agent, **changes: Any) -> Agent:
         for one in entities
     ]
     more = (PutRelation(replace(WORKS, user=agent.scope.user)), PutPattern(replace(AGAIN, user=agent.scope.user)))
-    await store_of(agent).journal.commit(writing(*names, *more))
+    await store_of(agent).commit(writing(*names, *more))
     await agent.events.record("file_read", {"path": "src/app.py"}, session="s1", outcome="success")
     await agent.events.record(
         "shell_exec", {"command": "pytest", "stdout": "E  assert 1 == 2"}, session="s1", outcome="failure", id="run"
@@ -118,7 +118,7 @@ async def test_a_relation_that_ended_is_shown_only_where_history_is_asked_for(ag
     """With the day of its end."""
     await filled(agent)
     ended = replace(WORKS, user=agent.scope.user, valid_to=MOMENT - timedelta(days=1))
-    await store_of(agent).journal.commit(writing(PutRelation(ended)))
+    await store_of(agent).commit(writing(PutRelation(ended)))
     now = await asked(agent, strategy=_with_graph(), at=MOMENT)
     assert "works_at" not in now.added
     then = await asked(agent, strategy=_with_graph(), at=MOMENT, filters=Filters(with_history=True))
@@ -155,7 +155,7 @@ async def test_what_was_shown_of_the_graph_stays_where_it_stands(agent: Agent, p
     if placement == "append":
         assert WORKS.id in {item.id for text in second.trace.earlier for item in text.items}
         assert WORKS.id not in {item.id for item in second.items}
-    await store_of(agent).journal.commit(
+    await store_of(agent).commit(
         writing(PutRelation(replace(WORKS, user=agent.scope.user, valid_to=MOMENT - timedelta(days=30))))
     )
     third = await agent.assemble(turns, **given)

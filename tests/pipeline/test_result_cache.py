@@ -156,8 +156,8 @@ async def test_without_a_key_or_a_revision_nothing_is_kept_or_found() -> None:
 @pytest.mark.requirement("ENGINE-6", "ENGINE-2")
 @pytest.mark.parametrize("rubbish", ["7", None, [1]], ids=repr)
 def test_a_store_that_does_not_tell_what_it_knows_has_nothing_kept(rubbish: object) -> None:
-    assert ResultCache().known_revision(faulty(scoped(), Garbage(rubbish), "journal.known_revision")) is None
-    assert ResultCache().known_revision(faulty(scoped(), Raise(ValueError()), "journal.known_revision")) is None
+    assert ResultCache().known_revision(faulty(scoped(), Garbage(rubbish), "known_revision")) is None
+    assert ResultCache().known_revision(faulty(scoped(), Raise(ValueError()), "known_revision")) is None
     assert ResultCache().known_revision(scoped()) == 1
 
 
@@ -173,6 +173,6 @@ async def test_hits_and_misses_are_counted() -> None:
 
 async def given(cache: ResultCache, key: Hashable = "k", *, now: float, revision: int = 1) -> Outcome | None:
     """What a request with this key is given, of a store at this revision."""
-    store = faulty(scoped(), Garbage(revision), "journal.revision")
+    store = faulty(scoped(), Garbage(revision), "revision")
     guard = Guard(clock=Clock(), breakers=Breakers(), abandoned=Abandoned(), key=breaker_key(store.scope))
     return await cache.current(cache.find(key, now), store, Deadline.of(guard.clock.steady(), 10.0), guard)

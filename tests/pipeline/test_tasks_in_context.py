@@ -210,7 +210,7 @@ async def test_activity_of_other_tasks_stays_out_and_messages_stay() -> None:
         for place, (task, name) in enumerate(((one.id, "zebra"), (two.id, "okapi"), (None, "gnu"))):
             fields = {"type": "file_read", "role": "", "task": task, "user": "ada", "created_at": NOON}
             event = an_event(f"Read: {name}.py", session=S, position=place, **fields)
-            await store.journal.commit(writing(PutEvent(event, analysed_parts(event.text))))
+            await store.commit(writing(PutEvent(event, analysed_parts(event.text))))
         ask = [{"role": "user", "content": "Which file did I read: zebra.py, okapi.py, gnu.py?"}]
         context = await assembled(agent, ask, strategy="compact")
         assert "okapi.py" in context.added

@@ -27,6 +27,9 @@ FLOORS = {
 ADAPTERS = ["stores", "models"]
 """Packages beside the floors. They import from `ADAPTERS_REACH`, and only the modules of `WIRING_REACHES` import them."""
 
+DRIVERS = {"apsw", "psycopg", "asyncpg", "sqlite3"}
+"""Packages that connect to a database. Only the package of a store imports one."""
+
 APART = FLOORS["stages"].split()
 """Rooms of one floor that never import each other."""
 
@@ -123,3 +126,12 @@ def test_the_rule_finds_an_import_that_goes_up(importer: str, imported: str) -> 
     """The rule refuses each of these imports."""
     module = next(module for module in modules() if module.name == importer)
     assert wrong(module, imported)
+
+
+def test_the_sql_knows_no_store() -> None:
+    """`stores.sql` is what SQL stores share: its modules import neither a driver nor the package of a store."""
+    sql = [module for module in modules() if module.name.startswith("stores.sql.")]
+    foreign = {(module.name, one) for module in sql for one in module.foreign & DRIVERS}
+    stores = {(module.name, one) for module in sql for one in module.imports if one.startswith("stores.sqlite")}
+    assert sql
+    assert foreign | stores == set()

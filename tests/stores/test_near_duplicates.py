@@ -17,7 +17,7 @@ pytestmark = pytest.mark.requirement("MEM-4")
 
 
 async def remembered(store: SqliteStore, user: str, text: str) -> None:
-    await store.within(Scope(user=user)).journal.commit(writing(PutMemory(a_memory(text, user=user))))
+    await store.within(Scope(user=user)).commit(writing(PutMemory(a_memory(text, user=user))))
 
 
 def counted(store: SqliteStore) -> int:
@@ -48,7 +48,7 @@ async def test_a_forgotten_user_counts_no_more() -> None:
         await remembered(store, user, "one")
         await remembered(store, user, "two")
     before = counted(store)
-    await store.within(Scope(user="anna")).journal.commit(writing(ForgetOwner(at=NOON)))
+    await store.within(Scope(user="anna")).commit(writing(ForgetOwner(at=NOON)))
     assert 0 < counted(store) < before
     store._near.reset(8, 2)
     assert counted(store) == 0

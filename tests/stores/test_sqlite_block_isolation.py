@@ -47,7 +47,7 @@ class BlockIsolation(RuleBasedStateMachine):
 
     def commit(self, scope: Scope, *changes: Any, name: str = "") -> None:
         plan = editing(name, *changes) if name else writing(*changes)
-        self.run(self.store.within(scope).journal.commit(plan))
+        self.run(self.store.within(scope).commit(plan))
 
     @rule(scope=scopes, permission=st.sampled_from(PERMISSIONS))
     def create(self, scope: Scope, permission: Permission) -> None:

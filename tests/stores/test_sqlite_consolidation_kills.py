@@ -60,7 +60,7 @@ async def test_a_kill_at_any_step_loses_nothing(tmp_path: Path, monkeypatch: pyt
             for day in range(50)
         ]
         twins = [a_memory("the same note", "note", content_hash=7) for _ in range(2)]
-        await store.within(Scope()).journal.commit(writing(*map(PutMemory, (*made, *twins))))
+        await store.within(Scope()).commit(writing(*map(PutMemory, (*made, *twins))))
 
         def film(_: int) -> None:
             copies.append(tmp_path / str(len(copies)))

@@ -55,9 +55,9 @@ async def test_a_cursor_tells_nothing_of_what_other_orgs_write() -> None:
     cursors = []
     for store, others in zip(stores, (3, 300), strict=True):
         strangers = [a_memory(f"cat {n}") for n in range(others)]
-        await store.within(Scope(org="other")).journal.commit(writing(*map(PutMemory, strangers)))
+        await store.within(Scope(org="other")).commit(writing(*map(PutMemory, strangers)))
         mine = store.within(Scope(org="mine"))
-        await mine.journal.commit(writing(*(PutMemory(a_memory(f"dog {n}")) for n in range(3))))
+        await mine.commit(writing(*(PutMemory(a_memory(f"dog {n}")) for n in range(3))))
         cursor = (await mine.memories.list(Filters(), at=NOON, limit=2)).cursor
         assert cursor is not None
         plain = urlsafe_b64decode(f"{cursor}=")

@@ -21,7 +21,7 @@ from germane_testing.builders import Hashed, an_event, writing
 async def filled(path: str | Path) -> SqliteStore:
     store = SqliteStore.open(path, embedder=Hashed(), clock=Clock())
     events = [an_event(f"turn {n}", position=n) for n in range(700)]
-    await store.within(Scope()).journal.commit(writing(*map(PutEvent, events)))
+    await store.within(Scope()).commit(writing(*map(PutEvent, events)))
     return store
 
 
@@ -35,7 +35,7 @@ async def test_a_reader_that_doesnt_read_on_loses_its_snapshot(tmp_path: Path, m
         await asyncio.sleep(0)
     with pytest.raises(StoreUnavailable, match="waited too long for its reader"):
         await anext(portions)
-    assert await store.within(Scope()).journal.scrub() == ""
+    assert await store.within(Scope()).scrub() == ""
     await store.close()
 
 
@@ -44,7 +44,7 @@ async def test_a_slow_dump_of_a_store_in_memory_blocks_no_write() -> None:
     store = await filled(":memory:")
     portions = cast("Any", store.dump(Reach()))
     await anext(portions)
-    await store.within(Scope()).journal.commit(writing(PutEvent(an_event("more", position=700))))
+    await store.within(Scope()).commit(writing(PutEvent(an_event("more", position=700))))
     await portions.aclose()
     await store.close()
 

@@ -60,11 +60,11 @@ async def test_a_forgotten_text_is_in_no_file(tmp_path: Path, seed: int) -> None
         marks = [f"canary{len(alive) + len(gone) + n:06d}z" for n in range(rng.randrange(1, 50))]
         made = {mark: a_thing(mark, rng, len(alive) + len(gone) + n) for n, mark in enumerate(marks)}
         changes: list[Change] = list(made.values())
-        await scoped.journal.commit(writing(*changes))
+        await scoped.commit(writing(*changes))
         alive |= made
         chosen = rng.sample(sorted(alive), min(len(alive), rng.choice([0, 1, 5, 90])))
         if chosen:
-            await scoped.journal.commit(writing(forgetting([alive.pop(mark) for mark in chosen])))
+            await scoped.commit(writing(forgetting([alive.pop(mark) for mark in chosen])))
             gone.update(chosen)
             assert remains(tmp_path, gone) == set()
     assert remains(tmp_path, set(alive)) == set(alive)
@@ -78,8 +78,8 @@ async def test_a_replaced_directive_is_in_no_file(tmp_path: Path) -> None:
     """The old text goes with the new one's commit."""
     store = SqliteStore.open(tmp_path / "a.db", embedder=Hashed(), clock=Clock())
     scoped = store.within(Scope())
-    await scoped.journal.commit(writing(SetDirective("canary-old")))
-    await scoped.journal.commit(writing(SetDirective("canary-new")))
+    await scoped.commit(writing(SetDirective("canary-old")))
+    await scoped.commit(writing(SetDirective("canary-new")))
     assert remains(tmp_path, {"canary-old"}) == set()
     await store.close()
 
@@ -88,11 +88,11 @@ async def test_a_replaced_directive_is_in_no_file(tmp_path: Path) -> None:
 async def test_what_a_memory_said_before_it_was_corrected_is_in_no_file(tmp_path: Path) -> None:
     """Neither its text, long or short, nor its tags."""
     store = SqliteStore.open(tmp_path / "a.db", embedder=Hashed(), clock=Clock())
-    journal = store.within(Scope()).journal
+    scoped = store.within(Scope())
     for text in ("canary-old", "canary-old of length " * 3000):
         memory = a_memory(text, "fact", tags=("canary-tag",))
-        await journal.commit(writing(PutMemory(memory)))
-        await journal.commit(update(memory.id, {"tags": ["new"]}, text="canary-new", at=NOON, scope=Scope()))
+        await scoped.commit(writing(PutMemory(memory)))
+        await scoped.commit(update(memory.id, {"tags": ["new"]}, text="canary-new", at=NOON, scope=Scope()))
         assert remains(tmp_path, {"canary-old", "canary-tag", "canary-new"}) == {"canary-new"}
     await store.close()
 
@@ -101,8 +101,8 @@ async def test_a_tombstone_says_who_and_why(tmp_path: Path) -> None:
     """And nothing of what was there."""
     store = SqliteStore.open(tmp_path / "a.db", embedder=Hashed(), clock=Clock())
     scoped, memory = store.within(Scope()), a_memory("canary")
-    await scoped.journal.commit(writing(PutMemory(memory)))
-    await scoped.journal.commit(writing(forgetting([PutMemory(memory)])))
+    await scoped.commit(writing(PutMemory(memory)))
+    await scoped.commit(writing(forgetting([PutMemory(memory)])))
     assert remains(tmp_path, {"canary", memory.id, "operator", "asked to"}) == {memory.id, "operator", "asked to"}
     assert (await scoped.memories.list(Filters(with_history=True), at=NOON, limit=9)).memories == ()
     await store.close()

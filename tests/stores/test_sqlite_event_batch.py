@@ -31,7 +31,7 @@ async def in_one_commit(store: SqliteStore, plans: Sequence[Plan[Any]]) -> list[
     """The outcomes of plans that wait together behind a busy writer; an exception is an outcome."""
     scoped = store.within(Scope())
     async with busy_writer(scoped):
-        calls = [asyncio.ensure_future(scoped.journal.commit(plan)) for plan in plans]
+        calls = [asyncio.ensure_future(scoped.commit(plan)) for plan in plans]
     return await asyncio.gather(*calls, return_exceptions=True)
 
 

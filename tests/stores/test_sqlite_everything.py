@@ -47,11 +47,11 @@ async def lived_in(scoped: ScopedStore) -> None:
     said: dict[str, Any] = {"session": "canary-session", "name": "canary-name", "user": user}
     events = [an_event(f"canary-text {n}", position=n, message_id=f"canary-message{n}", **said) for n in range(3)]
     told = (TellingClause(0, 11, 0.5, 0.5),)
-    await scoped.journal.commit(writing(PutMemory(fact), *(PutEvent(event, telling=told) for event in events)))
+    await scoped.commit(writing(PutMemory(fact), *(PutEvent(event, telling=told) for event in events)))
     marks = [MarkLine(f"{event.id}@0-11", "pin", NOON) for event in events]
-    await scoped.journal.commit(writing(SetDirective("canary-directive"), *marks, MarkLine(fact.id, "hide", NOON)))
+    await scoped.commit(writing(SetDirective("canary-directive"), *marks, MarkLine(fact.id, "hide", NOON)))
     gone = Forget(event_ids=(events[0].id,), at=NOON, by="canary-user", reason="canary-reason")
-    await scoped.journal.commit(writing(gone))
+    await scoped.commit(writing(gone))
 
 
 def rows_of(folder: Path, table: str) -> list[tuple[object, ...]]:
@@ -70,9 +70,9 @@ async def test_everything_takes_directive_sessions_names_and_ids_of_the_scope(tm
     scoped = store.within(ANNA)
     await lived_in(scoped)
     assert held(tmp_path, *NAMES, *SAID) == {*NAMES, *SAID}
-    receipt = await scoped.journal.commit(all_of(ANNA, by="canary-user", reason="asked by Canary-User"))
+    receipt = await scoped.commit(all_of(ANNA, by="canary-user", reason="asked by Canary-User"))
     assert len(receipt) == 3
-    assert await scoped.journal.scrub() == ""
+    assert await scoped.scrub() == ""
     assert held(tmp_path, *NAMES, *SAID, "canary-reason", "Canary-User") == set()
     assert (await scoped.directive()).text == ""
     assert (await scoped.events.sessions(9)).sessions == ()
@@ -93,10 +93,10 @@ async def test_nothing_of_a_profile_is_left(tmp_path: Path) -> None:
             "untold": 0,
         }
         assert ("orphans", "every row belongs to something", True) in (await store.verify()).findings
-        await scoped.journal.commit(forget(**wanted, scope=ANNA, at=NOON))
+        await scoped.commit(forget(**wanted, scope=ANNA, at=NOON))
         assert rows_of(tmp_path, "telling_clauses") == []
         assert len(rows_of(tmp_path, "profile_marks")) == (wanted == {"session": "canary-session"})
-        await scoped.journal.commit(all_of(ANNA))
+        await scoped.commit(all_of(ANNA))
         assert rows_of(tmp_path, "profile_marks") == []
     await store.close()
 
@@ -106,7 +106,7 @@ async def test_who_says_nothing_of_whom_is_remembered_with_the_tombstones(tmp_pa
     store = opened(tmp_path)
     scoped = store.within(ANNA)
     await lived_in(scoped)
-    await scoped.journal.commit(all_of(ANNA, by="operator-seven", reason="article 17"))
+    await scoped.commit(all_of(ANNA, by="operator-seven", reason="article 17"))
     assert held(tmp_path, "operator-seven", "article 17", *NAMES) == {"operator-seven", "article 17"}
     await store.close()
 
@@ -115,8 +115,8 @@ async def test_names_that_others_share_stay_with_the_others(tmp_path: Path) -> N
     """The agent's own things are the agent's; only the user is gone."""
     store = opened(tmp_path)
     await lived_in(store.within(ANNA))
-    await store.within(WIDE).journal.commit(writing(PutMemory(a_memory("tea")), SetDirective("be kind")))
-    await store.within(WIDE).journal.commit(all_of(WIDE, user="canary-user"))
+    await store.within(WIDE).commit(writing(PutMemory(a_memory("tea")), SetDirective("be kind")))
+    await store.within(WIDE).commit(all_of(WIDE, user="canary-user"))
     assert held(tmp_path, *NAMES, *SAID) == {"canary-org", "canary-agent"}
     assert (await store.within(ANNA).directive()).text == "be kind"
     assert len((await store.within(ANNA).memories.list(Filters(), at=NOON, limit=9)).memories) == 1
@@ -126,10 +126,10 @@ async def test_names_that_others_share_stay_with_the_others(tmp_path: Path) -> N
 async def test_everything_of_a_scope_that_only_has_a_directive_takes_it(tmp_path: Path) -> None:
     """Though the receipt names nothing. Again is fine, and so is a scope that never was."""
     store = opened(tmp_path)
-    journal = store.within(ANNA).journal
-    await journal.commit(writing(SetDirective("canary-directive")))
+    scoped = store.within(ANNA)
+    await scoped.commit(writing(SetDirective("canary-directive")))
     for _ in range(2):
-        receipt = await journal.commit(all_of(ANNA))
+        receipt = await scoped.commit(all_of(ANNA))
         assert len(receipt) == 0
         assert held(tmp_path, *NAMES, "canary-directive") == set()
     await store.close()
@@ -139,7 +139,7 @@ async def test_everything_of_a_user_who_never_was_takes_nothing_of_anybody(tmp_p
     """Least of all what is agent-wide."""
     store = opened(tmp_path)
     await lived_in(store.within(WIDE))
-    await store.within(WIDE).journal.commit(all_of(WIDE, user="nobody"))
+    await store.within(WIDE).commit(all_of(WIDE, user="nobody"))
     assert (await store.within(WIDE).directive()).text == "canary-directive"
     assert len((await store.within(WIDE).memories.list(Filters(), at=NOON, limit=9)).memories) == 1
     await store.close()
@@ -151,7 +151,7 @@ async def test_a_users_scope_takes_nothing_of_another(tmp_path: Path) -> None:
     await lived_in(store.within(ANNA))
     bo = Scope(org=NAMES[0], agent=NAMES[1], user="bo")
     for user in (NAMES[2], None):
-        await store.within(bo).journal.commit(writing(ForgetOwner(user=user, at=NOON)))
+        await store.within(bo).commit(writing(ForgetOwner(user=user, at=NOON)))
     assert (await store.within(ANNA).directive()).text == "canary-directive"
     await store.close()
 
@@ -161,10 +161,10 @@ async def test_nothing_that_comes_late_brings_the_scope_back(tmp_path: Path) -> 
     store = opened(tmp_path)
     scoped = store.within(ANNA)
     await lived_in(scoped)
-    ids = (await scoped.journal.commit(asking(Select(everything=True)))).memory_ids
-    await scoped.journal.commit(all_of(ANNA))
-    await scoped.journal.commit(writing(CountRetrievals(ids), SetDirective("")))
-    await scoped.journal.commit(all_of(ANNA))
+    ids = (await scoped.commit(asking(Select(everything=True)))).memory_ids
+    await scoped.commit(all_of(ANNA))
+    await scoped.commit(writing(CountRetrievals(ids), SetDirective("")))
+    await scoped.commit(all_of(ANNA))
     assert held(tmp_path, *NAMES) == set()
     await store.close()
 
@@ -173,12 +173,12 @@ async def test_the_revision_never_goes_back(tmp_path: Path) -> None:
     """A result that was kept for an earlier state isn't taken for one of the state after."""
     store = opened(tmp_path)
     scoped = store.within(ANNA)
-    await store.within(WIDE).journal.commit(writing(PutMemory(a_memory("tea"))))
-    seen = [await scoped.journal.revision()]
+    await store.within(WIDE).commit(writing(PutMemory(a_memory("tea"))))
+    seen = [await scoped.revision()]
     await lived_in(scoped)
-    seen.append(await scoped.journal.revision())
-    await scoped.journal.commit(all_of(ANNA))
-    seen.append(await scoped.journal.revision())
+    seen.append(await scoped.revision())
+    await scoped.commit(all_of(ANNA))
+    seen.append(await scoped.revision())
     assert seen == sorted(set(seen))
     await store.close()
 
@@ -194,14 +194,14 @@ async def test_another_process_finds_it_gone_and_forgets_what_it_had_in_memory(
     assert len((await scoped.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True)).hits) == 2
     told: list[str] = []
     there.when_vanished(lambda directive: told.append(directive(*NAMES)))
-    await here.within(ANNA).journal.commit(all_of(ANNA))
+    await here.within(ANNA).commit(all_of(ANNA))
     assert (await scoped.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True)).hits == ()
     assert (await scoped.directive()).text == ""
     while not told:
         await there.nonce_key()
     assert set(told) == {""}
     assert len(there._partitions) == 0
-    await scoped.journal.commit(writing(PutMemory(a_memory("anew", user=ANNA.user))))
+    await scoped.commit(writing(PutMemory(a_memory("anew", user=ANNA.user))))
     assert len((await here.within(ANNA).memories.list(Filters(), at=NOON, limit=9)).memories) == 1
     await here.close()
     await there.close()

@@ -15,7 +15,7 @@ from germane.errors import InvalidInput, StoreCorrupt, StoreTooNew, StoreUnavail
 from germane.kinds.memories.reads import PutMemory
 from germane.stores.sql.statements import rows
 from germane.stores.sqlite import SqliteStore
-from germane.stores.sqlite.database import APPLICATION, Database, migrations
+from germane.stores.sqlite.database import APPLICATION, SqliteDatabase, migrations
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane_testing.builders import NOON, Hashed, a_memory, writing
@@ -28,7 +28,7 @@ def opened(path: Path | str, **settings: Any) -> SqliteStore:
 async def filled(path: Path) -> str:
     """The id of the one memory in a store that is closed again."""
     store, memory = opened(path), a_memory()
-    await store.within(Scope()).journal.commit(writing(PutMemory(memory)))
+    await store.within(Scope()).commit(writing(PutMemory(memory)))
     await store.close()
     return memory.id
 
@@ -147,7 +147,7 @@ async def test_a_store_that_cant_be_written_can_be_read(tmp_path: Path, locked: 
     assert store.read_only
     assert [memory.id for memory in await scoped.memories.get([id])] == [id]
     with pytest.raises(StoreUnavailable, match="read-only"):
-        await scoped.journal.commit(writing(PutMemory(a_memory())))
+        await scoped.commit(writing(PutMemory(a_memory())))
     assert ("access", "read-only", False) in (await store.check()).findings
     await store.close()
 
@@ -157,13 +157,13 @@ async def test_a_full_disk_fails_the_write_and_nothing_else(tmp_path: Path, full
     store = opened(tmp_path / "a.db", vfs="full-disk")
     scoped = store.within(Scope())
     kept, lost = a_memory("kept"), a_memory("lost " * 9000)
-    await scoped.journal.commit(writing(PutMemory(kept)))
+    await scoped.commit(writing(PutMemory(kept)))
     full.fault = full.kind
     with pytest.raises(StoreUnavailable, match="disk is full"):
-        await scoped.journal.commit(writing(PutMemory(lost)))
+        await scoped.commit(writing(PutMemory(lost)))
     assert await scoped.memories.get([kept.id, lost.id]) == (kept,)
     full.fault = None
-    await scoped.journal.commit(writing(PutMemory(lost)))
+    await scoped.commit(writing(PutMemory(lost)))
     assert len((await scoped.memories.list(Filters(), at=NOON, limit=9)).memories) == 2
     await store.close()
 
@@ -198,7 +198,7 @@ async def test_a_backup_is_a_store_of_its_own(tmp_path: Path) -> None:
 def test_the_stores_of_the_tests_are_as_the_migrations_make_them(tmp_path: Path) -> None:
     """New stores of this process are copies of a template; one with a `vfs` is migrated. Each has its own key and date."""
 
-    def contents(database: Database) -> tuple[list[Any], dict[Any, Any]]:
+    def contents(database: SqliteDatabase) -> tuple[list[Any], dict[Any, Any]]:
         connection, _ = database.open(Clock(now=lambda: NOON))
         assert connection is not None
         pragmas = [connection.pragma(name) for name in ("application_id", "user_version", "page_size", "journal_mode")]
@@ -209,10 +209,10 @@ def test_the_stores_of_the_tests_are_as_the_migrations_make_them(tmp_path: Path)
         connection.close()
         return [pragmas, schema, stored], meta
 
-    migrated, told = contents(Database.at(tmp_path / "migrated.db", apsw.vfs_names()[0]))
+    migrated, told = contents(SqliteDatabase.at(tmp_path / "migrated.db", apsw.vfs_names()[0]))
     keys = {told.pop("nonce_key")}
     for place in (tmp_path / "a.db", tmp_path / "b.db", ":memory:"):
-        copy, copied = contents(Database.at(place))
+        copy, copied = contents(SqliteDatabase.at(place))
         if place == ":memory:":
             copy[0][-1] = migrated[0][-1]
         keys.add(copied.pop("nonce_key"))

@@ -45,7 +45,7 @@ async def filled(store: SqliteStore, words: int) -> None:
     scoped = store.within(Scope())
     for number in count():
         try:
-            await scoped.journal.commit(writing(PutEvent(an_event(f"{number} " + "more " * words, position=number))))
+            await scoped.commit(writing(PutEvent(an_event(f"{number} " + "more " * words, position=number))))
         except StoreUnavailable as error:
             if "disk is full" not in str(error):
                 raise
@@ -59,18 +59,18 @@ async def filled(store: SqliteStore, words: int) -> None:
 async def test_a_full_disk_refuses_no_forgetting(tmp_path: Path, disk: Disk, words: int, again: bool) -> None:
     """Filled until nothing goes in any more, it forgets, and the text is gone from every file."""
     store = opened(tmp_path, disk)
-    journal = store.within(Scope()).journal
+    scoped = store.within(Scope())
     long, short = a_memory("canary of length " * 3000), a_memory("canary, short")
-    await journal.commit(writing(PutMemory(long), PutMemory(short)))
+    await scoped.commit(writing(PutMemory(long), PutMemory(short)))
     disk.before = full_at(tmp_path, 6 << 20)
     await filled(store, words)
     if again:
         await store.close()
         (tmp_path / "ballast").write_bytes(bytes(max(0, (6 << 20) - used(tmp_path))))
         store = opened(tmp_path, disk)
-        journal = store.within(Scope()).journal
-    await journal.commit(writing(Forget(memory_ids=(long.id, short.id), at=NOON)))
-    assert await journal.scrub() == ""
+        scoped = store.within(Scope())
+    await scoped.commit(writing(Forget(memory_ids=(long.id, short.id), at=NOON)))
+    assert await scoped.scrub() == ""
     assert not held(tmp_path, b"canary")
     assert {what for what, _, fine in (await store.check()).findings if not fine} <= {"vectors"}  # of parts, made afterwards
     await store.close()
@@ -79,14 +79,14 @@ async def test_a_full_disk_refuses_no_forgetting(tmp_path: Path, disk: Disk, wor
 async def test_what_is_no_forgetting_never_gets_the_room_that_is_kept(tmp_path: Path, disk: Disk) -> None:
     """Nor does a plan that writes something besides."""
     store = opened(tmp_path, disk)
-    journal, memory = store.within(Scope()).journal, a_memory("canary")
-    await journal.commit(writing(PutMemory(memory)))
+    scoped, memory = store.within(Scope()), a_memory("canary")
+    await scoped.commit(writing(PutMemory(memory)))
     disk.before = full_at(tmp_path, 3 << 20)
     await filled(store, 20)
     gone = Forget(memory_ids=(memory.id,), at=NOON)
     for plan in (writing(PutMemory(a_memory("x " * 90_000))), writing(gone, PutMemory(a_memory("x " * 90_000)))):
         with pytest.raises(StoreUnavailable, match="disk is full"):
-            await journal.commit(plan)
+            await scoped.commit(plan)
     assert (tmp_path / "a.db-reserve").stat().st_size == ROOM
     await store.close()
 

@@ -12,7 +12,7 @@ from germane.kinds.graph.traversal import Edge, run_walk, walk
 from germane.kinds.graph.value import Entity
 from germane.stores.sql.graph.lookup import entities_named, heaviest_edges, salient_entities
 from germane.stores.sql.listing import VisiblePartition
-from germane.stores.sqlite.database import Database
+from germane.stores.sqlite.database import SqliteDatabase
 from germane.types.query import Filters
 from germane_testing.builders import NOON
 
@@ -29,7 +29,7 @@ _RELATION = (
 
 
 def _filled(count: int) -> apsw.Connection:
-    connection, _ = Database.at(":memory:").open(Clock())
+    connection, _ = SqliteDatabase.at(":memory:").open(Clock())
     assert connection is not None
     connection.execute("INSERT INTO partitions (id, org, agent, user) VALUES (1, 'o', 'a', '')")
     names = [(f"name {number}", ("person", "place")[number % 2], number / 10_000) for number in range(count)]

@@ -55,20 +55,20 @@ class Isolation(RuleBasedStateMachine):
     @rule(scope=scopes)
     def remember(self, scope: Scope) -> None:
         memory = a_memory("canary memory", user=scope.user)
-        self.run(self.store.within(scope).journal.commit(writing(PutMemory(memory))))
+        self.run(self.store.within(scope).commit(writing(PutMemory(memory))))
         self.owners[memory.id] = scope
 
     @rule(scope=scopes, session=st.sampled_from(["s", "x"]))
     def record(self, scope: Scope, session: str) -> None:
         self.count += 1
         event = an_event("canary event", session=session, user=scope.user, position=self.count)
-        self.run(self.store.within(scope).journal.commit(writing(PutEvent(event))))
+        self.run(self.store.within(scope).commit(writing(PutEvent(event))))
         self.owners[event.id] = scope
 
     @rule(scope=scopes, data=st.data())
     def forget(self, scope: Scope, data: st.DataObject) -> None:
         ids = tuple(data.draw(st.lists(st.sampled_from(list(self.owners)), max_size=4))) if self.owners else ()
-        self.run(self.store.within(scope).journal.commit(writing(Forget(memory_ids=ids, event_ids=ids, at=NOON))))
+        self.run(self.store.within(scope).commit(writing(Forget(memory_ids=ids, event_ids=ids, at=NOON))))
         for id in ids:
             if self.owners.get(id) == scope:
                 del self.owners[id]
@@ -85,7 +85,7 @@ class Isolation(RuleBasedStateMachine):
             if isinstance(change, PutMemory) and self.run(self._is_event(id)):
                 continue
             with pytest.raises(NotFound):
-                self.run(scoped.journal.commit(writing(change)))
+                self.run(scoped.commit(writing(change)))
 
     async def _is_event(self, id: str) -> bool:
         return bool(await self.store.within(self.owners[id]).events.get([id]))

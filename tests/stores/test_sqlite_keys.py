@@ -19,7 +19,7 @@ from germane.kinds.keys.value import parse_token
 from germane.kinds.memories.reads import PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.database import APPLICATION, migrations
-from germane.stores.sqlite.readers import Reading
+from germane.stores.sqlite.readers import SqliteReading
 from germane.transfer.contents import Reach
 from germane.types.scope import Scope
 from germane_testing.builders import NOON, Hashed, a_memory, writing
@@ -89,7 +89,7 @@ async def test_an_export_holds_no_key(tmp_path: Path) -> None:
     store = opened(tmp_path / "a.db")
     issued = await store.keys.commit(issuing(note="gateway of Ana"))
     scoped = store.within(Scope(org="acme"))
-    await scoped.journal.commit(writing(PutMemory(a_memory("likes tea"))))
+    await scoped.commit(writing(PutMemory(a_memory("likes tea"))))
     lines = [line async for line in export_lines(store, Reach())]
     assert [line["type"] for line in lines] == ["header", "memory"]
     assert not [word for word in (issued.key.id, "gateway", "digest") if word in repr(lines)]
@@ -123,7 +123,7 @@ async def test_looking_for_a_key_never_holds_up_the_event_loop(tmp_path: Path) -
     issued = await store.keys.commit(issuing())
     stuck = threading.Event()
 
-    def stick(_: Reading) -> None:
+    def stick(_: SqliteReading) -> None:
         stuck.wait(timeout=30)
 
     busy = [asyncio.create_task(store._readers.run(stick)) for _ in range(2)]

@@ -96,8 +96,8 @@ async def lived_in(folder: Path) -> tuple[dict[str, PutMemory | PutEvent], str]:
     held, memory, store = things(rng, 0, 16), a_memory("canary101z tea"), opened(folder)
     own = a_memory("canary200z", user=ANNA.user)
     said = an_event("canary201z", user=ANNA.user, session="canary202z", name="canary203z")
-    await store.within(Scope()).journal.commit(writing(*held.values(), PutMemory(memory), SetDirective("canary100z")))
-    await store.within(ANNA).journal.commit(writing(PutMemory(own), PutEvent(said), SetDirective("canary102z")))
+    await store.within(Scope()).commit(writing(*held.values(), PutMemory(memory), SetDirective("canary100z")))
+    await store.within(ANNA).commit(writing(PutMemory(own), PutEvent(said), SetDirective("canary102z")))
     await store.close()
     return held, memory.id
 
@@ -154,7 +154,7 @@ async def test_a_kill_at_any_step_leaves_all_or_nothing(
     film = Filming(folder, tmp_path, going=marks)
     store = opened(folder, vfs=disk.name)
     disk.before = film.take
-    await store.within(scope).journal.commit(writing(change))
+    await store.within(scope).commit(writing(change))
     film.gone, film.going = marks, set()
     film.take()
     await store.close()
@@ -163,7 +163,7 @@ async def test_a_kill_at_any_step_leaves_all_or_nothing(
     assert len(film.taken) >= 40  # of each of five: more than 200
     for copy, gone, going in [*film.taken[:-2:3], *film.taken[-2:]]:
         again = opened(copy, vfs=disk.name)
-        assert await again.within(Scope()).journal.scrub() == ""
+        assert await again.within(Scope()).scrub() == ""
         unwell = [finding for finding in (await again.check()).findings if not finding[2]]
         await again.close()
         kept = told(copy)

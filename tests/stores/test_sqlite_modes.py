@@ -37,7 +37,7 @@ def modes(folder: Path) -> dict[str, int]:
 async def test_database_log_and_backup_are_their_owners_alone(tmp_path: Path) -> None:
     """From their first byte on: the copy under way too."""
     store = opened(tmp_path / "a.db")
-    await store.within(Scope()).journal.commit(writing(PutMemory(a_memory())))
+    await store.within(Scope()).commit(writing(PutMemory(a_memory())))
     seen: dict[str, int] = {}
     report: Callable[[int, int], None] = lambda done, total: seen.update(modes(tmp_path))  # noqa: E731
     await store.backup(tmp_path / "copy.db", report)

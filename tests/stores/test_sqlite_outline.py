@@ -73,13 +73,13 @@ async def test_the_outline_is_that_of_the_stored_messages(tmp_path: Path, seed: 
             places = list(range(top + 1 + rng.choice((0, 0, 0, 3)), top + 1 + rng.randrange(1, 12)))
             places = [rng.choice(free)] if free and rng.random() < 0.3 else places
             new = [event(place, rng) for place in places]
-            await scoped.journal.commit(writing(*map(PutEvent, new)))
+            await scoped.commit(writing(*map(PutEvent, new)))
             kept |= {one.position: one for one in new}
         elif kept:
             chosen = rng.sample(sorted(kept), min(len(kept), rng.choice((1, 1, 2, 5))))
             ids = tuple(kept.pop(place).id for place in chosen)
             gone.update(chosen)
-            await scoped.journal.commit(writing(Forget(event_ids=ids, at=NOON)))
+            await scoped.commit(writing(Forget(event_ids=ids, at=NOON)))
             assert not held(tmp_path, gone)
         assert await lines(one.within(Scope())) == made(list(kept.values())), seed
     assert not [said for _, said, fine in (await one.verify()).findings if not fine]
@@ -92,7 +92,7 @@ async def test_lines_of_a_killed_upgrade_are_made_by_the_next_one(tmp_path: Path
     rng = random.Random(5)
     store = opened(tmp_path)
     events = [event(place, rng) for place in range(1_300)]
-    await store.within(Scope()).journal.commit(writing(*map(PutEvent, events)))
+    await store.within(Scope()).commit(writing(*map(PutEvent, events)))
     await store.close()
     with apsw.Connection(str(tmp_path / "a.db")) as connection:
         connection.execute("DELETE FROM history_outlines; UPDATE sessions SET outlined = 0")
@@ -102,7 +102,7 @@ async def test_lines_of_a_killed_upgrade_are_made_by_the_next_one(tmp_path: Path
     more = [event(place, rng) for place in range(1_300, 1_310)]
     upgrade = asyncio.create_task(store.upgrade())
     for one in more:
-        await store.within(Scope()).journal.commit(writing(PutEvent(one)))
+        await store.within(Scope()).commit(writing(PutEvent(one)))
     assert await upgrade == 1
     assert await lines(store.within(Scope())) == made([*events, *more])
     await store.close()
@@ -117,7 +117,7 @@ async def test_a_message_that_is_all_of_its_exchange_gets_its_line_when_it_is_re
         an_event(text, session=S, position=place, role=role, type=f"{role}_message") for place, (role, text) in enumerate(said)
     ]
     for one in events:
-        await scoped.journal.commit(writing(PutEvent(one)))
+        await scoped.commit(writing(PutEvent(one)))
     assert await lines(scoped) == made(events)
     assert (await scoped.history.outline_page(S, limit=1)).lines[0].text == "The crane is at quay 4."
     latest = await scoped.history.latest_lines(9, filters=Filters())
@@ -145,7 +145,7 @@ async def test_what_is_at_hand_is_not_read_again(tmp_path: Path, portion: int, m
     scoped = store.within(Scope())
     events = [event(place, rng) for place in range(240)]
     for start in range(0, len(events), portion):
-        await scoped.journal.commit(writing(*map(PutEvent, events[start : start + portion])))
+        await scoped.commit(writing(*map(PutEvent, events[start : start + portion])))
     assert not alone
     assert await lines(scoped) == made(events)
     await store.close()

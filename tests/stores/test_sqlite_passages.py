@@ -73,7 +73,7 @@ def test_a_passage_is_a_part_of_the_text_and_says_which(connection: apsw.Connect
 
 async def test_each_part_is_found_by_its_own_words_and_shown_alone(tmp_path: Path) -> None:
     store = opened_at(tmp_path)
-    await store.within(Scope()).journal.commit(writing(PutEvent(an_event(TEXT)), PutEvent(an_event("ok", position=1))))
+    await store.within(Scope()).commit(writing(PutEvent(an_event(TEXT)), PutEvent(an_event("ok", position=1))))
     for needle in NEEDLES:
         hit, *others = await hits(store, needle)
         assert needle.strip() in hit.thing.text
@@ -89,7 +89,7 @@ async def test_a_text_of_many_parts_leaves_room_for_others(tmp_path: Path) -> No
     store = opened_at(tmp_path)
     long = an_event("zebra Lisbon crossing " * 20_000)
     others = [an_event(f"A zebra, number {n}, was seen by somebody on the way home", position=n + 1) for n in range(8)]
-    await store.within(Scope()).journal.commit(writing(*map(PutEvent, (long, *others))))
+    await store.within(Scope()).commit(writing(*map(PutEvent, (long, *others))))
     found = await hits(store, "zebra Lisbon crossing", 5)
     assert len({hit.thing.id for hit in found}) == 5
     await store.close()
@@ -98,9 +98,9 @@ async def test_a_text_of_many_parts_leaves_room_for_others(tmp_path: Path) -> No
 async def test_what_is_forgotten_is_found_in_no_part(tmp_path: Path) -> None:
     store = opened_at(tmp_path)
     event = an_event(TEXT)
-    await store.within(Scope()).journal.commit(writing(PutEvent(event)))
+    await store.within(Scope()).commit(writing(PutEvent(event)))
     assert await hits(store, NEEDLES[1])
-    await store.within(Scope()).journal.commit(writing(Forget(event_ids=(event.id,), at=NOON)))
+    await store.within(Scope()).commit(writing(Forget(event_ids=(event.id,), at=NOON)))
     assert not await hits(store, NEEDLES[1])
     await store.close()
     with apsw.Connection(str(tmp_path / "a.db")) as connection:
@@ -112,7 +112,7 @@ async def test_a_very_long_text_gets_its_vectors_after_the_commit(tmp_path: Path
     """Some within the commit, so that no other write waits for long; `embed_pending` makes the rest."""
     store = opened_at(tmp_path)
     text = FILLER * 5_000
-    await store.within(Scope()).journal.commit(writing(PutEvent(an_event(text))))
+    await store.within(Scope()).commit(writing(PutEvent(an_event(text))))
     waiting = await store.stale_vectors()
     assert 0 < waiting < len(parts(text))
     assert await store.embed_pending() == waiting
@@ -152,7 +152,7 @@ async def test_long_texts_of_the_version_before_are_divided(tmp_path: Path) -> N
     """One by one, taken up again after an interruption; one that was forgotten meanwhile is none any more."""
     store = opened_at(tmp_path)
     events = [an_event(f"{TEXT} number{n}", position=n) for n in range(3)]
-    await store.within(Scope()).journal.commit(writing(PutEvent(an_event("short", position=9)), *map(PutEvent, events)))
+    await store.within(Scope()).commit(writing(PutEvent(an_event("short", position=9)), *map(PutEvent, events)))
     await store.close()
     as_before(tmp_path)
     store = opened_at(tmp_path)
@@ -160,7 +160,7 @@ async def test_long_texts_of_the_version_before_are_divided(tmp_path: Path) -> N
     assert not await hits(store, "number1")
     meanwhile = {hit.thing.id for hit in await hits(store, NEEDLES[0])}
     assert meanwhile >= {event.id for event in events}, "what the one row knew is found"
-    await store.within(Scope()).journal.commit(writing(Forget(event_ids=(events[2].id,), at=NOON)))
+    await store.within(Scope()).commit(writing(Forget(event_ids=(events[2].id,), at=NOON)))
     await store.embed_pending()
     hit, *_ = await hits(store, "number1")
     assert hit.thing.id == events[1].id
@@ -189,7 +189,7 @@ async def test_an_upgrade_that_was_killed_is_taken_up_again(tmp_path: Path, capl
     found all the time."""
     store = opened_at(tmp_path)
     events = [an_event(f"{TEXT} number{n}", position=n) for n in range(5)]
-    await store.within(Scope()).journal.commit(writing(*map(PutEvent, events)))
+    await store.within(Scope()).commit(writing(*map(PutEvent, events)))
     await store.close()
     as_before(tmp_path)
     command = [sys.executable, "-c", _KILLED, str(tmp_path / "a.db")]

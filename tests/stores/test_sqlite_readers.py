@@ -11,31 +11,31 @@ import pytest
 
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
-from germane.stores.sqlite.database import Database
-from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.database import SqliteDatabase
+from germane.stores.sqlite.readers import SqliteReaders, SqliteReading
 
 
 @pytest.fixture
-async def readers(tmp_path: Path) -> AsyncIterator[Readers]:
-    writing, database = Database.at(tmp_path / "a.db").open(Clock())
+async def readers(tmp_path: Path) -> AsyncIterator[SqliteReaders]:
+    writing, database = SqliteDatabase.at(tmp_path / "a.db").open(Clock())
     assert writing is not None
-    found = Readers(database, 1)
+    found = SqliteReaders(database, 1)
     yield found
     found.stop()
     await asyncio.to_thread(found.join)
     writing.close()
 
 
-def place(reading: Reading) -> tuple[int, bool]:
+def place(reading: SqliteReading) -> tuple[int, bool]:
     return threading.get_ident(), reading.connection.in_transaction
 
 
-async def test_small_reads_of_one_turn_go_together(readers: Readers) -> None:
+async def test_small_reads_of_one_turn_go_together(readers: SqliteReaders) -> None:
     """In order, on one thread, within one snapshot."""
     order: list[int] = []
 
-    def noting(number: int) -> Callable[[Reading], tuple[int, bool]]:
-        def work(reading: Reading) -> tuple[int, bool]:
+    def noting(number: int) -> Callable[[SqliteReading], tuple[int, bool]]:
+        def work(reading: SqliteReading) -> tuple[int, bool]:
             order.append(number)
             return place(reading)
 
@@ -48,8 +48,8 @@ async def test_small_reads_of_one_turn_go_together(readers: Readers) -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
-async def test_one_that_fails_fails_alone(readers: Readers) -> None:
-    def broken(reading: Reading) -> None:
+async def test_one_that_fails_fails_alone(readers: SqliteReaders) -> None:
+    def broken(reading: SqliteReading) -> None:
         raise KeyError("broken")
 
     found = await asyncio.gather(
@@ -59,7 +59,7 @@ async def test_one_that_fails_fails_alone(readers: Readers) -> None:
     assert found[0] == found[2]
 
 
-async def test_one_nobody_waits_for_any_more_is_not_done(readers: Readers) -> None:
+async def test_one_nobody_waits_for_any_more_is_not_done(readers: SqliteReaders) -> None:
     done: list[str] = []
     gone = asyncio.ensure_future(readers.read_batched(lambda _: done.append("gone")))
     stays = asyncio.ensure_future(readers.read_batched(lambda _: done.append("stays")))
@@ -70,7 +70,7 @@ async def test_one_nobody_waits_for_any_more_is_not_done(readers: Readers) -> No
     assert gone.cancelled()
 
 
-async def test_a_long_search_holds_up_no_glance(readers: Readers) -> None:
+async def test_a_long_search_holds_up_no_glance(readers: SqliteReaders) -> None:
     """Only another search waits for it."""
     glanced = threading.Event()
     search = asyncio.ensure_future(readers.search(lambda _: glanced.wait(10)))
@@ -80,7 +80,7 @@ async def test_a_long_search_holds_up_no_glance(readers: Readers) -> None:
     assert await search
 
 
-async def test_whoever_asks_after_the_end_is_told(readers: Readers) -> None:
+async def test_whoever_asks_after_the_end_is_told(readers: SqliteReaders) -> None:
     readers.stop()
     asked = (readers.read_batched(place), readers.read_batched(place), readers.run(place), readers.search(place))
     for error in await asyncio.gather(*asked, return_exceptions=True):

@@ -18,7 +18,7 @@ from germane.kinds.injections import PutInjection
 from germane.kinds.memories.reads import Forget, PutMemory
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.stores.sqlite.backup import back_up
-from germane.stores.sqlite.database import APPLICATION, Database, migrations
+from germane.stores.sqlite.database import APPLICATION, SqliteDatabase, migrations
 from germane.stores.sqlite.erasure import Erasure, ErasureState, erasure_state
 from germane.stores.sqlite.jobs import Job
 from germane.stores.sqlite.scrub import Scrub
@@ -59,15 +59,15 @@ def held(folder: Path) -> set[str]:
 
 async def kept(store: SqliteStore, text: str) -> str:
     memory = a_memory(text)
-    await store.within(Scope()).journal.commit(writing(PutMemory(memory)))
+    await store.within(Scope()).commit(writing(PutMemory(memory)))
     return memory.id
 
 
 async def forgotten(store: SqliteStore, *ids: str) -> str:
     """Returns what the scrub waits for."""
-    journal = store.within(Scope()).journal
-    await journal.commit(writing(Forget(memory_ids=ids, at=NOON)))
-    return await journal.scrub()
+    scoped = store.within(Scope())
+    await scoped.commit(writing(Forget(memory_ids=ids, at=NOON)))
+    return await scoped.scrub()
 
 
 async def finding(store: SqliteStore) -> tuple[str, bool]:
@@ -111,7 +111,7 @@ async def test_an_opening_finishes_what_was_left_and_no_reader_holds_it_up(tmp_p
     await store.close()
     reader.close()
     store = opened(tmp_path)
-    assert await store.within(Scope()).journal.scrub() == ""
+    assert await store.within(Scope()).scrub() == ""
     assert held(tmp_path) == set()
     await store.close()
 
@@ -191,7 +191,7 @@ async def test_a_page_that_is_written_while_the_file_is_gone_through_is_gone_aft
         overwrite(scrub, wanted)
 
     monkeypatch.setattr(Scrub, "_overwrite", meanwhile)
-    assert Scrub(Database.at(tmp_path / "a.db"), connection, guard, nullcontext()).run() == ""
+    assert Scrub(SqliteDatabase.at(tmp_path / "a.db"), connection, guard, nullcontext()).run() == ""
     assert held(tmp_path) == set()
     assert connection.pragma("integrity_check") == "ok"
     for one in (connection, guard, other):
@@ -206,14 +206,14 @@ async def test_what_others_write_meanwhile_brings_nothing_back(tmp_path: Path, s
     gone: set[str] = set()
 
     async def living(store: SqliteStore, first: int) -> None:
-        journal = store.within(Scope()).journal
+        scoped = store.within(Scope())
         for number in range(first, first + 6):
             noise = " ".join(f"w{rng.randrange(999)}" for _ in range(rng.choice([3, 40, 1500])))
             memory = a_memory(f"canary{number}z {noise}")
             events = [an_event(f"{n} {noise}", session=f"s{number}", position=n) for n in range(rng.randrange(1, 30))]
-            await journal.commit(writing(PutMemory(memory), *map(PutEvent, events)))
-            await journal.commit(writing(Forget(memory_ids=(memory.id,), at=NOON)))
-            while await journal.scrub():
+            await scoped.commit(writing(PutMemory(memory), *map(PutEvent, events)))
+            await scoped.commit(writing(Forget(memory_ids=(memory.id,), at=NOON)))
+            while await scoped.scrub():
                 pass
             gone.add(f"canary{number}z")
             assert not held(tmp_path) & gone
@@ -276,7 +276,7 @@ async def test_a_store_of_the_version_before_is_scrubbed_once(tmp_path: Path, to
         connection.execute("UPDATE counters SET revision = 0")
         connection.close()
     store = opened(tmp_path)
-    assert await store.within(Scope()).journal.scrub() == ""
+    assert await store.within(Scope()).scrub() == ""
     await store.close()
     assert held(tmp_path) == (set() if touched else {"canary1z"})
     with closing(foreign(tmp_path)) as connection:
@@ -289,7 +289,7 @@ async def test_a_backup_that_is_running_is_a_reader_too(tmp_path: Path) -> None:
     id = await kept(store, "canary1z")
     (elsewhere := tmp_path / "copies").mkdir()
     await asyncio.gather(store.backup(elsewhere / "copy.db"), forgotten(store, id))
-    while await store.within(Scope()).journal.scrub():
+    while await store.within(Scope()).scrub():
         pass
     assert held(tmp_path) == set()
     await store.close()
@@ -302,7 +302,7 @@ async def test_a_backup_holds_nothing_that_was_forgotten_and_still_waits_to_be_s
     with closing(reading(tmp_path)), closing(foreign(tmp_path)) as connection:
         connection.execute("UPDATE counters SET erased = scrubbed + 1")
         (elsewhere := tmp_path / "copies").mkdir()
-        await back_up(Database.at(tmp_path / "a.db"), elsewhere / "copy.db", None)
+        await back_up(SqliteDatabase.at(tmp_path / "a.db"), elsewhere / "copy.db", None)
         assert (held(tmp_path), held(elsewhere)) == ({"canary1z"}, set())
     with closing(apsw.Connection(str(elsewhere / "copy.db"))) as connection:
         assert connection.pragma("integrity_check") == "ok"
@@ -347,11 +347,11 @@ async def test_a_forgetting_that_comes_as_another_is_done_is_not_passed_over(
     store = opened(tmp_path)
     ids = [await kept(store, "canary1z"), await kept(store, "canary2z")]
     gone = [writing(Forget(memory_ids=(id,), at=NOON)) for id in ids]
-    first = asyncio.ensure_future(store.within(Scope()).journal.commit(gone[0]))
+    first = asyncio.ensure_future(store.within(Scope()).commit(gone[0]))
     while not done:
         await store.nonce_key()
     async with asyncio.timeout(60):  # passed over, it would wait for the next look
-        await store.within(Scope()).journal.commit(gone[1])
+        await store.within(Scope()).commit(gone[1])
     await first
     assert held(tmp_path) == set()
     await store.close()
@@ -393,7 +393,7 @@ async def test_nothing_is_scrubbed_where_nothing_was_forgotten(tmp_path: Path, m
     store = opened(tmp_path)
     await kept(store, "tea")
     assert (await store.within(Scope()).memories.list(Filters(), at=NOON, limit=9)).memories
-    assert await store.within(Scope()).journal.scrub() == ""
+    assert await store.within(Scope()).scrub() == ""
     await store.close()
     assert runs == []
 
@@ -404,10 +404,10 @@ async def test_copies_of_a_forgotten_text_in_records_are_scrubbed_too(tmp_path: 
     store = opened(tmp_path)
     texts = [f"canary{number}z {'x' * 900}" for number in range(60)]
     memories = [a_memory(text) for text in texts]
-    await store.within(Scope()).journal.commit(writing(*map(PutMemory, memories)))
+    await store.within(Scope()).commit(writing(*map(PutMemory, memories)))
     records = [PutInjection("s", an_injection(memory, turn=memory.id)) for memory in memories]
     for change in records:
-        await store.within(Scope()).journal.commit(writing(change))
+        await store.within(Scope()).commit(writing(change))
     assert await forgotten(store, *(memory.id for memory in memories[::2])) == ""
     await store.close()
     assert held(tmp_path) == {text.split()[0] for text in texts[1::2]}

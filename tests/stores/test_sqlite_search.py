@@ -21,7 +21,7 @@ from germane.search.partition import Partition
 from germane.stores.contract import StillLoading
 from germane.stores.sql.search import embedding, partitions
 from germane.stores.sqlite import SqliteStore
-from germane.stores.sqlite.readers import Reading
+from germane.stores.sqlite.readers import SqliteReading
 from germane.types.scope import Scope
 from germane_testing.builders import NOON, Hashed, a_memory, an_event, question, writing
 
@@ -50,12 +50,12 @@ async def test_a_large_partition_warms_up_behind_the_caller(monkeypatch: pytest.
     monkeypatch.setattr(partitions, "_MAX_UNITS_AWAITED", 3)
     store = opened(":memory:")
     events = [an_event(f"cat {n}", position=n) for n in range(5)]
-    await store.within(Scope()).journal.commit(writing(*map(PutEvent, events)))
+    await store.within(Scope()).commit(writing(*map(PutEvent, events)))
     with pytest.raises(StillLoading):
         await found(store, "cat", wait=False)
     await store.warm(Scope())
     assert len(await found(store, "cat", wait=False)) == 5
-    await store.within(Scope()).journal.commit(writing(Forget(event_ids=(events[0].id,), at=NOON)))
+    await store.within(Scope()).commit(writing(Forget(event_ids=(events[0].id,), at=NOON)))
     assert await found(store, "cat", wait=False) == ["cat 1", "cat 2", "cat 3", "cat 4"]
     await store.close()
 
@@ -67,14 +67,14 @@ async def test_what_was_forgotten_does_not_have_the_rest_read_again(monkeypatch:
     store = opened(":memory:")
     scoped = store.within(Scope())
     events = [an_event(f"cat {n}", position=n) for n in range(6)]
-    await scoped.journal.commit(writing(*map(PutEvent, events)))
+    await scoped.commit(writing(*map(PutEvent, events)))
     assert len(await found(store, "cat")) == 6
     (key,) = store._partitions._held
     loaded = store._partitions._held.get(key)
     assert loaded is not None
     rows = []
     for n in range(5):
-        await scoped.journal.commit(writing(Forget(event_ids=(events[n].id,), at=NOON)))
+        await scoped.commit(writing(Forget(event_ids=(events[n].id,), at=NOON)))
         assert await found(store, "cat") == [f"cat {one}" for one in range(n + 1, 6)]
         rows.append(loaded.partition.columns.rows)
     assert rows == [6, 6, 6, 2, 2]
@@ -86,7 +86,7 @@ async def test_memory_stays_within_its_limit() -> None:
     store = opened(":memory:", memory_limit=1)
     for user in ("anna", "ben"):
         scope = Scope(user=user)
-        await store.within(scope).journal.commit(writing(PutEvent(an_event(f"cat of {user}", user=user))))
+        await store.within(scope).commit(writing(PutEvent(an_event(f"cat of {user}", user=user))))
     for user in ("anna", "ben", "anna"):
         assert await found(store, "cat", scope=Scope(user=user)) == [f"cat of {user}"]
         assert len(store._partitions) == 1
@@ -106,9 +106,7 @@ async def test_a_search_after_a_change_counts_only_what_changed(monkeypatch: pyt
     for position, turn in enumerate(("cat", "dog")):
         for user in ("anna", "ben", "cleo", "dora"):
             scope = Scope(user=user)
-            await store.within(scope).journal.commit(
-                writing(PutEvent(an_event(f"{turn} of {user}", user=user, position=position)))
-            )
+            await store.within(scope).commit(writing(PutEvent(an_event(f"{turn} of {user}", user=user, position=position))))
             counted.clear()
             assert f"{turn} of {user}" in await found(store, turn, scope=scope)
             assert len(counted) == 1
@@ -121,7 +119,7 @@ async def test_the_bytes_counted_are_those_held() -> None:
     for turn in range(3):
         for user in ("anna", "ben", "cleo"):
             scope = Scope(user=user)
-            await store.within(scope).journal.commit(writing(PutEvent(an_event(f"cat {turn}", user=user, position=turn))))
+            await store.within(scope).commit(writing(PutEvent(an_event(f"cat {turn}", user=user, position=turn))))
             assert await found(store, "cat", scope=scope)
             held = [loaded for key in store._partitions._held if (loaded := store._partitions._held.get(key))]
             assert store._partitions.nbytes == sum(loaded.partition.nbytes for loaded in held) <= 25_000
@@ -134,7 +132,7 @@ async def test_the_bytes_counted_are_those_held() -> None:
 async def test_what_is_being_asked_stays_however_large_it_is() -> None:
     """Neither domain of the searched scope is evicted for the other: else each search would read it again."""
     store = opened(":memory:", memory_limit=1)
-    await store.within(Scope()).journal.commit(writing(PutEvent(an_event("a cat")), PutMemory(a_memory("a dog"))))
+    await store.within(Scope()).commit(writing(PutEvent(an_event("a cat")), PutMemory(a_memory("a dog"))))
     assert await found(store, "cat") == ["a cat"]
     assert await near(store, "a dog", EMBEDDER) == ["a dog"]
     assert await found(store, "cat", wait=False) == ["a cat"]
@@ -148,7 +146,7 @@ async def test_vectors_of_another_model_are_left_alone_until_embedded_again(tmp_
     old, new = Hashed("old"), Hashed("new", dimension=24)
     store = opened(tmp_path / "a.db", old)
     memories = [a_memory(text) for text in ("green tea", "fast cars", "old houses")]
-    await store.within(Scope()).journal.commit(writing(*map(PutMemory, memories)))
+    await store.within(Scope()).commit(writing(*map(PutMemory, memories)))
     assert await near(store, "fast cars", old) == ["fast cars"]
     await store.close()
     store, told = opened(tmp_path / "a.db", new), list[tuple[int, int]]()
@@ -168,7 +166,7 @@ async def test_a_slow_embedders_texts_are_stored_first_and_embedded_after() -> N
     """Found by words at once, by meaning once embedded."""
     slow = Hashed(quick=False)
     store = opened(":memory:", slow)
-    await store.within(Scope()).journal.commit(writing(PutMemory(a_memory("green tea")), PutEvent(an_event("black tea"))))
+    await store.within(Scope()).commit(writing(PutMemory(a_memory("green tea")), PutEvent(an_event("black tea"))))
     assert await found(store, "tea") == ["black tea"]
     assert await store.stale_vectors() == 2
     assert await store.embed_pending(1) == 1
@@ -197,7 +195,7 @@ async def test_vectors_that_no_caller_waits_for_are_made_and_written_with_pauses
     breaths = list[bool]()
     store = opened(":memory:", Pausing(), breath=lambda: breaths.append(threading.current_thread() is threading.main_thread()))
     texts = [f"tea number {number}" for number in range(5)]
-    await store.within(Scope()).journal.commit(writing(*map(PutMemory, map(a_memory, texts))))
+    await store.within(Scope()).commit(writing(*map(PutMemory, map(a_memory, texts))))
     writer = store._writer
     assert writer is not None
     await writer.run(lambda to: to.connection.execute("UPDATE units_memories SET model = NULL, vector = NULL"))
@@ -230,7 +228,7 @@ async def test_a_refused_text_keeps_no_other_text_from_its_vector() -> None:
     choosy = Choosy("cursed")
     store = opened(":memory:", choosy)
     texts = [f"tea number {number}" for number in range(20)]
-    await store.within(Scope()).journal.commit(writing(*map(PutMemory, map(a_memory, [*texts, "a cursed cup"]))))
+    await store.within(Scope()).commit(writing(*map(PutMemory, map(a_memory, [*texts, "a cursed cup"]))))
     assert await store.embed_pending() == 20
     assert (await store.stale_vectors(), store.refused_texts) == (1, 1)
     assert ("vectors", "hashed/16, 1 texts without one, 1 of them refused by the embedder", False) in (
@@ -250,13 +248,13 @@ async def test_an_embedder_that_fails_on_everything_refuses_no_text() -> None:
     choosy = Choosy("")
     store = opened(":memory:", choosy)
     memories = [a_memory(text) for text in ("green tea", "black tea")]
-    await store.within(Scope()).journal.commit(writing(*map(PutMemory, memories)))
+    await store.within(Scope()).commit(writing(*map(PutMemory, memories)))
     with pytest.raises(EmbedderError):
         await store.embed_pending()
     assert (await store.stale_vectors(), store.refused_texts, choosy.asked) == (2, 0, [2, 1])
     choosy.words = ("green",)
     assert (await store.embed_pending(), store.refused_texts) == (1, 1)
-    await store.within(Scope()).journal.commit(writing(Forget(memory_ids=(memories[0].id,), at=NOON)))
+    await store.within(Scope()).commit(writing(Forget(memory_ids=(memories[0].id,), at=NOON)))
     assert (await store.embed_pending(), store.refused_texts) == (0, 0)
     await store.close()
 
@@ -266,7 +264,7 @@ async def test_a_caller_who_gives_up_frees_the_reader(tmp_path: Path) -> None:
     store, begun = opened(tmp_path / "a.db", readers=1), threading.Event()
     forever = "WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n"
 
-    def work(reading: Reading) -> None:
+    def work(reading: SqliteReading) -> None:
         begun.set()
         reading.connection.execute(forever)
 
@@ -282,7 +280,7 @@ async def test_a_lone_surrogate_comes_back_verbatim() -> None:
     """What UTF-8 can't hold is kept as it was."""
     store = opened(":memory:")
     scoped, event = store.within(Scope()), an_event("half \ud83d of it", name="\udc00", message_id="\ud800")
-    await scoped.journal.commit(writing(PutEvent(event), PutMemory(a_memory("\ud83d", tags=("\ud83d",)))))
+    await scoped.commit(writing(PutEvent(event), PutMemory(a_memory("\ud83d", tags=("\ud83d",)))))
     (kept,) = await scoped.events.get([event.id])
     assert (kept.text, kept.name, kept.message_id) == (event.text, event.name, event.message_id)
     assert await found(store, "half") == [event.text]
@@ -297,7 +295,7 @@ async def test_a_partition_that_is_loaded_in_slices_is_searched_as_one(tmp_path:
         monkeypatch.setattr(partitions, "_SLICE", size)
         store = opened(tmp_path / "a.db")
         if size == 1:
-            await store.within(Scope()).journal.commit(writing(*events))
+            await store.within(Scope()).commit(writing(*events))
         hits = (await store.within(Scope()).events.search(question("tea 3"), 20, keywords=True, vectors=False, wait=True)).hits
         found.append([(hit.thing.id, hit.evidence) for hit in hits])
         await store.close()

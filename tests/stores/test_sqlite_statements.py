@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from germane import Germane
-from germane.stores.sqlite.readers import Reading
+from germane.stores.sqlite.readers import SqliteReading
 from support.scans import Scans
 
 _QUESTION = [{"role": "user", "content": "Where does the ferry to Naxos leave, and who paid for the tickets?"}]
@@ -26,9 +26,9 @@ async def test_an_assembly_for_another_user_needs_no_statement_of_its_own(
 ) -> None:
     """A text with the ids of a user's partition in it would be prepared anew for each user, as a connection keeps some 200."""
     seen: list[str] = []
-    made = Reading.__init__
+    made = SqliteReading.__init__
 
-    def noting(self: Reading, connection: apsw.Connection) -> None:
+    def noting(self: SqliteReading, connection: apsw.Connection) -> None:
         made(self, connection)
 
         def traced(cursor: object, sql: str, bound: object) -> bool:
@@ -37,7 +37,7 @@ async def test_an_assembly_for_another_user_needs_no_statement_of_its_own(
 
         connection.exec_trace = traced
 
-    monkeypatch.setattr(Reading, "__init__", noting)
+    monkeypatch.setattr(SqliteReading, "__init__", noting)
     texts = dict[str, set[str]]()
     async with Germane.open(tmp_path / "g.db", freeze=False) as germane:
         for user in ("ann", "bob"):

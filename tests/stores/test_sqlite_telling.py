@@ -52,7 +52,7 @@ def talk(session: str, length: int) -> list[Event]:
 
 
 async def put(store: SqliteStore, events: list[Event]) -> None:
-    await store.within(Scope()).journal.commit(writing(*map(PutEvent, events)))
+    await store.within(Scope()).commit(writing(*map(PutEvent, events)))
 
 
 async def told(store: SqliteStore) -> list[str]:
@@ -89,7 +89,7 @@ async def test_a_store_of_an_earlier_version_is_read_in_portions(tmp_path: Path)
     seen = list[tuple[int, int]]()
     upgrade = asyncio.create_task(store.upgrade(lambda done, total: seen.append((done, total))))
     gone, more = events.pop(4), an_event("later said", session="a", position=700)
-    await store.within(Scope()).journal.commit(writing(PutEvent(more), Forget(event_ids=(gone.id,), at=NOON)))
+    await store.within(Scope()).commit(writing(PutEvent(more), Forget(event_ids=(gone.id,), at=NOON)))
     assert await upgrade == 3
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
     assert await told(store) == of([*events, more])
@@ -180,7 +180,7 @@ async def test_the_clauses_are_those_of_the_stored_messages(tmp_path: Path, seed
             rng.shuffle(kept)
             gone = [kept.pop() for _ in range(min(len(kept), rng.randrange(1, 9)))]
             ids = tuple(event.id for event in gone)
-            await store.within(Scope()).journal.commit(writing(Forget(event_ids=ids, at=NOON)))
+            await store.within(Scope()).commit(writing(Forget(event_ids=ids, at=NOON)))
         else:
             new = talk(f"s{len(kept)}x{rng.random()}", rng.randrange(1, 12))
             rng.shuffle(new)

@@ -31,7 +31,7 @@ async def lived(agent: Agent) -> None:
         await agent.events.record("shell_exec", content, session="s", outcome="ok")
     await agent.events.record("shell_exec", "ls", session="s", outcome="token ghp_16C7e42F292c6912E7710c838347Ae178B4a")
     await agent.documents.ingest(text=f"# Leith\n\n{LONG}", source="/guide.md")
-    await agent._scoped(agent.scope).journal.commit(writing(PutArchived(an_archived("Built in Leith", session="s"))))
+    await agent._scoped(agent.scope).commit(writing(PutArchived(an_archived("Built in Leith", session="s"))))
     for text in ("The staging database is reset every night", "The staging database is reset every night!"):
         await agent.remember(text, tags=["Ops", "db"])
     fact = await agent.remember(kind="fact", key="home", value={"city": "Leith", "since": [2019]})

@@ -18,7 +18,7 @@ from germane.kinds.events.reads import PutEvent
 from germane.kinds.memories.reads import PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.jobs import Job
-from germane.stores.sqlite.writer import Writer
+from germane.stores.sqlite.writer import SqliteWriter
 from germane.types.plan import Plan
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -40,19 +40,19 @@ def raising() -> Plan[None]:
 async def test_callers_who_wait_together_share_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fifty plans behind a busy writer are one transaction; the one that fails takes nobody with it."""
     sizes: list[int] = []
-    commit = Writer._commit
+    commit = SqliteWriter._commit
 
-    def counted(self: Writer, jobs: list[Job]) -> None:
+    def counted(self: SqliteWriter, jobs: list[Job]) -> None:
         sizes.append(len(jobs))
         commit(self, jobs)
 
-    monkeypatch.setattr(Writer, "_commit", counted)
+    monkeypatch.setattr(SqliteWriter, "_commit", counted)
     store = opened(tmp_path / "a.db")
     scoped = store.within(Scope())
     plans = [writing(PutMemory(a_memory(f"m{n}"))) for n in range(50)]
     plans[7] = raising()
     async with busy_writer(scoped):
-        calls = [asyncio.ensure_future(scoped.journal.commit(plan)) for plan in plans]
+        calls = [asyncio.ensure_future(scoped.commit(plan)) for plan in plans]
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes if outcome is not None] == [Conflict]
     assert sizes == [1, 50]
@@ -66,7 +66,7 @@ async def test_a_call_cancelled_before_its_turn_writes_nothing(tmp_path: Path) -
     store = opened(tmp_path / "a.db")
     scoped = store.within(Scope())
     async with busy_writer(scoped):
-        call = asyncio.ensure_future(scoped.journal.commit(writing(PutMemory(a_memory()))))
+        call = asyncio.ensure_future(scoped.commit(writing(PutMemory(a_memory()))))
         await asyncio.sleep(0)
         call.cancel()
         await asyncio.wait([call])
@@ -80,9 +80,7 @@ async def test_closing_finishes_what_waits_and_leaves_no_thread(tmp_path: Path) 
     """Jobs that wait are written."""
     before = set(threading.enumerate())
     store = opened(tmp_path / "a.db")
-    calls = [
-        asyncio.ensure_future(store.within(Scope()).journal.commit(writing(PutMemory(a_memory(f"m{n}"))))) for n in range(9)
-    ]
+    calls = [asyncio.ensure_future(store.within(Scope()).commit(writing(PutMemory(a_memory(f"m{n}"))))) for n in range(9)]
     await asyncio.sleep(0)
     await store.close()
     assert await asyncio.gather(*calls) == [None] * 9
@@ -101,7 +99,7 @@ from germane_testing.builders import an_event, writing
 async def main():
     scoped = SqliteStore.open(sys.argv[1], embedder=Hashed(), clock=Clock()).within(Scope())
     for n in range(100000):
-        await scoped.journal.commit(writing(PutEvent(an_event(f"turn {n}", position=n))))
+        await scoped.commit(writing(PutEvent(an_event(f"turn {n}", position=n))))
         print(n, flush=True)
 
 asyncio.run(main())
@@ -134,6 +132,6 @@ async def test_events_of_several_sessions_in_one_plan_find_their_places(tmp_path
     store = opened(tmp_path / "a.db")
     scoped = store.within(Scope())
     events = [an_event(f"{name}{n}", session=name, position=n) for n in range(3) for name in "ab"]
-    await scoped.journal.commit(writing(*map(PutEvent, events)))
+    await scoped.commit(writing(*map(PutEvent, events)))
     assert {session.id: session.length for session in (await scoped.events.sessions(9)).sessions} == {"a": 3, "b": 3}
     await store.close()

@@ -15,9 +15,9 @@ from germane import Agent, Context, Germane
 from germane.api.strategies import COMPACT, DEFAULT
 from germane.engine import engine as stages
 from germane.engine.injection_log import InjectionLog
-from germane.stores.sqlite.readers import Readers
+from germane.stores.sqlite.readers import SqliteReaders
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
-from germane.stores.sqlite.writer import Writer
+from germane.stores.sqlite.writer import SqliteWriter
 from germane.types.query import Filters
 from germane.types.trace import InjectedItem
 
@@ -123,8 +123,8 @@ class Faults:
         patch(SqliteScopedStore, "allowed", {"gate": failed, "gate late": late})
         patch(SqliteScopedStore, "directive", {"directive": failed})
         for name in ("run", "search", "read_batched"):
-            patch(Readers, name, {"down": failed})
-        patch(Writer, "run", {"down": failed})
+            patch(SqliteReaders, name, {"down": failed})
+        patch(SqliteWriter, "run", {"down": failed})
         patch(stages, "rank_candidates", {"scoring": ValueError}, plain=True)
         try:
             yield self

@@ -24,7 +24,7 @@ async def busy_writer(scoped: ScopedStore) -> AsyncIterator[None]:
         yield from ()
         return Decision((), None)
 
-    held = asyncio.ensure_future(scoped.journal.commit(waiting()))
+    held = asyncio.ensure_future(scoped.commit(waiting()))
     await asyncio.to_thread(begun.wait, 30)
     try:
         yield

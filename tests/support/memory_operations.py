@@ -1,4 +1,4 @@
-"""Memory operations: a journal over dicts that answers the reads of plans about memories and applies their changes.
+"""Memory operations: a store over dicts that answers the reads of plans about memories and applies their changes.
 
 It has one owner and no scopes.
 """

@@ -21,7 +21,7 @@ from germane.engine.engine import Engine
 from germane.ports.models import WordVectors
 from germane.stores.contract import Store
 from germane.stores.sql.statements import micros
-from germane.stores.sqlite.database import Database
+from germane.stores.sqlite.database import SqliteDatabase
 from support.calendar import Calendar
 
 __all__ = ["copy_new_stores", "warm_up_once"]
@@ -34,7 +34,7 @@ _OWN = "nonce_key", "created_at"
 @cache
 def _template() -> tuple[bytes, tuple[bytes, bytes]]:
     """Returns an empty store, and its key and the time of its creation, which no copy keeps."""
-    connection, _ = Database.at(":memory:").open(Calendar().clock)
+    connection, _ = SqliteDatabase.at(":memory:").open(Calendar().clock)
     assert connection is not None
     stored: dict[str, bytes] = dict(connection.execute("SELECT key, value FROM meta"))
     key, created = (stored[name] for name in _OWN)
@@ -55,14 +55,14 @@ def _new_store(clock: Clock) -> bytes | None:
 
 def copy_new_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has each store that doesn't exist yet start as a copy, unless SQLite writes it through a file layer of the test's own."""
-    migrate, opened = Database._migrate, Database._opened
+    migrate, opened = SqliteDatabase._migrate, SqliteDatabase._opened
 
-    def copied(self: Database, clock: Clock) -> tuple[apsw.Connection | None, Database]:
+    def copied(self: SqliteDatabase, clock: Clock) -> tuple[apsw.Connection | None, SqliteDatabase]:
         if self.path is not None and self.vfs is None and not self.path.exists() and (image := _new_store(clock)):
             _create(self.path, image)
         return opened(self, clock)
 
-    def migrated(self: Database, connection: apsw.Connection, clock: Clock) -> None:
+    def migrated(self: SqliteDatabase, connection: apsw.Connection, clock: Clock) -> None:
         if self.path is None and self._version(connection) == 0 and (image := _new_store(clock)):
             source = apsw.Connection(":memory:")
             source.deserialize("main", image)
@@ -73,8 +73,8 @@ def copy_new_stores(monkeypatch: pytest.MonkeyPatch) -> None:
             migrate(self, connection, clock)
 
     _template()
-    monkeypatch.setattr(Database, "_opened", copied)
-    monkeypatch.setattr(Database, "_migrate", migrated)
+    monkeypatch.setattr(SqliteDatabase, "_opened", copied)
+    monkeypatch.setattr(SqliteDatabase, "_migrate", migrated)
 
 
 def warm_up_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
-from germane.stores.sqlite.database import Database, migrations
+from germane.stores.sqlite.database import SqliteDatabase, migrations
 
 __all__ = ["Scans"]
 
@@ -46,14 +46,14 @@ class Scans:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._seen: dict[str, tuple[Any, str]] = {}
-        connect = Database.connect
+        connect = SqliteDatabase.connect
 
-        def connected(database: Database, **given: Any) -> apsw.Connection:
+        def connected(database: SqliteDatabase, **given: Any) -> apsw.Connection:
             connection = connect(database, **given)
             connection.exec_trace = self._note
             return connection
 
-        monkeypatch.setattr(Database, "connect", connected)
+        monkeypatch.setattr(SqliteDatabase, "connect", connected)
 
     def found(self) -> list[str]:
         """The statements that read a whole table and may not, with the plan's line and the module that they come from."""

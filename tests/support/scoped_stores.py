@@ -24,13 +24,14 @@ from germane.kinds.memories.directive import Directive
 from germane.kinds.memories.reads import Page
 from germane.kinds.memories.value import Memory
 from germane.kinds.profile.reads import Mark, ToldClause
-from germane.kinds.tasks.value import TaskView
+from germane.kinds.tasks.reads import StackView
 from germane.models.tokenizers import open_tokenizer
 from germane.ports.models import Embedder
 from germane.search.relevance import shipped
 from germane.stores.contract import ScopedStore
 from germane.types.evidence import Evidence, Found, Hit
 from germane.types.message import Message
+from germane.types.plan import Read
 from germane.types.query import Filters, Query
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -92,11 +93,6 @@ class _Blocks:
         return Found()
 
 
-class _Tasks:
-    async def view(self, session: str, id: str | None = None) -> TaskView | None:
-        return None
-
-
 class _History:
     async def latest_lines(self, limit: int, *, filters: Filters) -> tuple[OutlineLine, ...]:
         return ()
@@ -110,15 +106,8 @@ class _Profile:
         return {}
 
 
-class _Journal:
-    async def commit(self, plan: Any) -> Any:
-        raise NotImplementedError
-
-    async def revision(self) -> int:
-        return 1
-
-    def known_revision(self) -> int:
-        return 1
+_ANSWERS: dict[type[Read[Any]], Any] = {StackView: None}
+"""What `Kept` answers, by the type of the read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +118,24 @@ class Kept:
     blocks: Any = field(default_factory=_Blocks)
     documents: Any = None
     graph: Any = None
-    tasks: Any = field(default_factory=_Tasks)
     history: Any = field(default_factory=_History)
     profile: Any = field(default_factory=_Profile)
     inventory: Any = None
-    journal: Any = field(default_factory=_Journal)
+
+    async def ask(self, read: Read[Any]) -> Any:
+        return _ANSWERS[type(read)]
+
+    async def commit(self, plan: Any) -> Any:
+        raise NotImplementedError
+
+    async def revision(self) -> int:
+        return 1
+
+    def known_revision(self) -> int:
+        return 1
+
+    async def scrub(self) -> str:
+        return ""
 
     async def directive(self) -> Directive:
         return Directive(DIRECTIVE)

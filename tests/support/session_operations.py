@@ -1,4 +1,4 @@
-"""Session operations: a journal over a list, which holds one session for the tests of `record`."""
+"""Session operations: a store over a list, which holds one session for the tests of `record`."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ import pytest
 
 from germane import Agent, Filters, Germane, InvalidInput, Message, derive
 from germane.api.strategies import DEFAULT
-from germane.stores.sqlite.readers import Readers
-from germane.stores.sqlite.writer import Writer
+from germane.stores.sqlite.readers import SqliteReaders
+from germane.stores.sqlite.writer import SqliteWriter
 from germane.sync import Germane as Blocking
 from germane.types.candidate import Provenance
 from germane.types.message import Opaque, Text
@@ -45,7 +45,7 @@ def idle(shared: Germane, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         raise AssertionError("the store was asked")
 
     with monkeypatch.context() as patch:
-        for kind, name in ((Readers, "_put"), (Readers, "_with_others"), (Writer, "run")):
+        for kind, name in ((SqliteReaders, "_put"), (SqliteReaders, "_with_others"), (SqliteWriter, "run")):
             patch.setattr(kind, name, worked)
         yield
 

@@ -381,7 +381,7 @@ class Agent(AgentContexts):
         origin = origin_of(scope, source_kind, channel, self._parts, self._archetype)
         check_message_list(messages, RECORDED)
         recording = Recording(
-            self._scoped(scope).journal,
+            self._scoped(scope),
             origin,
             now=self._parts.clock.now(),
             background=self._parts.background,
@@ -432,7 +432,7 @@ class Agent(AgentContexts):
         memory = new_memory(
             text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields, secrets=self._parts.secrets
         )
-        outcome = await self._scoped(scope).journal.commit(remember(memory))
+        outcome = await self._scoped(scope).commit(remember(memory))
         await self._embed()
         return outcome.memory
 
@@ -477,7 +477,7 @@ class Agent(AgentContexts):
         """Counts that memories helped, or did harm, which moves their usefulness. Returns for how many it was counted: the
         scope's own. Agent-wide memories, which all users share, take feedback from a scope without a user only. Ids of messages
         and unknown ids are ignored, so the ids of a whole context may be passed. Raises `InvalidInput`."""
-        return await self._scoped(self.scope).journal.commit(feedback(identifiers(ids), helpful, scope=self.scope))
+        return await self._scoped(self.scope).commit(feedback(identifiers(ids), helpful, scope=self.scope))
 
     @overload
     async def directive(self) -> str: ...
@@ -489,7 +489,7 @@ class Agent(AgentContexts):
         scoped, cache = self._scoped(self.scope), self._parts.engine.directive_cache
         if text is not None:
             string("directive", text, DIRECTIVE)
-            await scoped.journal.commit(set_directive(text, self._parts.secrets))
+            await scoped.commit(set_directive(text, self._parts.secrets))
             cache.replace(self.scope)
         return (await cache.read(self.scope, scoped.directive)).text
 

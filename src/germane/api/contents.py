@@ -164,7 +164,7 @@ async def index_all(parts: Parts, scope: Scope) -> None:
     from germane.kinds.blocks.revision import index_blocks  # it opens documents, which few programs have
 
     try:
-        while await store.journal.commit(index_blocks()):
+        while await store.commit(index_blocks()):
             pass
     except StoreError as error:
         _LOG.warning("blocks that were edited can't be searched: %s", error)

@@ -65,7 +65,7 @@ class StoredCompaction:
         deadline: float | None,
         reasons: Iterable[str] = (),
     ) -> None:
-        self._history, self._journal, self._session = store.history, store.journal, session
+        self._store, self._history, self._session = store, store.history, session
         self._secrets, self._now, self._deadline = secrets, now, deadline
         self._reasons = list(reasons)
         """Why something isn't kept, or isn't named."""
@@ -107,7 +107,7 @@ class StoredCompaction:
             return known
         kept = await asyncio.to_thread(self._screened, new)
         for some in _portions(kept):
-            await self._journal.commit(_writing(PutArchived(one) for one in some))
+            await self._store.commit(_writing(PutArchived(one) for one in some))
         found = await self._history.archived([one.entry.handle for one in kept], self._session)
         written = {one.entry.handle: one.entry for one in kept}
         read = frozenset(one.entry.handle for one in found if _is_same_entry(one.entry, written[one.entry.handle]))
@@ -144,7 +144,7 @@ class StoredCompaction:
             new = to_keep(summary, self._session, fingerprint, secrets=self._secrets, at=self._now())
             if new is None:
                 return summary
-            await self._journal.commit(_writing([PutSummary(new)]))
+            await self._store.commit(_writing([PutSummary(new)]))
             kept = await self._history.summaries_of(self._session, fingerprint)
         self.stored = bool(kept)
         first = kept[0].summary if kept else summary
@@ -283,7 +283,7 @@ class SessionSummaries:
         kept = await asyncio.to_thread(to_keep, summary, self._session, fingerprint, secrets=self._secrets, at=self._now())
         if kept is not None:
             with suppress(StoreError):
-                await self._store.journal.commit(_keep_beside(kept, beside))
+                await self._store.commit(_keep_beside(kept, beside))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from germane.engine.assembly import Deadline, Outcome
 from germane.engine.breakers import Guard
 from germane.errors import PROPAGATED
 from germane.kinds.events.wording import action_of
+from germane.kinds.tasks.reads import DelegationInto, StackView
 from germane.kinds.tasks.value import DelegatedSession, TaskView
 from germane.stages.read.query import with_goal
 from germane.stores.contract import ScopedStore
@@ -113,7 +114,7 @@ async def running_task(
     patience = None if deadline.gathered is None else max(0.0, deadline.gathered - now) / _STACK_PART
     named = request.task if isinstance(request.task, str) else None
     try:
-        start = partial(store.tasks.view, session, named)
+        start = partial(store.ask, StackView(session, named))
         return RunningTask(await guard.call("task_stack", start, (TaskView, type(None)), patience=patience))
     except PROPAGATED:
         raise
@@ -137,7 +138,7 @@ async def held_to_delegation(request: Request, store: ScopedStore, deadline: Dea
         return request
     left = None if deadline.gathered is None else max(0.0, deadline.gathered - guard.clock.steady())
     try:
-        start = partial(store.tasks.delegated, session)
+        start = partial(store.ask, DelegationInto(session))
         patience = None if left is None else min(_MAX_DELEGATION_SECONDS, left / 4)
         given = await guard.call("delegation", start, (DelegatedSession, type(None)), patience=patience)
     except PROPAGATED:
@@ -255,9 +256,7 @@ class ResultCache:
         """The scope's revision; infinite where the store doesn't tell in time."""
         try:
             left = max(0.0, (deadline.gathered or 0.0) - guard.clock.steady())
-            revision: int = await guard.call(
-                "revision", store.journal.revision, int, patience=min(_MAX_REVISION_SECONDS, left / 4)
-            )
+            revision: int = await guard.call("revision", store.revision, int, patience=min(_MAX_REVISION_SECONDS, left / 4))
             return revision
         except PROPAGATED:
             raise
@@ -267,7 +266,7 @@ class ResultCache:
     def known_revision(self, store: ScopedStore) -> int | None:
         """The revision to keep a result with whose sources are read from now on; None where the store doesn't tell."""
         try:
-            revision = store.journal.known_revision()
+            revision = store.known_revision()
         except PROPAGATED:
             raise
         except BaseException:

@@ -31,9 +31,9 @@ from germane.grpc.client import (
     history_rpcs,
     memory_rpcs,
     rpcs,
-    task_rpcs,
 )
 from germane.grpc.client.assembly import AssembleCall, ClientScope
+from germane.grpc.client.blocking_handles import ClientVerbs
 from germane.grpc.client.channel import ServerAddress, grpc
 from germane.grpc.client.connection import ScopedClient
 from germane.grpc.client.fallback import Fallback
@@ -81,26 +81,6 @@ class ClientDocuments(_ClientPart):
     forget = _part_method(document_rpcs.forget)
 
 
-class ClientTasks(_ClientPart):
-    """As `germane.grpc.client.ClientTasks`."""
-
-    push = _part_method(task_rpcs.push)
-    pop = _part_method(task_rpcs.pop)
-    fail = _part_method(task_rpcs.fail)
-    block = _part_method(task_rpcs.block)
-    resume = _part_method(task_rpcs.resume)
-    peek = _part_method(task_rpcs.peek)
-    path = _part_method(task_rpcs.path)
-    get = _part_method(task_rpcs.get)
-    list = _part_method(task_rpcs.list_tasks)
-    checkpoint = _part_method(task_rpcs.checkpoint)
-    branch = _part_method(task_rpcs.branch)
-    switch = _part_method(task_rpcs.switch)
-    inject = _part_method(task_rpcs.inject)
-    abandon = _part_method(task_rpcs.abandon)
-    branches = _part_method(task_rpcs.branches)
-
-
 class ClientHistory(_ClientPart):
     """As `germane.grpc.client.ClientHistory`."""
 
@@ -141,13 +121,6 @@ class ClientGraph(_ClientPart):
     def patterns(self) -> ClientPatterns:
         """What worked before."""
         return ClientPatterns(self._scope, self._run)
-
-
-class ClientDelegations(_ClientPart):
-    """As `germane.grpc.client.ClientDelegations`."""
-
-    finish = _part_method(task_rpcs.finish)
-    list = _part_method(task_rpcs.list_delegations)
 
 
 def _block_method(make_rpc: Callable[Concatenate[ClientScope, P], ClientRpc[T]]) -> Callable[Concatenate[ClientBlocks, P], T]:
@@ -223,8 +196,12 @@ def _raises(make_rpc: Callable[Concatenate[ClientScope, P], ClientRpc[T]]) -> Ca
     return method
 
 
-class Client(ScopedClient[grpc.Channel]):
+class Client(ScopedClient[grpc.Channel], ClientVerbs):
     """The blocking twin of `germane.grpc.client.Client`, with the same arguments. Use it with `with`."""
+
+    @property
+    def _client(self) -> Self:
+        return self
 
     @classmethod
     def _dial(cls, address: ServerAddress) -> grpc.Channel:
@@ -279,7 +256,6 @@ class Client(ScopedClient[grpc.Channel]):
     expand = _raises(compose_rpcs.expand)
     compress = _raises(compose_rpcs.compress)
     estimate_tokens = _raises(compose_rpcs.estimate_tokens)
-    delegate = _raises(task_rpcs.delegate)
 
     @property
     def blocks(self) -> ClientBlocks:
@@ -295,16 +271,6 @@ class Client(ScopedClient[grpc.Channel]):
     def documents(self) -> ClientDocuments:
         """The documents of the client's scope."""
         return ClientDocuments(self.scope, self._run)
-
-    @property
-    def tasks(self) -> ClientTasks:
-        """The task stacks of the client's scope."""
-        return ClientTasks(self.scope, self._run)
-
-    @property
-    def delegations(self) -> ClientDelegations:
-        """The tasks that were given to other agents."""
-        return ClientDelegations(self.scope, self._run)
 
     @property
     def history(self) -> ClientHistory:

@@ -9,29 +9,8 @@ from datetime import datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from germane.types.inventory import Stats, Tombstone, UserPage
-from germane.types.plan import Plan
 
 T = TypeVar("T")
-
-
-class Journal(Protocol):
-    """Writes to one scope of a store. No other way of writing exists."""
-
-    async def commit(self, plan: Plan[T]) -> T:
-        """Runs the plan and returns its outcome once its operations are durable. Raises what the plan raises; then nothing has
-        been written."""
-
-    async def revision(self) -> int:
-        """Returns the revision of the last commit that changed this scope's content. Revisions number the store's commits, so
-        they only rise."""
-
-    def known_revision(self) -> int:
-        """Returns the revision of a commit that every read from now on sees: the latest that this process knows of. No I/O."""
-
-    async def scrub(self) -> str:
-        """Removes all forgotten content from the store's files, whichever scope forgot it. Returns '' when none is left, else a
-        sentence that says what the removal still waits for. Idempotent. Raises nothing: forgotten content can't be read again
-        in any case."""
 
 
 class Inventory(Protocol):

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     from germane.kinds.archive.value import HistoryReader
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from germane.kinds.memories.llm_extraction.queue import ExtractionQueue
     from germane.kinds.memories.reads import MemoryReader
     from germane.kinds.profile.reads import ProfileReader
-    from germane.kinds.tasks.reads import TaskReader
-    from germane.ports.store import Inventory, Journal
+    from germane.ports.store import Inventory
     from germane.transfer.contents import Contents, Owned, Reach
     from germane.types.inventory import AgentPage, OrgPage
+    from germane.types.plan import Plan, Read
     from germane.types.query import Filters
     from germane.types.scope import Scope
+
+
+T = TypeVar("T")
 
 
 class StillLoading(Exception):
@@ -53,15 +56,32 @@ class ScopedStore(Protocol):
     @property
     def graph(self) -> GraphReader: ...
     @property
-    def tasks(self) -> TaskReader: ...
-    @property
     def history(self) -> HistoryReader: ...
     @property
     def profile(self) -> ProfileReader: ...
     @property
     def inventory(self) -> Inventory: ...
-    @property
-    def journal(self) -> Journal: ...
+
+    async def ask(self, read: Read[T]) -> T:
+        """Returns what the read answers, from a snapshot. The reads of a kind stand in its `reads.py`; plans ask the same ones,
+        and some that are answered within a plan alone. Raises `InvalidInput` for a read that the store doesn't know. Cancelling
+        the call stops its work."""
+
+    async def commit(self, plan: Plan[T]) -> T:
+        """Runs the plan and returns its outcome once its changes are durable: no other way of writing exists. Raises what the
+        plan raises; then nothing has been written."""
+
+    async def revision(self) -> int:
+        """Returns the revision of the last commit that changed this scope's content. Revisions number the store's commits, so
+        they only rise."""
+
+    def known_revision(self) -> int:
+        """Returns the revision of a commit that every read from now on sees: the latest that this process knows of. No I/O."""
+
+    async def scrub(self) -> str:
+        """Removes all forgotten content from the store's files, whichever scope forgot it. Returns '' when none is left, else a
+        sentence that says what the removal still waits for. Idempotent. Raises nothing: forgotten content can't be read again
+        in any case."""
 
     async def directive(self) -> Directive:
         """Returns the standing instructions, the agent's and those of the scope's user."""

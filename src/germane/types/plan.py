@@ -20,9 +20,12 @@ T = TypeVar("T")
 
 
 class Read(Generic[T]):
-    """A question to the store that is answered with a `T`, within the plan's own scope."""
+    """A question to the store that is answered with a `T`, within the scope that asks: by a plan (`read`), or by anybody else
+    (`ScopedStore.ask`)."""
 
     __slots__ = ()
+    quick: ClassVar[bool] = False
+    """Whether the answer takes microseconds: a store may then answer those that are asked together one after another."""
 
 
 TextOf = Literal["nothing", "somebody", "its_owner", "sources"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from germane import Germane
 from germane.errors import EmbedderError
 from germane.stages.gather.source import Skipped, VectorOnDemand
-from germane.stores.sqlite.readers import Readers
+from germane.stores.sqlite.readers import SqliteReaders
 from germane_testing.builders import Hashed
 from support.gather_stubs import asking
 
@@ -88,13 +88,13 @@ async def test_all_that_a_request_gathers_is_four_trips_to_a_reader_thread(
     await ask(germane)
     await germane.agent().remember("Ben likes coffee")
     trips: list[int] = []
-    put = Readers._put
+    put = SqliteReaders._put
 
-    def noted(readers: Readers, lane: Any, jobs: list[Any]) -> None:
+    def noted(readers: SqliteReaders, lane: Any, jobs: list[Any]) -> None:
         trips.append(len(jobs))
         put(readers, lane, jobs)
 
-    monkeypatch.setattr(Readers, "_put", noted)
+    monkeypatch.setattr(SqliteReaders, "_put", noted)
     context = await ask(germane)
     assert len(context.items) > 0
     assert len(trips) == 4, (

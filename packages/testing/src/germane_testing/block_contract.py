@@ -73,13 +73,13 @@ class BlockContract:
         block = a_block(
             type="core", description="who I am", permission="human", limit=77, pinned=True, granted="human", version=3
         )
-        await scoped.journal.commit(writing(PutBlock(block)))
+        await scoped.commit(writing(PutBlock(block)))
         assert await scoped.blocks.named(["persona", block.id, "absent"]) == (block,)
         assert await scoped.blocks.list() == (block,)
         assert await scoped.blocks.list("core") == (block,)
         assert await scoped.blocks.list("log") == ()
         changed = replace(block, text="I am bold", content_hash=content_hash_of("I am bold"), version=4, updated_at=LATER)
-        await scoped.journal.commit(editing("persona", PutBlock(changed)))
+        await scoped.commit(editing("persona", PutBlock(changed)))
         assert await scoped.blocks.named([block.id]) == (changed,)
 
     @pytest.mark.requirement("BLK-1", "BLK-6")
@@ -95,11 +95,11 @@ class BlockContract:
         ]
         mine = [a_block("b", "hers", type="core", user="anna"), a_block("z", type="core", user="anna")]
         theirs = [a_block(label, type="core", agent="other") for label in ("aa", "b")]
-        await agent.journal.commit(writing(*map(PutBlock, wide)))
-        await anna.journal.commit(writing(*map(PutBlock, mine)))
+        await agent.commit(writing(*map(PutBlock, wide)))
+        await anna.commit(writing(*map(PutBlock, mine)))
         for block in theirs:
             share = PutShare(id=block.id, agent="default", permission="append", at=NOON)
-            await other.journal.commit(writing(PutBlock(block), share))
+            await other.commit(writing(PutBlock(block), share))
         assert [(one.label, one.text, one.shared_from) for one in await anna.blocks.standing()] == [
             ("a", "I am calm", None),
             ("b", "hers", None),
@@ -116,9 +116,9 @@ class BlockContract:
         mine = [a_block(label, user="anna") for label in ("n/b", "n/a/c", "n", "n0/x", "n-/x", "N/x")]
         gone = a_block("n/gone", user="anna", deleted_at=LATER)
         theirs = a_block("n/theirs", agent="other", user="anna")
-        await anna.journal.commit(writing(*map(PutBlock, (*mine, gone))))
+        await anna.commit(writing(*map(PutBlock, (*mine, gone))))
         share = PutShare(id=theirs.id, agent="default", permission="append", at=NOON)
-        await other.journal.commit(writing(PutBlock(theirs), share))
+        await other.commit(writing(PutBlock(theirs), share))
         assert [block.label for block in await anna.blocks.within("n")] == ["n/a/c", "n/b", "n/theirs"]
         assert [block.label for block in await anna.blocks.within("n/a")] == ["n/a/c"]
         assert await store.within(BEN).blocks.within("n") == () == await store.within(_STRANGER).blocks.within("n")
@@ -127,19 +127,19 @@ class BlockContract:
             found = yield from read(BlocksUnder("n/a"))
             return Decision(tuple(PutBlock(replace(block, label="m")) for block in found), None)
 
-        await anna.journal.commit(renaming())
+        await anna.commit(renaming())
         assert [block.label for block in await anna.blocks.named(["m"])] == ["m"]
 
     @pytest.mark.requirement("BLK-2")
     async def test_the_label_of_a_deleted_block_can_be_used_again(self, scoped: ScopedStore) -> None:
         """And of one that isn't deleted it can't."""
         old, new = a_block(), a_block(text="another")
-        await scoped.journal.commit(writing(PutBlock(old)))
+        await scoped.commit(writing(PutBlock(old)))
         with pytest.raises(GermaneError):
-            await scoped.journal.commit(writing(PutBlock(new)))
+            await scoped.commit(writing(PutBlock(new)))
         gone = replace(old, deleted_at=LATER)
-        await scoped.journal.commit(editing(old.id, PutBlock(gone)))
-        await scoped.journal.commit(writing(PutBlock(new)))
+        await scoped.commit(editing(old.id, PutBlock(gone)))
+        await scoped.commit(writing(PutBlock(new)))
         assert await scoped.blocks.named(["persona"]) == (new,)
         assert await scoped.blocks.named([old.id]) == (gone,)
         assert await scoped.blocks.list() == (new,)
@@ -151,7 +151,7 @@ class BlockContract:
         the oldest version goes, and until then the document can be made from its changes alone."""
         block = a_block()
         versions = [PutVersion(id=block.id, entry=a_version(number), delta=b"d%d" % number) for number in range(4)]
-        await scoped.journal.commit(writing(PutBlock(block), *versions))
+        await scoped.commit(writing(PutBlock(block), *versions))
         document = await scoped.blocks.document(block.id)
         assert (document.whole, document.snapshot, document.deltas) == (True, None, (b"d0", b"d1", b"d2", b"d3"))
         assert (document.waiting, document.waiting_size, document.size) == (4, 8, 8)
@@ -162,16 +162,16 @@ class BlockContract:
                 found = yield from read(DocumentOf(block.id, since=since))
                 return Decision((), (found.whole, found.snapshot, found.deltas))
 
-            answer: tuple[bool, bytes | None, tuple[bytes, ...]] = await scoped.journal.commit(plan())
+            answer: tuple[bool, bytes | None, tuple[bytes, ...]] = await scoped.commit(plan())
             return answer
 
         assert await asked(1) == (False, None, (b"d2", b"d3"))
-        await scoped.journal.commit(editing("persona", PutSnapshot(id=block.id, number=2, data=b"snap", first=0)))
+        await scoped.commit(editing("persona", PutSnapshot(id=block.id, number=2, data=b"snap", first=0)))
         assert await asked(-1) == (True, b"snap", (b"d3",))
         assert await asked(2) == (False, None, (b"d3",))
         assert await asked(1) == (True, b"snap", (b"d3",))
         assert (await scoped.blocks.document(block.id, rebuild=True)).deltas == (b"d0", b"d1", b"d2", b"d3")
-        await scoped.journal.commit(editing("persona", PutSnapshot(id=block.id, number=3, data=b"more", first=2)))
+        await scoped.commit(editing("persona", PutSnapshot(id=block.id, number=3, data=b"more", first=2)))
         assert [kept.version.number for kept in await scoped.blocks.history(block.id)] == [2, 3]
         assert await asked(-1) == (True, b"more", ())
         assert (await scoped.blocks.document(block.id, rebuild=True)).deltas == ()
@@ -181,10 +181,10 @@ class BlockContract:
         """`TakeBack` marks an edit, and takes the mark away; the last versions can be read alone."""
         block = a_block()
         versions = [PutVersion(id=block.id, entry=a_version(number), delta=b"d") for number in range(3)]
-        await scoped.journal.commit(writing(PutBlock(block), *versions, TakeBack(id=block.id, number=1, by=2)))
+        await scoped.commit(writing(PutBlock(block), *versions, TakeBack(id=block.id, number=1, by=2)))
         history = await scoped.blocks.history(block.id)
         assert [(kept.version.undone, kept.undone_by) for kept in history] == [(False, None), (True, 2), (False, None)]
-        await scoped.journal.commit(editing(block.id, TakeBack(id=block.id, number=1, by=None, span=3)))
+        await scoped.commit(editing(block.id, TakeBack(id=block.id, number=1, by=None, span=3)))
         history = await scoped.blocks.history(block.id)
         assert (history[1], history[2]) == (a_version(1, span=3), a_version(2))
 
@@ -193,14 +193,14 @@ class BlockContract:
             found = yield from read(HistoryOf(block.id, 2))
             return Decision((), [kept.version.number for kept in found])
 
-        assert await scoped.journal.commit(plan()) == [1, 2]
+        assert await scoped.commit(plan()) == [1, 2]
 
     @pytest.mark.requirement("BLK-6", "SCOPE-2", "SCOPE-3")
     async def test_nobody_reaches_a_block_of_another_scope(self, store: Store) -> None:
         """Neither by label nor by id, neither to read nor to write: other users, agents and orgs."""
         block, entry = a_block(user="anna"), an_entry(user="anna")
         put = (PutBlock(block), PutVersion(id=block.id, entry=a_version(0), delta=b"d"), PutEntry(entry))
-        await store.within(ANNA).journal.commit(writing(*put))
+        await store.within(ANNA).commit(writing(*put))
         for scope in (AGENT, BEN, Scope(agent="other", user="anna"), Scope(org="acme", user="anna")):
             stranger = store.within(scope)
             assert await stranger.blocks.named([block.id, "persona"]) == ()
@@ -218,9 +218,9 @@ class BlockContract:
                 TakeBack(id=block.id, number=0, by=0),
             ):
                 with pytest.raises((NotFound, InvalidInput)):
-                    await stranger.journal.commit(editing(block.id, change))
-            await stranger.journal.commit(asking(Select(ids=(block.id, entry.id))))
-            await stranger.journal.commit(writing(Forget(block_ids=(block.id, entry.id), at=LATER)))
+                    await stranger.commit(editing(block.id, change))
+            await stranger.commit(asking(Select(ids=(block.id, entry.id))))
+            await stranger.commit(writing(Forget(block_ids=(block.id, entry.id), at=LATER)))
         assert await store.within(ANNA).blocks.named(["persona"]) == (block,)
         assert (await store.within(ANNA).blocks.document(block.id)).deltas == (b"d",)
 
@@ -230,29 +230,29 @@ class BlockContract:
         with `DropShare`, and with the block."""
         owner, other = store.within(ANNA), store.within(Scope(agent="other", user="anna"))
         block = a_block(user="anna")
-        before = await other.journal.revision()
+        before = await other.revision()
         share = PutShare(id=block.id, agent="other", permission="read_write", at=NOON)
-        await owner.journal.commit(writing(PutBlock(block), share))
+        await owner.commit(writing(PutBlock(block), share))
         (seen,) = await other.blocks.named(["persona"])
         assert seen == replace(block, shared_from="default", granted="read_write")
         for change in (replace(share, agent="third"), DropShare(id=block.id, agent="other")):
             with pytest.raises(NotFound):
-                await other.journal.commit(editing("persona", change))
+                await other.commit(editing("persona", change))
         with pytest.raises(InvalidInput):
-            await owner.journal.commit(writing(PutBlock(a_block(user="ben"))))
-        assert await other.journal.revision() > before
+            await owner.commit(writing(PutBlock(a_block(user="ben"))))
+        assert await other.revision() > before
         assert await store.within(Scope(agent="other", user="ben")).blocks.list() == ()
         assert await store.within(OTHER).blocks.list() == ()
-        before = await other.journal.revision()
+        before = await other.revision()
         edit = (PutBlock(replace(seen, text="shared", version=1)), PutVersion(id=block.id, entry=a_version(0), delta=b"d"))
-        await other.journal.commit(editing("persona", *edit))
-        assert await other.journal.revision() > before
+        await other.commit(editing("persona", *edit))
+        assert await other.revision() > before
         (mine,) = await owner.blocks.named(["persona"])
         assert (mine.text, mine.agent, mine.user, mine.shared_from) == ("shared", "default", "anna", None)
-        await owner.journal.commit(editing("persona", PutBlock(replace(mine, permission="append"))))
+        await owner.commit(editing("persona", PutBlock(replace(mine, permission="append"))))
         assert [one.granted for one in await other.blocks.list()] == ["append"]
         assert [one.agent for one in await owner.blocks.shares()] == ["other"]
-        await owner.journal.commit(editing("persona", DropShare(id=block.id, agent="other")))
+        await owner.commit(editing("persona", DropShare(id=block.id, agent="other")))
         assert await other.blocks.list() == ()
         assert await owner.blocks.shares(block.id) == ()
 
@@ -262,7 +262,7 @@ class BlockContract:
         read."""
         block = a_block(permission="admin")
         share = PutShare(id=block.id, agent="other", permission="admin", at=NOON)
-        await store.within(AGENT).journal.commit(writing(PutBlock(block), share))
+        await store.within(AGENT).commit(writing(PutBlock(block), share))
         granted = [
             (await store.within(scope).blocks.list())[0].granted
             for scope in (AGENT, ANNA, OTHER, Scope(agent="other", user="ben"))
@@ -270,7 +270,7 @@ class BlockContract:
         assert granted == ["admin", "read_only", "admin", "read_only"]
         for scope in (ANNA, Scope(agent="other", user="ben")):
             with pytest.raises(NotFound):
-                await store.within(scope).journal.commit(editing(block.id, PutBlock(replace(block, user=scope.user))))
+                await store.within(scope).commit(editing(block.id, PutBlock(replace(block, user=scope.user))))
 
     @pytest.mark.requirement("SEARCH-1")
     async def test_a_block_is_indexed_as_it_is_now(self, store: Store) -> None:
@@ -285,21 +285,21 @@ class BlockContract:
             return Decision(tuple(IndexBlock(one.id) for one in found), [one.id for one in found])
 
         assert await owner.blocks.indexed()
-        await owner.journal.commit(writing(PutBlock(block), share))
+        await owner.commit(writing(PutBlock(block), share))
         assert (await owner.blocks.indexed(), await anna.blocks.indexed()) == (False, False)
         assert await store.within(OTHER).blocks.indexed()
-        assert await store.within(OTHER).journal.commit(indexing()) == []
+        assert await store.within(OTHER).commit(indexing()) == []
         with pytest.raises(NotFound):
-            await store.within(OTHER).journal.commit(editing("persona", IndexBlock(block.id)))
-        assert await anna.journal.commit(indexing()) == [block.id]
-        assert (await owner.blocks.indexed(), await owner.journal.commit(indexing())) == (True, [])
+            await store.within(OTHER).commit(editing("persona", IndexBlock(block.id)))
+        assert await anna.commit(indexing()) == [block.id]
+        assert (await owner.blocks.indexed(), await owner.commit(indexing())) == (True, [])
         for change in ({"text": "another"}, {"label": "new"}, {"text": "shared", "version": 1}):
             block = replace(block, **change)
-            await owner.journal.commit(editing(block.id, PutBlock(block)))
+            await owner.commit(editing(block.id, PutBlock(block)))
             assert not await anna.blocks.indexed()
-            assert await owner.journal.commit(indexing(1)) == [block.id]
-        await owner.journal.commit(editing(block.id, PutBlock(replace(block, deleted_at=NOON))))
-        assert (await owner.blocks.indexed(), await owner.journal.commit(indexing())) == (True, [])
+            assert await owner.commit(indexing(1)) == [block.id]
+        await owner.commit(editing(block.id, PutBlock(replace(block, deleted_at=NOON))))
+        assert (await owner.blocks.indexed(), await owner.commit(indexing())) == (True, [])
 
     @pytest.mark.requirement("BLK-5")
     async def test_requests_for_consent_are_kept_and_answered(self, store: Store) -> None:
@@ -307,7 +307,7 @@ class BlockContract:
         owner, other = store.within(AGENT), store.within(OTHER)
         block = a_block(permission="human")
         share = PutShare(id=block.id, agent="other", permission="human", at=NOON)
-        await owner.journal.commit(writing(PutBlock(block), share))
+        await owner.commit(writing(PutBlock(block), share))
         request = ConsentRequest(
             id=uuid7(1),
             block_id=block.id,
@@ -320,28 +320,28 @@ class BlockContract:
             requested_at=NOON,
             expires_at=NOON + timedelta(minutes=5),
         )
-        await other.journal.commit(editing("persona", PutConsent(request)))
+        await other.commit(editing("persona", PutConsent(request)))
 
         def asked() -> Plan[Any]:
             yield from read(BlocksNamed("persona"))
             found = yield from read(ConsentsOn(block.id))
             return Decision((), found)
 
-        assert await other.journal.commit(asked()) == (request,)
-        assert await owner.journal.commit(asked()) == ()
+        assert await other.commit(asked()) == (request,)
+        assert await owner.commit(asked()) == ()
         assert await owner.blocks.consents(at=NOON, pending=True, limit=9) == (request,)
         assert await owner.blocks.consents(at=request.expires_at, pending=True, limit=9) == ()
         assert await owner.blocks.consents(at=request.expires_at, pending=False, limit=9) == (request,)
         assert await other.blocks.consents(at=NOON, pending=True, limit=9) == ()
-        assert await other.journal.commit(asking(ConsentById(request.id))) is None
+        assert await other.commit(asking(ConsentById(request.id))) is None
         approved = replace(request, state="approved", scope="until", until=LATER, answered_at=NOON)
 
         def answer() -> Plan[Any]:
             held = yield from read(ConsentById(request.id))
             return Decision((PutConsent(approved),), held)
 
-        assert await owner.journal.commit(answer()) == request
-        assert await other.journal.commit(asked()) == (approved,)
+        assert await owner.commit(answer()) == request
+        assert await other.commit(asked()) == (approved,)
 
 
 # Archival entries and blocks, and forgetting and counting both.
@@ -356,21 +356,21 @@ class ArchiveContract:
         agent, anna = store.within(AGENT), store.within(ANNA)
         entry = an_entry(metadata={"source": "manual", "pages": [12, {"chapter": "cooling"}]})
         blocks = [a_block(type, f"tank of {type}", type=type) for type in ("core", "working", "archival", "log")]
-        await agent.journal.commit(writing(PutEntry(entry), *map(PutBlock, blocks)))
-        await anna.journal.commit(writing(PutEntry(an_entry("her tank", user="anna"))))
+        await agent.commit(writing(PutEntry(entry), *map(PutBlock, blocks)))
+        await anna.commit(writing(PutEntry(an_entry("her tank", user="anna"))))
         assert await archived(agent, "tank") == [entry.text, "tank of archival"]
         assert await archived(anna, "tank") == [entry.text, "her tank", "tank of archival"]
         assert await archived(agent, "cooling") == [entry.text]
         assert await archived(agent, "manual") == [entry.text]
         assert await agent.blocks.entries([entry.id, "absent"]) == (entry,)
         with pytest.raises(NotFound):
-            await agent.journal.commit(writing(PutEntry(replace(entry, text="another"))))
+            await agent.commit(writing(PutEntry(replace(entry, text="another"))))
 
     @pytest.mark.requirement("BLK-2", "BLK-7")
     async def test_the_archive_finds_blocks_as_they_are_now(self, scoped: ScopedStore) -> None:
         """After an edit, a change of the type, a deletion and a restoration."""
         block = a_block("notes", "green tank", type="archival")
-        await scoped.journal.commit(writing(PutBlock(block)))
+        await scoped.commit(writing(PutBlock(block)))
         assert await archived(scoped, "tank") == ["green tank"]
         for change, words, there in (
             ({"text": "blue pump"}, "tank", []),
@@ -381,7 +381,7 @@ class ArchiveContract:
             ({"deleted_at": None}, "pump", ["blue pump"]),
         ):
             block = replace(block, **change)
-            await scoped.journal.commit(editing(block.id, PutBlock(block)))
+            await scoped.commit(editing(block.id, PutBlock(block)))
             assert await archived(scoped, words) == there, change
 
     @pytest.mark.requirement("BLK-7", "MEM-3")
@@ -395,11 +395,11 @@ class ArchiveContract:
             PutSnapshot(id=block.id, number=0, data=b"s", first=0),
             PutShare(id=block.id, agent="other", permission="append", at=NOON),
         )
-        await owner.journal.commit(writing(*put))
-        selected = await owner.journal.commit(asking(Select(ids=(block.id, entry.id, "absent"))))
+        await owner.commit(writing(*put))
+        selected = await owner.commit(asking(Select(ids=(block.id, entry.id, "absent"))))
         assert selected.block_ids == (block.id, entry.id)
-        await owner.journal.commit(writing(Forget(block_ids=selected.block_ids, at=LATER, by="me")))
-        remains = await owner.journal.commit(asking(LeftOf(selected.block_ids)))
+        await owner.commit(writing(Forget(block_ids=selected.block_ids, at=LATER, by="me")))
+        remains = await owner.commit(asking(LeftOf(selected.block_ids)))
         assert (remains.holding, "histories of blocks" in remains.checked) == ((), True)
         assert await archived(owner, "calm tank") == []
         assert [block.label for block in await owner.blocks.list()] == ["kept"]
@@ -407,10 +407,10 @@ class ArchiveContract:
         stone = await owner.inventory.tombstone(block.id)
         assert stone is not None
         assert (stone.what, stone.by) == ("block", "me")
-        use = await owner.journal.commit(asking(IdsOfBlocks((block.id, entry.id, kept.id))))
+        use = await owner.commit(asking(IdsOfBlocks((block.id, entry.id, kept.id))))
         assert (use.forgotten, set(use.blocks), use.elsewhere) == (frozenset(selected.block_ids), {kept.id}, frozenset())
-        assert await owner.journal.commit(asking(Select(everything=True))) == replace(selected, block_ids=(kept.id,))
-        await owner.journal.commit(writing(ForgetOwner(at=LATER)))
+        assert await owner.commit(asking(Select(everything=True))) == replace(selected, block_ids=(kept.id,))
+        await owner.commit(writing(ForgetOwner(at=LATER)))
         assert [block.label for block in await owner.blocks.list()] == []
 
     @pytest.mark.requirement("MEM-3", "BLK-6")
@@ -419,15 +419,15 @@ class ArchiveContract:
         owner, other = store.within(AGENT), store.within(OTHER)
         block = a_block()
         share = PutShare(id=block.id, agent="other", permission="append", at=NOON)
-        await owner.journal.commit(writing(PutBlock(block), share))
-        await other.journal.commit(writing(PutEntry(an_entry())))
-        await other.journal.commit(writing(ForgetOwner(at=LATER)))
+        await owner.commit(writing(PutBlock(block), share))
+        await other.commit(writing(PutEntry(an_entry())))
+        await other.commit(writing(ForgetOwner(at=LATER)))
         assert await owner.blocks.shares() == ()
         assert await owner.blocks.named(["persona"]) == (block,)
 
     async def test_blocks_and_entries_are_counted(self, scoped: ScopedStore) -> None:
         """Deleted ones aren't."""
         gone = a_block("gone", deleted_at=LATER)
-        await scoped.journal.commit(writing(PutBlock(a_block()), PutBlock(gone), PutEntry(an_entry())))
+        await scoped.commit(writing(PutBlock(a_block()), PutBlock(gone), PutEntry(an_entry())))
         stats = await scoped.inventory.stats(at=LATER)
         assert (stats.blocks, stats.archival_entries, stats.text_bytes) == (1, 1, 9 + len(an_entry().text))

@@ -53,7 +53,7 @@ class EventContract:
             task="t1",
             content_hash=(1 << 63) - 1,
         )
-        await scoped.journal.commit(writing(PutEvent(event)))
+        await scoped.commit(writing(PutEvent(event)))
         (found,) = await scoped.events.get([event.id])
         assert found == event._replace(session_started_at=event.created_at, session_number=1)
         assert found.raw == {"role": "user", "n": [1]}
@@ -63,7 +63,7 @@ class EventContract:
         events = [an_event(f"a{n}", session="a", position=n) for n in range(3)]
         events += [an_event(f"b{n}", session="b", position=n, created_at=NOON + timedelta(minutes=n + 1)) for n in range(2)]
         late = an_event("late", session="a", position=3, created_at=NOON + timedelta(seconds=0.5), message_id="m")
-        await scoped.journal.commit(writing(*map(PutEvent, [*events, late])))
+        await scoped.commit(writing(*map(PutEvent, [*events, late])))
 
         async def recent(limit: int = 9, session: str | None = None, **filters: Any) -> list[str]:
             found = await scoped.events.recent(limit, session=session, filters=Filters(**filters))
@@ -85,8 +85,8 @@ class EventContract:
             an_event(f"done {n}", type="shell_exec", position=FIRST_TYPED + n, message_id=f"d{n}", created_at=NOON)
             for n in (0, 1)
         ]
-        await scoped.journal.commit(writing(PutEvent(said[0]), *map(PutEvent, done), PutEvent(said[1])))
-        tail, length = await scoped.journal.commit(read_tail(said[0].session, 9))
+        await scoped.commit(writing(PutEvent(said[0]), *map(PutEvent, done), PutEvent(said[1])))
+        tail, length = await scoped.commit(read_tail(said[0].session, 9))
         assert [head.position for head in tail] == [0, 1]
         assert length == 2
 
@@ -113,10 +113,10 @@ class EventContract:
             taken = yield from read(PositionsTaken(session, FIRST_TYPED + 1, 5))
             return Decision((), (next, [event.text for event in named.values()], [event.text for event in latest], taken))
 
-        assert await scoped.journal.commit(plan()) == (FIRST_TYPED, [], [], frozenset())
-        await scoped.journal.commit(writing(PutEvent(late), PutEvent(early)))
+        assert await scoped.commit(plan()) == (FIRST_TYPED, [], [], frozenset())
+        await scoped.commit(writing(PutEvent(late), PutEvent(early)))
         expected = (FIRST_TYPED + 2, ["late"], ["early", "late"], frozenset({FIRST_TYPED + 1}))
-        assert await scoped.journal.commit(plan()) == expected
+        assert await scoped.commit(plan()) == expected
 
     async def test_highlights_are_those_of_the_latest_sessions(self, scoped: ScopedStore) -> None:
         """The latest session first, each oldest first, without the session that is left out, within the filters."""
@@ -129,7 +129,7 @@ class EventContract:
                         an_event(f"{text} {session}", session=session, type=type, position=FIRST_TYPED + place, created_at=at)
                     )
                 )
-        await scoped.journal.commit(writing(*made))
+        await scoped.commit(writing(*made))
 
         async def found(sessions: int, limit: int = 9, but: str | None = None, **filters: Any) -> list[str]:
             events = await scoped.events.highlights(sessions, limit=limit, filters=Filters(**filters), but=but)
@@ -145,7 +145,7 @@ class EventContract:
         """The filter `task` reaches reading and searching of events; no memory has a task."""
         texts = (("the boiler leaks", "t1"), ("the boiler is mended", "t2"), ("the boiler hums", None))
         events = [an_event(text, position=n, task=task) for n, (text, task) in enumerate(texts)]
-        await scoped.journal.commit(writing(*map(PutEvent, events), PutMemory(a_memory("the boiler is old"))))
+        await scoped.commit(writing(*map(PutEvent, events), PutMemory(a_memory("the boiler is old"))))
         filters = Filters(task="t1")
         assert [event.text for event in await scoped.events.recent(9, filters=filters)] == ["the boiler leaks"]
         found = await scoped.events.search(question("boiler", task="t1"), 9, keywords=True, vectors=False, wait=True)
@@ -156,7 +156,7 @@ class EventContract:
     async def test_a_search_that_needs_no_texts_finds_the_same(self, scoped: ScopedStore) -> None:
         """Whether the store reads them all the same is its own affair."""
         events = [an_event(f"the boiler {what}", position=n) for n, what in enumerate(("leaks", "hums", "is mended"))]
-        await scoped.journal.commit(writing(*map(PutEvent, events)))
+        await scoped.commit(writing(*map(PutEvent, events)))
         how: dict[str, bool] = {"keywords": True, "vectors": False, "wait": True}
         read = await scoped.events.search(question("boiler"), 9, **how)
         found = await scoped.events.search(replace(question("boiler"), texts=False), 9, **how)
@@ -166,7 +166,7 @@ class EventContract:
     async def test_recent_looks_into_the_five_latest_sessions(self, scoped: ScopedStore) -> None:
         """`recent` returns no events of the sixth latest session."""
         events = [an_event(f"s{n}", session=f"s{n}", created_at=NOON + timedelta(days=n)) for n in range(7)]
-        await scoped.journal.commit(writing(*map(PutEvent, events)))
+        await scoped.commit(writing(*map(PutEvent, events)))
         found = await scoped.events.recent(50, filters=Filters())
         assert [event.text for event in found] == ["s6", "s5", "s4", "s3", "s2"]
 
@@ -175,7 +175,7 @@ class EventContract:
         latest first."""
         for name, day in (("b", 2), ("c", 3), ("a", 1)):
             event = an_event(session=name, created_at=NOON + timedelta(days=day), name=name.upper())
-            await scoped.journal.commit(writing(PutEvent(event)))
+            await scoped.commit(writing(PutEvent(event)))
         found = (await scoped.events.sessions(9)).sessions
         assert [(session.id, session.number, session.length) for session in found] == [("c", 3, 1), ("b", 2, 1), ("a", 1, 1)]
         assert await scoped.events.speakers() == ("A", "B", "C")
@@ -200,8 +200,8 @@ class DocumentContract:
 
     async def test_a_session_of_passages_is_a_document_and_no_conversation(self, scoped: ScopedStore) -> None:
         """It has no number, and only a filter that names its session or type lists its passages."""
-        await scoped.journal.commit(writing(PutEvent(a_passage("Guide\none", 1)), PutEvent(a_passage("Guide\ntwo", 2))))
-        await scoped.journal.commit(writing(PutEvent(an_event("said", session="talk"))))
+        await scoped.commit(writing(PutEvent(a_passage("Guide\none", 1)), PutEvent(a_passage("Guide\ntwo", 2))))
+        await scoped.commit(writing(PutEvent(an_event("said", session="talk"))))
         sessions = (await scoped.events.sessions(9)).sessions
         assert [(session.id, session.number) for session in sessions] == [("talk", 1)]
         assert [event.text for event in await scoped.events.recent(9, filters=Filters())] == ["said"]
@@ -214,13 +214,13 @@ class DocumentContract:
 
     async def test_the_mark_tells_what_is_stored_and_who_writes(self, scoped: ScopedStore) -> None:
         """An ingestion of another content takes the mark; one of the same content leaves it."""
-        await scoped.journal.commit(writing(PutEvent(a_passage("Guide\none", 1)), PutMark("document:guide", _MARK)))
-        await scoped.journal.commit(begin_document("document:guide", "d", "me"))
-        found = await scoped.journal.commit(read_document("document:guide"))
+        await scoped.commit(writing(PutEvent(a_passage("Guide\none", 1)), PutMark("document:guide", _MARK)))
+        await scoped.commit(begin_document("document:guide", "d", "me"))
+        found = await scoped.commit(read_document("document:guide"))
         assert found is not None
         assert found.mark == _MARK
         assert found.base == NOON
-        await scoped.journal.commit(begin_document("document:guide", "other", "me"))
+        await scoped.commit(begin_document("document:guide", "other", "me"))
         kept = await scoped.documents.get("document:guide")
         assert kept is not None
         assert not kept.complete
@@ -229,29 +229,29 @@ class DocumentContract:
     async def test_a_place_changes_without_the_text(self, scoped: ScopedStore) -> None:
         """Ids that aren't the scope's are skipped."""
         passage = a_passage("Guide\none", 1)
-        await scoped.journal.commit(writing(PutEvent(passage)))
+        await scoped.commit(writing(PutEvent(passage)))
         moved = {**passage.provenance.metadata, "locator": "line 7"}
-        await scoped.journal.commit(writing(PlacePassages("document:guide", ((passage.id, moved), ("nobody's", moved)))))
+        await scoped.commit(writing(PlacePassages("document:guide", ((passage.id, moved), ("nobody's", moved)))))
         (found,) = await scoped.events.get([passage.id])
         assert found.provenance.metadata == moved
         assert (found.text, found.position) == (passage.text, 1)
 
     async def test_documents_are_no_sessions_of_which_highlights_are_told(self, scoped: ScopedStore) -> None:
         """However many were ingested since."""
-        await scoped.journal.commit(writing(PutEvent(an_event("why", type="decision", position=FIRST_TYPED))))
+        await scoped.commit(writing(PutEvent(an_event("why", type="decision", position=FIRST_TYPED))))
         for n in range(3):
             passage = a_passage(f"Guide\n{n}", 1_000_000 + n, session=f"document:{n}")
-            await scoped.journal.commit(writing(PutEvent(passage), PutMark(f"document:{n}", _MARK)))
+            await scoped.commit(writing(PutEvent(passage), PutMark(f"document:{n}", _MARK)))
         found = await scoped.events.highlights(1, limit=9, filters=Filters())
         assert [event.text for event in found] == ["why"]
 
     async def test_a_document_goes_with_its_last_passage(self, scoped: ScopedStore) -> None:
         """With its mark; its name is free for a conversation then."""
         passage = a_passage("Guide\none", 1)
-        await scoped.journal.commit(writing(PutEvent(passage), PutMark("document:guide", _MARK)))
-        await scoped.journal.commit(writing(Forget(event_ids=(passage.id,), at=NOON)))
+        await scoped.commit(writing(PutEvent(passage), PutMark("document:guide", _MARK)))
+        await scoped.commit(writing(Forget(event_ids=(passage.id,), at=NOON)))
         assert await scoped.documents.get("document:guide") is None
-        assert await scoped.journal.commit(read_document("document:guide")) is None
+        assert await scoped.commit(read_document("document:guide")) is None
 
 
 # What every store must keep of compactions and outlines.
@@ -303,19 +303,19 @@ class HistoryContract:
             an_archived("one", "two", session=SESSION),
             an_archived("a \ud800 b", session=SESSION, previous="h1", at=LATER),
         )
-        before = await mine.journal.revision()
-        await mine.journal.commit(writing(PutArchived(first), PutArchived(second)))
-        assert await mine.journal.revision() > before
+        before = await mine.revision()
+        await mine.commit(writing(PutArchived(first), PutArchived(second)))
+        assert await mine.revision() > before
         again = replace(an_archived("one", "two", session=SESSION), entry=replace(first.entry, title="another"))
-        await mine.journal.commit(writing(PutArchived(again)))
+        await mine.commit(writing(PutArchived(again)))
         handles = (second.entry.handle, "h000000000000", first.entry.handle)
         assert await other.within(ANNA).history.archived(handles, SESSION) == (second, first)
         assert await mine.history.archived(handles) == (second, first)
         assert await mine.history.archived(handles, "another") == ()
-        kept = await mine.journal.commit(asking(HandlesKept(SESSION, handles)))
+        kept = await mine.commit(asking(HandlesKept(SESSION, handles)))
         assert kept == {first.entry.handle, second.entry.handle}
         moved = replace(first, id=again.id, session="another")
-        await mine.journal.commit(writing(PutArchived(moved)))
+        await mine.commit(writing(PutArchived(moved)))
         assert await mine.history.archived([first.entry.handle], "another") == (moved,)
         await other.close()
         await store.close()
@@ -328,11 +328,11 @@ class HistoryContract:
         two = a_summary("better", session=SESSION, created_at=LATER)
         by_llm = a_summary(session=SESSION, summary=replace(one.summary, method="llm", note="n"), created_at=LATER)
         later = a_summary("later", session=SESSION, fingerprint="f2", created_at=LATER)
-        await mine.journal.commit(writing(PutSummary(one)))
-        await mine.journal.commit(writing(*map(PutSummary, (two, by_llm, later))))
+        await mine.commit(writing(PutSummary(one)))
+        await mine.commit(writing(*map(PutSummary, (two, by_llm, later))))
         assert await mine.history.summaries(SESSION, 10) == (one, by_llm, later)
         assert await mine.history.summaries(SESSION, 2) == (by_llm, later)
-        assert await mine.journal.commit(asking(SummariesKept(SESSION, ("f1", "f9")))) == (one, by_llm)
+        assert await mine.commit(asking(SummariesKept(SESSION, ("f1", "f9")))) == (one, by_llm)
         assert await mine.history.summaries("another", 10) == ()
         await store.close()
 
@@ -341,7 +341,7 @@ class HistoryContract:
         store = opening()
         mine = store.within(ANNA)
         made = [a_summary(session=SESSION, fingerprint=f"f{number}", id=f"i{number}") for number in range(MAX_SUMMARIES + 2)]
-        await mine.journal.commit(writing(PutSummary(a_summary()), *map(PutSummary, made)))
+        await mine.commit(writing(PutSummary(a_summary()), *map(PutSummary, made)))
         assert await mine.history.summaries(SESSION, 2 * MAX_SUMMARIES) == tuple(made[2:])
         assert len(await mine.history.summaries("s1", 10)) == 1
         await store.close()
@@ -352,11 +352,11 @@ class HistoryContract:
         mine = store.within(ANNA)
         said = _said("Book a table", ">Done", ">At eight", "And a taxi", ">Booked", "Thanks")
         for event in said[:3]:
-            await mine.journal.commit(writing(PutEvent(event)))
+            await mine.commit(writing(PutEvent(event)))
         assert await _spans(mine) == _of(said[:3])
-        await mine.journal.commit(writing(*map(PutEvent, said[4:])))
+        await mine.commit(writing(*map(PutEvent, said[4:])))
         assert await _spans(mine) == _of([*said[:3], said[4]], said[5:])
-        await mine.journal.commit(writing(PutEvent(said[3])))
+        await mine.commit(writing(PutEvent(said[3])))
         assert await _spans(mine) == _of(said[:3], said[3:5], said[5:])
         lines = (await mine.history.outline_page(SESSION, limit=9)).lines
         assert "table" in lines[0].text
@@ -373,8 +373,8 @@ class HistoryContract:
         mine, wide = store.within(ANNA), store.within(replace(ANNA, user=None))
         first, second = _said("Paris", ">P", "Rome", ">R", "end"), _said("Oslo", ">O", "end", first=20, session="later")
         shared = tuple(event._replace(user=None) for event in _said("Bern", ">B", "end", first=10, session="shared"))
-        await mine.journal.commit(writing(*map(PutEvent, (*first, *second))))
-        await wide.journal.commit(writing(*map(PutEvent, shared)))
+        await mine.commit(writing(*map(PutEvent, (*first, *second))))
+        await wide.commit(writing(*map(PutEvent, shared)))
 
         async def read(limit: int = 9, **filters: Any) -> str:
             lines = await mine.history.latest_lines(limit, filters=replace(ALL, **filters))
@@ -396,7 +396,7 @@ class HistoryContract:
         mine = store.within(ANNA)
         hello, secret, public = _said("hello", ">secret", "bye")
         events = (hello._replace(sensitivity="public"), secret._replace(sensitivity="sensitive"))
-        await mine.journal.commit(writing(*map(PutEvent, (*events, public._replace(sensitivity="public")))))
+        await mine.commit(writing(*map(PutEvent, (*events, public._replace(sensitivity="public")))))
         page = await mine.history.outline_page(SESSION, limit=9)
         assert [line.sensitivity for line in page.lines] == ["sensitive", "public"]
         await store.close()
@@ -407,7 +407,7 @@ class HistoryContract:
         mine, theirs = store.within(ANNA), store.within(BENS_SESSION)
         said = _said("hello", ">secret", "bye", ">bye", "end")
         hidden = said[1]._replace(sensitivity="sensitive")
-        await mine.journal.commit(writing(*map(PutEvent, (said[0], hidden, *said[2:]))))
+        await mine.commit(writing(*map(PutEvent, (said[0], hidden, *said[2:]))))
         names = [f"{event.id}@outline" for event in said]
 
         async def allowed(of: ScopedStore = mine, *levels: Any) -> list[int]:
@@ -417,7 +417,7 @@ class HistoryContract:
         assert await allowed(mine, "public", "private", "sensitive") == [0, 2]
         assert await allowed(mine, "public", "private") == [2]
         assert await allowed(theirs, "public", "private", "sensitive") == []
-        await mine.journal.commit(writing(Forget(event_ids=(said[2].id,), at=LATER)))
+        await mine.commit(writing(Forget(event_ids=(said[2].id,), at=LATER)))
         assert await allowed(mine, "public", "private", "sensitive") == [0]
         await store.close()
 
@@ -425,7 +425,7 @@ class HistoryContract:
         """The exchange that goes on is the last line of the last page, whatever the size of the pages."""
         store = opening()
         mine = store.within(ANNA)
-        await mine.journal.commit(writing(*map(PutEvent, _said("a", ">1", "b", ">2", "c", ">3", "d"))))
+        await mine.commit(writing(*map(PutEvent, _said("a", ">1", "b", ">2", "c", ">3", "d"))))
         whole = (await mine.history.outline_page(SESSION, limit=100)).lines
         for limit in (1, 2, 3, 4):
             seen, cursor, pages = list[object](), None, 0
@@ -444,9 +444,9 @@ class HistoryContract:
         store = opening()
         mine = store.within(ANNA)
         said = _said("go", *(f">step {number}" for number in range(1_249)))
-        await mine.journal.commit(writing(*map(PutEvent, said)))
-        while await mine.journal.commit(asking(OutlineLeft(SESSION))):
-            await mine.journal.commit(writing(CompleteOutline(SESSION)))
+        await mine.commit(writing(*map(PutEvent, said)))
+        while await mine.commit(asking(OutlineLeft(SESSION))):
+            await mine.commit(writing(CompleteOutline(SESSION)))
         assert await _spans(mine) == _of(*(said[start : start + 100] for start in range(0, 1_250, 100)))
         await store.close()
 
@@ -457,10 +457,10 @@ class HistoryContract:
         said = _said("Paris", ">P", "Rome", ">R", "Oslo", ">O", "Bern", ">B", "Kyiv", ">K")
 
         async def without(*gone: Event) -> str:
-            await mine.journal.commit(writing(Forget(event_ids=tuple(event.id for event in gone), at=LATER)))
+            await mine.commit(writing(Forget(event_ids=tuple(event.id for event in gone), at=LATER)))
             return " ".join(line.text for line in (await mine.history.outline_page(SESSION, limit=100)).lines)
 
-        await mine.journal.commit(writing(*map(PutEvent, said)))
+        await mine.commit(writing(*map(PutEvent, said)))
         assert "Rome" not in await without(said[2])
         assert await _spans(mine) == _of([*said[:2], said[3]], said[4:6], said[6:8], said[8:])
         text = await without(said[4], said[5])
@@ -471,7 +471,7 @@ class HistoryContract:
         assert await _spans(mine) == _of([*said[:2], said[3]], [*said[6:8], said[9]])
         assert "Paris" not in await without(said[0])
         assert await _spans(mine) == _of([said[1], said[3]], [*said[6:8], said[9]])
-        await mine.journal.commit(writing(*map(PutEvent, _said("Riga", ">Ri", first=10))))
+        await mine.commit(writing(*map(PutEvent, _said("Riga", ">Ri", first=10))))
         assert [count for _, _, count in await _spans(mine)] == [2, 3, 2]
         await without(*said)
         assert [count for _, _, count in await _spans(mine)] == [2]
@@ -484,20 +484,20 @@ class HistoryContract:
         event, kept, told = _said("hello")[0], an_archived(session=SESSION), a_summary(session=SESSION)
         elsewhere = an_archived(session="another")
         changes = (PutEvent(event), PutArchived(kept), PutArchived(elsewhere), PutSummary(told))
-        await mine.journal.commit(writing(*changes))
+        await mine.commit(writing(*changes))
         for selection in (Select(session=SESSION), Select(ids=(event.id,)), Select(ids=(kept.id, told.id))):
-            found = await mine.journal.commit(asking(selection))
+            found = await mine.commit(asking(selection))
             assert set(found.history_ids) == {kept.id, told.id}
-        found = await mine.journal.commit(asking(Select(ids=(kept.entry.handle,))))
+        found = await mine.commit(asking(Select(ids=(kept.entry.handle,))))
         assert set(found.history_ids) == {kept.id, elsewhere.id}
-        assert (await mine.journal.commit(asking(Select(key="hello")))).history_ids == ()
-        await mine.journal.commit(writing(Forget(event_ids=(event.id,), at=LATER)))
+        assert (await mine.commit(asking(Select(key="hello")))).history_ids == ()
+        await mine.commit(writing(Forget(event_ids=(event.id,), at=LATER)))
         assert await mine.history.archived([kept.entry.handle]) == (elsewhere,)
         assert await mine.history.summaries(SESSION, 10) == ()
-        known = await mine.journal.commit(asking(HistoryIdsInUse((kept.id, told.id, elsewhere.id, "i9"))))
+        known = await mine.commit(asking(HistoryIdsInUse((kept.id, told.id, elsewhere.id, "i9"))))
         assert known.forgotten == {kept.id, told.id}
         assert known.own == {elsewhere.id: ("another", kept.entry.handle, "")}
-        await mine.journal.commit(writing(Forget(sessions=("another",), at=LATER)))
+        await mine.commit(writing(Forget(sessions=("another",), at=LATER)))
         assert await mine.history.archived([kept.entry.handle]) == ()
         await store.close()
 
@@ -507,19 +507,19 @@ class HistoryContract:
         mine = store.within(ANNA)
         kept, told = an_archived(session=SESSION), a_summary(session=SESSION)
         said = _said("mine", ">1", "again")
-        await mine.journal.commit(writing(*map(PutEvent, said), PutArchived(kept), PutSummary(told)))
+        await mine.commit(writing(*map(PutEvent, said), PutArchived(kept), PutSummary(told)))
         for scope in (BENS_SESSION, replace(ANNA, user=None), replace(ANNA, agent="another"), Scope(org="x", user=ANNA.user)):
             theirs = store.within(scope)
             assert await theirs.history.archived([kept.entry.handle]) == ()
             assert await theirs.history.summaries(SESSION, 10) == ()
             assert (await theirs.history.outline_page(SESSION, limit=9)).lines == ()
             assert await theirs.history.latest_lines(9, filters=ALL) == ()
-            assert await theirs.journal.commit(asking(HandlesKept(SESSION, (kept.entry.handle,)))) == frozenset()
-            known = await theirs.journal.commit(asking(HistoryIdsInUse((kept.id,))))
+            assert await theirs.commit(asking(HandlesKept(SESSION, (kept.entry.handle,)))) == frozenset()
+            known = await theirs.commit(asking(HistoryIdsInUse((kept.id,))))
             assert not known.own
             assert known.elsewhere == {kept.id}
             gone = Forget(history_ids=(kept.id, told.id), event_ids=(said[0].id,), sessions=(SESSION,), at=LATER)
-            await theirs.journal.commit(writing(gone))
+            await theirs.commit(writing(gone))
             assert await theirs.history.forgotten([kept.entry.handle]) == frozenset()
         assert await mine.history.archived([kept.entry.handle]) == (kept,)
         assert await mine.history.forgotten([kept.entry.handle]) == frozenset()
@@ -531,14 +531,14 @@ class HistoryContract:
         store = opening()
         mine = store.within(ANNA)
         kept, told = an_archived(session=SESSION), a_summary(session=SESSION, summary=SpanSummary(text="x", covers=1, tokens=1))
-        await mine.journal.commit(writing(*map(PutEvent, _said("mine")), PutArchived(kept), PutSummary(told)))
-        await mine.journal.commit(writing(ForgetOwner(user=ANNA.user, at=LATER)))
+        await mine.commit(writing(*map(PutEvent, _said("mine")), PutArchived(kept), PutSummary(told)))
+        await mine.commit(writing(ForgetOwner(user=ANNA.user, at=LATER)))
         assert await mine.history.archived([kept.entry.handle]) == ()
         assert await mine.history.forgotten([kept.entry.handle, "h00000000000f"]) == {kept.entry.handle}
         assert await store.within(BENS_SESSION).history.forgotten([kept.entry.handle]) == frozenset()
         assert await mine.history.summaries(SESSION, 10) == ()
         assert await _spans(mine) == []
-        known = await mine.journal.commit(asking(HistoryIdsInUse((kept.id, told.id))))
+        known = await mine.commit(asking(HistoryIdsInUse((kept.id, told.id))))
         assert known.forgotten == {kept.id, told.id}
         stats = await mine.inventory.stats(at=NOON + timedelta(days=1))
         assert (stats.archived, stats.summaries, stats.outline_lines) == (0, 0, 0)

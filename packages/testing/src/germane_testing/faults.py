@@ -2,7 +2,7 @@
 
     source = faulty(source, Hang())                        # every async method
     embedder = faulty(embedder, Slow(0.05), "embed")       # one of them
-    journal = faulty(journal, Raise(OSError), times=2)     # the first two calls only
+    store = faulty(store, Raise(OSError), times=2)         # the first two calls only
 
 For a type checker the wrapper has the type of the wrapped object. Under `time_warp` neither `Hang` nor `Slow` takes real time.
 """
@@ -50,7 +50,8 @@ Fault = Hang | Slow | Raise | Garbage
 def faulty(target: T, fault: Fault, *methods: str, times: int | None = None) -> T:
     """Returns a wrapper around `target` with `fault` in its `methods`, given by name; by default in every coroutine method.
 
-    A dot names a method of an attribute (`"memories.get"`). A named method may be synchronous: it can raise or return garbage,
+    A dot names a method of an attribute (`"memories.get"`); after a coroutine method it names the type of what the method is
+    called with (`"ask.StackView"`). A named method may be synchronous: it can raise or return garbage,
     but `Hang` and `Slow` don't affect it, because they would block the thread. With `times` only the first `times` calls fail.
     All other attributes and calls reach `target`.
     """
@@ -64,6 +65,8 @@ class _Faulty:
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._target, name)
         below = frozenset(method.removeprefix(f"{name}.") for method in self._methods if method.startswith(f"{name}."))
+        if below and inspect.iscoroutinefunction(value):
+            return self._of_type(value, below)
         if below:
             return _Faulty(value, self._fault, below, self._countdown)
         if name in self._methods if self._methods else inspect.iscoroutinefunction(value):
@@ -87,6 +90,14 @@ class _Faulty:
                 case Garbage(answer):
                     return answer
             return await method(*args, **kwargs)
+
+        return call
+
+    def _of_type(self, method: Callable[..., Any], types: frozenset[str]) -> Callable[..., Any]:
+        faulted = self._waiting(method)
+
+        async def call(asked: Any, *args: Any, **kwargs: Any) -> Any:
+            return await (faulted if type(asked).__name__ in types else method)(asked, *args, **kwargs)
 
         return call
 

@@ -28,7 +28,7 @@ from germane.kinds.graph.statement import EntityStatement, keys_of
 from germane.kinds.graph.value import EntityFinding, EntityName, Pattern, RelationFinding
 from germane.kinds.memories.reads import Forget, ForgetOwner, LeftOf, PutMemory, Select
 from germane.kinds.tasks.plans import TaskOutcome, new_frame, pop_task, push_task
-from germane.kinds.tasks.reads import FrameById, HeadOf, OpenChildren, PathTo, PutFrame, TaskIdsInUse
+from germane.kinds.tasks.reads import FramesById, HeadOf, ListFrames, OpenChildren, PathTo, PutFrame, StackView, TaskIdsInUse
 from germane.kinds.tasks.value import TaskFrame, shown_task
 from germane.stores.contract import ScopedStore, Store
 from germane.types.plan import uuid7
@@ -61,15 +61,15 @@ class GraphContract:
     async def test_an_entity_comes_back_equal(self, scoped: ScopedStore) -> None:
         """Every field, found by id and by each of its names; a change of its names changes what finds it."""
         entity = an_entity("Zoë \x00", aliases=("Zo",), properties={"born": 1990, "n": [1]}, salience=0.5, sensitivity="public")
-        await scoped.journal.commit(writing(put(entity)))
+        await scoped.commit(writing(put(entity)))
         assert await scoped.graph.entities([entity.id, "absent"]) == (entity,)
         assert (await scoped.graph.entities([entity.id]))[0].properties == {"born": 1990, "n": [1]}
         assert await scoped.graph.named(keys_of(entity), filters=Filters()) == (entity,)
-        await scoped.journal.commit(writing(put(replace(entity, aliases=("Z",)))))
+        await scoped.commit(writing(put(replace(entity, aliases=("Z",)))))
         assert await named(scoped, "zo") == []
         assert await named(scoped, "z") == ["Zoë \x00"]
-        assert await scoped.journal.commit(asking(EntitiesById((entity.id,)))) == {entity.id: replace(entity, aliases=("Z",))}
-        by_key: Any = await scoped.journal.commit(asking(EntitiesNamed(("z", "zo"))))
+        assert await scoped.commit(asking(EntitiesById((entity.id,)))) == {entity.id: replace(entity, aliases=("Z",))}
+        by_key: Any = await scoped.commit(asking(EntitiesNamed(("z", "zo"))))
         assert list(by_key) == ["z"]
 
     @pytest.mark.requirement("GRAPH-2")
@@ -79,28 +79,28 @@ class GraphContract:
         relation = a_relation(
             one, other, "works_at", weight=0.5, confidence=0.9, properties={"as": "engineer"}, refs=(event.id,)
         )
-        await scoped.journal.commit(writing(PutEvent(event), put(one), put(other), put_relation(relation)))
+        await scoped.commit(writing(PutEvent(event), put(one), put(other), put_relation(relation)))
         assert await scoped.graph.relations(one.id, at=None) == (relation,)
         assert await scoped.graph.relations(other.id, at=NOON) == (relation,)
-        assert await scoped.journal.commit(asking(RelationsById((relation.id, "absent")))) == {relation.id: relation}
+        assert await scoped.commit(asking(RelationsById((relation.id, "absent")))) == {relation.id: relation}
         with pytest.raises(Conflict):
-            await scoped.journal.commit(writing(put_relation(a_relation(one, other, "works_at"))))
-        await scoped.journal.commit(writing(EndRelation(relation.id, NOON + DAY)))
-        assert await scoped.journal.commit(asking(OpenRelations(((one.id, "works_at"),)))) == ()
-        (ended,) = await scoped.journal.commit(asking(OpenRelations(((one.id, "works_at"),), with_ended=True)))
+            await scoped.commit(writing(put_relation(a_relation(one, other, "works_at"))))
+        await scoped.commit(writing(EndRelation(relation.id, NOON + DAY)))
+        assert await scoped.commit(asking(OpenRelations(((one.id, "works_at"),)))) == ()
+        (ended,) = await scoped.commit(asking(OpenRelations(((one.id, "works_at"),), with_ended=True)))
         assert ended.valid_to == NOON + DAY
         assert await scoped.graph.relations(one.id, at=NOON + DAY) == ()
         assert await scoped.graph.relations(one.id, at=NOON) == (ended,)
         with pytest.raises(NotFound):
-            await scoped.journal.commit(writing(EndRelation(relation.id, NOON)))
-        await scoped.journal.commit(writing(put_relation(a_relation(one, other, "works_at", valid_from=LATER))))
+            await scoped.commit(writing(EndRelation(relation.id, NOON)))
+        await scoped.commit(writing(put_relation(a_relation(one, other, "works_at", valid_from=LATER))))
 
     @pytest.mark.requirement("GRAPH-4")
     async def test_what_is_found_again_is_one_entity(self, scoped: ScopedStore) -> None:
         """By its name or an alias, whatever the case; each mention raises its salience; another type is another entity."""
-        first, _ = await scoped.journal.commit(saying("a", [person("Caroline", "Caro", age=30)]))
+        first, _ = await scoped.commit(saying("a", [person("Caroline", "Caro", age=30)]))
         again = [person("CARO", city="Lisbon"), EntityFinding(type="file", name="caroline")]
-        second, linked = await scoped.journal.commit(saying("b", again, position=1))
+        second, linked = await scoped.commit(saying("b", again, position=1))
         (entity,) = await scoped.graph.named(["caro"], filters=Filters())
         assert (entity.name, entity.aliases, entity.mentions) == ("Caroline", ("Caro",), 2)
         assert entity.properties == {"age": 30, "city": "Lisbon"}
@@ -115,13 +115,13 @@ class GraphContract:
     @pytest.mark.requirement("GRAPH-4")
     async def test_an_ambiguous_name_merges_nothing(self, scoped: ScopedStore) -> None:
         """Two entities with one alias: a text with that name alone makes a third one, which the next text then means."""
-        await scoped.journal.commit(saying("a", [person("Anna Lind", "Anna")]))
-        await scoped.journal.commit(saying("b", [person("Anna Berg")], position=1))
+        await scoped.commit(saying("a", [person("Anna Lind", "Anna")]))
+        await scoped.commit(saying("b", [person("Anna Berg")], position=1))
         berg = (await scoped.graph.named(["anna berg"], filters=EVERY))[0]
         known = replace(berg, aliases=("Anna",))
-        await scoped.journal.commit(writing(PutEntity(known, keys_of(known))))
+        await scoped.commit(writing(PutEntity(known, keys_of(known))))
         for position in (2, 3):
-            await scoped.journal.commit(saying("c", [person("Anna")], position=position))
+            await scoped.commit(saying("c", [person("Anna")], position=position))
         assert sorted(await named(scoped, "anna")) == ["Anna", "Anna Berg", "Anna Lind"]
 
     @pytest.mark.requirement("GRAPH-2")
@@ -129,11 +129,11 @@ class GraphContract:
         """Also where the older one is heard of later. Without the newer one, the older has no end again."""
         places = [EntityFinding(type="place", name=name) for name in ("Porto", "Lisbon", "Faro")]
         caro = person("Caro")
-        await scoped.journal.commit(saying("1", [caro, *places], living("Caro", "Porto", exclusive=True)))
+        await scoped.commit(saying("1", [caro, *places], living("Caro", "Porto", exclusive=True)))
         then = {"created_at": NOON + 9 * DAY, "position": 1}
-        second, _ = await scoped.journal.commit(saying("2", [caro, *places], living("Caro", "Lisbon", exclusive=True), **then))
+        second, _ = await scoped.commit(saying("2", [caro, *places], living("Caro", "Lisbon", exclusive=True), **then))
         late = {"created_at": NOON + 5 * DAY, "position": 2}
-        await scoped.journal.commit(saying("3", [caro, *places], living("Caro", "Faro", exclusive=True), **late))
+        await scoped.commit(saying("3", [caro, *places], living("Caro", "Faro", exclusive=True), **late))
 
         async def lives(at: datetime) -> list[str]:
             (entity,) = await scoped.graph.named(["caro"], filters=EVERY)
@@ -141,7 +141,7 @@ class GraphContract:
             return [one.name for one in await scoped.graph.entities([relation.target for relation in held])]
 
         assert [await lives(NOON + days * DAY) for days in (0, 5, 9)] == [["Porto"], ["Faro"], ["Lisbon"]]
-        await scoped.journal.commit(writing(Forget(event_ids=(second,), at=LATER)))
+        await scoped.commit(writing(Forget(event_ids=(second,), at=LATER)))
         assert [await lives(NOON + days * DAY) for days in (0, 5, 9)] == [["Porto"], ["Faro"], ["Faro"]]
 
     @pytest.mark.requirement("GRAPH-2", "MEM-3")
@@ -150,25 +150,25 @@ class GraphContract:
         what else is said stays, and so does what was stored on purpose."""
         scoped = store.within(AGENT)
         kept = an_entity("Lisbon", "place")
-        await scoped.journal.commit(writing(put(kept)))
+        await scoped.commit(writing(put(kept)))
         place = EntityFinding(type="place", name="Lisbon", properties={"secret": "canary"})
         told = [person("Caroline", "canary-alias", phone="canary-phone"), person("Mel"), place]
-        said, linked = await scoped.journal.commit(saying("x", told, living("Caroline", "Lisbon")))
-        await scoped.journal.commit(saying("y", [person("Caroline", city="Faro")], position=1))
+        said, linked = await scoped.commit(saying("x", told, living("Caroline", "Lisbon")))
+        await scoped.commit(saying("y", [person("Caroline", city="Faro")], position=1))
         pattern = Pattern(id=uuid7(1), action="canary-action", created_at=NOON, updated_at=NOON)
-        await scoped.journal.commit(writing(PutPattern(pattern, (said,))))
-        selected = await scoped.journal.commit(asking(Select(ids=(said,))))
+        await scoped.commit(writing(PutPattern(pattern, (said,))))
+        selected = await scoped.commit(asking(Select(ids=(said,))))
         gone = {one.id for one in linked.entities if one.name == "Mel"} | {linked.relations[0].id, pattern.id}
         assert set(selected.graph_ids) == gone, "a dry run tells what would go"
         change = Forget(event_ids=selected.event_ids, graph_ids=selected.graph_ids, at=LATER, by="me")
-        await scoped.journal.commit(writing(change))
+        await scoped.commit(writing(change))
         found = (await scoped.graph.page(EVERY)).entities
         assert [(one.name, one.aliases, dict(one.properties), one.mentions) for one in found] == [
             ("Caroline", (), {"city": "Faro"}, 1),
             ("Lisbon", (), {}, 0),
         ]
         assert await scoped.graph.patterns([], intent=None, entity_types=[], filters=EVERY) == ()
-        left = await scoped.journal.commit(asking(LeftOf((said, *selected.graph_ids))))
+        left = await scoped.commit(asking(LeftOf((said, *selected.graph_ids))))
         assert not left.holding
         stone = await scoped.inventory.tombstone(pattern.id)
         assert stone is not None
@@ -182,9 +182,9 @@ class GraphContract:
         entity = an_entity()
         changes = (PutMemory(memory), PutEntity(entity, keys_of(entity)))
         mention = PutMentions(memory.id, (entity.id,), {entity.id: EntityStatement(names=("Caroline",))})
-        await scoped.journal.commit(writing(*changes, mention))
+        await scoped.commit(writing(*changes, mention))
         assert await scoped.graph.mentions(entity.id) == (memory.id,)
-        await scoped.journal.commit(writing(PutMemory(a_memory("She moved", id=memory.id, updated_at=LATER))))
+        await scoped.commit(writing(PutMemory(a_memory("She moved", id=memory.id, updated_at=LATER))))
         assert await scoped.graph.entities([entity.id]) == ()
 
     @pytest.mark.requirement("GRAPH-2", "MEM-3")
@@ -194,16 +194,16 @@ class GraphContract:
         one, other = an_entity(user="anna"), an_entity("Mel", user="anna")
         relation = a_relation(one, other, user="anna")
         pattern = Pattern(id=uuid7(1), action="restart", user="anna", created_at=NOON, updated_at=NOON)
-        await scoped.journal.commit(writing(put(one), put(other), put_relation(relation), PutPattern(pattern)))
+        await scoped.commit(writing(put(one), put(other), put_relation(relation), PutPattern(pattern)))
         stats = await scoped.inventory.stats(at=NOON)
         assert (stats.entities, stats.relations, stats.patterns) == (2, 1, 1)
-        selected = await scoped.journal.commit(asking(Select(ids=(one.id,))))
+        selected = await scoped.commit(asking(Select(ids=(one.id,))))
         assert selected.graph_ids == (one.id,)
-        await scoped.journal.commit(writing(Forget(graph_ids=(one.id,), at=LATER)))
+        await scoped.commit(writing(Forget(graph_ids=(one.id,), at=LATER)))
         assert await scoped.graph.relations(other.id, at=None) == ()
-        assert (await scoped.journal.commit(asking(LeftOf((one.id,))))).holding == ()
-        assert set((await scoped.journal.commit(asking(Select(everything=True)))).graph_ids) == {other.id, pattern.id}
-        await scoped.journal.commit(writing(ForgetOwner(at=LATER)))
+        assert (await scoped.commit(asking(LeftOf((one.id,))))).holding == ()
+        assert set((await scoped.commit(asking(Select(everything=True)))).graph_ids) == {other.id, pattern.id}
+        await scoped.commit(writing(ForgetOwner(at=LATER)))
         assert (await scoped.graph.page(EVERY)).entities == ()
         stats = await scoped.inventory.stats(at=NOON)
         assert (stats.entities, stats.relations, stats.patterns) == (0, 0, 0)
@@ -217,13 +217,13 @@ class GraphContract:
         pattern = Pattern(id=uuid7(1), action="restart", user="anna", created_at=NOON, updated_at=NOON)
         mention = PutMentions(event.id, (one.id,))
         put_all = (PutEvent(event), put(one), put(other), put_relation(relation), PutPattern(pattern), mention)
-        await owner.journal.commit(writing(*put_all))
+        await owner.commit(writing(*put_all))
         ids = [one.id, relation.id, pattern.id]
         assert await owner.allowed(ids, at=LATER, filters=Filters()) == frozenset(ids)
         for scope in (AGENT, BEN, Scope(user="anna", agent="other"), Scope(user="anna", org="other")):
             stranger = store.within(scope)
             graph = stranger.graph
-            await stranger.journal.commit(writing(put(an_entity("Own", user=scope.user))))
+            await stranger.commit(writing(put(an_entity("Own", user=scope.user))))
             assert await graph.entities([one.id]) == ()
             assert await graph.named(["caroline"], filters=EVERY) == ()
             assert {found.name for found in await graph.salient(9, at=NOON, filters=EVERY)} == {"Own"}
@@ -248,11 +248,11 @@ class GraphContract:
                 PutMentions(event.id, (mine.id,)),
             ):
                 with pytest.raises(GermaneError):
-                    await stranger.journal.commit(writing(put(mine), change))
-            await stranger.journal.commit(writing(Forget(graph_ids=tuple(ids), at=LATER)))
+                    await stranger.commit(writing(put(mine), change))
+            await stranger.commit(writing(Forget(graph_ids=tuple(ids), at=LATER)))
         assert await owner.graph.entities([one.id]) == (replace(one, mentions=1),)
         wide = an_entity("Everyone")
-        await store.within(AGENT).journal.commit(writing(put(wide)))
+        await store.within(AGENT).commit(writing(put(wide)))
         assert await named(store.within(BEN), "everyone") == ["Everyone"]
 
     @pytest.mark.requirement("GRAPH-2")
@@ -266,7 +266,7 @@ class GraphContract:
             a_relation(rest[5], hub, "back", weight=0.8),
         ]
         links += [a_relation(hub, hub, "self", weight=1.0)]
-        await scoped.journal.commit(writing(*map(put, entities), *map(put_relation, links)))
+        await scoped.commit(writing(*map(put, entities), *map(put_relation, links)))
         walk = scoped.graph.neighbourhood
         found = await walk([hub.id], depth=1, fan_out=3, at=None, filters=EVERY)
         assert found.relations == (links[7], links[4], links[6])
@@ -284,7 +284,7 @@ class GraphContract:
         """A path says which relations are walked backwards; a chain follows the wanted types only, cycles included."""
         a, b, c, d = entities = [an_entity(name, "event") for name in "abcd"]
         links = [a_relation(a, b, "causes"), a_relation(b, c, "causes"), a_relation(d, c, "fixes"), a_relation(c, a, "causes")]
-        await scoped.journal.commit(writing(*map(put, entities), *map(put_relation, links), put(an_entity("alone"))))
+        await scoped.commit(writing(*map(put, entities), *map(put_relation, links), put(an_entity("alone"))))
         graph = scoped.graph
         found = await graph.path(a.id, d.id, at=None, filters=EVERY)
         assert found == ((links[3], True), (links[2], True))
@@ -300,13 +300,13 @@ class GraphContract:
         for position, number in enumerate((*range(105), 0)):
             link = RelationFinding(source=EntityName("person", "Caro"), type="knows", target=EntityName("person", f"P{number}"))
             found = [person("Caro"), person(f"P{number}")]
-            await scoped.journal.commit(saying(f"Caro knows P{number}", found, link, position=position))
+            await scoped.commit(saying(f"Caro knows P{number}", found, link, position=position))
         (caro,) = await scoped.graph.named(["caro"], filters=EVERY)
         pairs = ((caro.id, "knows"),)
-        known = await scoped.journal.commit(asking(OpenRelations(pairs, with_ended=True)))
+        known = await scoped.commit(asking(OpenRelations(pairs, with_ended=True)))
         assert len(known) == 105
         (first,) = await scoped.graph.named(["p0"], filters=EVERY)
-        (again,) = await scoped.journal.commit(asking(OpenRelations(pairs, with_ended=True, targets=(first.id,))))
+        (again,) = await scoped.commit(asking(OpenRelations(pairs, with_ended=True, targets=(first.id,))))
         assert (again.target, len(again.refs)) == (first.id, 2)
 
     @pytest.mark.requirement("GRAPH-2", "GRAPH-6")
@@ -314,7 +314,7 @@ class GraphContract:
         """An old important entity falls behind a newer one as time passes, and both are listed by name in pages."""
         old = an_entity("Old", salience=0.8, salient_at=NOON - 90 * DAY)
         new, newest = an_entity("New", salience=0.3), an_entity("Newest", salience=0.9, salient_at=NOON + 9 * DAY)
-        await scoped.journal.commit(writing(*map(put, (old, new, newest))))
+        await scoped.commit(writing(*map(put, (old, new, newest))))
 
         async def salient(at: datetime, limit: int = 9, **filters: Any) -> list[str]:
             return [one.name for one in await scoped.graph.salient(limit, at=at, filters=Filters(**filters))]
@@ -339,9 +339,9 @@ class GraphContract:
         secret = {"sensitivity": "sensitive"}
         told = [person("Caro", "Secret Alias", illness="canary"), person("Doctor")]
         treated = RelationFinding(source=EntityName("person", "Caro"), type="sees", target=EntityName("person", "Doctor"))
-        _, linked = await scoped.journal.commit(saying("a", told, treated, **secret))
+        _, linked = await scoped.commit(saying("a", told, treated, **secret))
         assert await scoped.graph.named(["caro"], filters=Filters()) == ()
-        await scoped.journal.commit(saying("b", [person("Caro", city="Faro")], position=1))
+        await scoped.commit(saying("b", [person("Caro", city="Faro")], position=1))
         (caro,) = await scoped.graph.named(["caro"], filters=Filters())
         assert (caro.aliases, caro.properties) == ((), {"city": "Faro"})
         found = await scoped.graph.neighbourhood([caro.id], depth=2, fan_out=9, at=None, filters=Filters())
@@ -353,16 +353,16 @@ class GraphContract:
     async def test_merging_moves_names_mentions_and_relations(self, store: Store) -> None:
         """Relations that say the same become one, and nothing of the merged entity is left."""
         scoped = store.within(AGENT)
-        first, one = await scoped.journal.commit(saying("a", [person("Caroline", a=1), person("Mel")]))
-        second, two = await scoped.journal.commit(saying("b", [person("Lina", b=2), person("Mel")], position=1))
+        first, one = await scoped.commit(saying("a", [person("Caroline", a=1), person("Mel")]))
+        second, two = await scoped.commit(saying("b", [person("Lina", b=2), person("Mel")], position=1))
         (caroline, mel), lina = one.entities, two.entities[0]
         links = [
             put_relation(a_relation(caroline, mel)),
             put_relation(a_relation(lina, mel)),
             put_relation(a_relation(lina, caroline)),
         ]
-        await scoped.journal.commit(writing(*links))
-        await scoped.journal.commit(writing(MergeEntities(caroline.id, lina.id)))
+        await scoped.commit(writing(*links))
+        await scoped.commit(writing(MergeEntities(caroline.id, lina.id)))
         (found,) = await scoped.graph.named(["lina"], filters=EVERY)
         assert (found.id, found.name, found.aliases, found.mentions) == (caroline.id, "Caroline", ("Lina",), 2)
         assert found.properties == {"a": 1, "b": 2}
@@ -370,7 +370,7 @@ class GraphContract:
         assert len(await scoped.graph.relations(caroline.id, at=None)) == 1
         assert await scoped.graph.entities([lina.id]) == ()
         with pytest.raises(InvalidInput):
-            await scoped.journal.commit(writing(MergeEntities(mel.id, mel.id)))
+            await scoped.commit(writing(MergeEntities(mel.id, mel.id)))
         assert (await store.verify()).healthy
 
     @pytest.mark.requirement("GRAPH-3", "SCORE-4")
@@ -379,7 +379,7 @@ class GraphContract:
         made: dict[str, Any] = {"created_at": NOON, "updated_at": NOON}
         always = Pattern(id=uuid7(1), action="read the log", **made)
         narrow = Pattern(id=uuid7(2), action="pin it", keywords=("ssl", "tls"), intent="fix", entity_types=("tool",), **made)
-        await scoped.journal.commit(writing(PutPattern(always), PutPattern(narrow)))
+        await scoped.commit(writing(PutPattern(always), PutPattern(narrow)))
 
         async def found(*words: str, intent: str | None = "fix", types: tuple[str, ...] = ("tool",)) -> list[str]:
             these = await scoped.graph.patterns(words, intent=intent, entity_types=types, filters=Filters())
@@ -389,10 +389,10 @@ class GraphContract:
         assert await found("http") == ["read the log"]
         assert await found("tls", intent=None) == ["read the log"]
         assert await found("tls", types=("file",)) == ["read the log"]
-        await scoped.journal.commit(writing(CountPattern(narrow.id, succeeded=True, at=LATER)))
-        await scoped.journal.commit(writing(CountPattern(always.id, succeeded=False, at=LATER)))
+        await scoped.commit(writing(CountPattern(narrow.id, succeeded=True, at=LATER)))
+        await scoped.commit(writing(CountPattern(always.id, succeeded=False, at=LATER)))
         assert await found("ssl") == ["pin it", "read the log"]
-        known = await scoped.journal.commit(asking(PatternById(narrow.id)))
+        known = await scoped.commit(asking(PatternById(narrow.id)))
         assert known == replace(narrow, successes=1, applications=1, updated_at=LATER)
 
 
@@ -418,20 +418,20 @@ class TaskContract:
         """By plans and by the reader, here and in another handle."""
         store = opening()
         mine = store.within(ANNA)
-        root = await mine.journal.commit(push_task(_frame("root")))
-        child = await mine.journal.commit(push_task(_frame("child")))
+        root = await mine.commit(push_task(_frame("root")))
+        child = await mine.commit(push_task(_frame("child")))
         assert (child.parent, child.depth) == (root.id, 1)
-        assert [one.id for one in await mine.journal.commit(asking(OpenChildren(root.id)))] == [child.id]
-        assert [one.id for one in await mine.journal.commit(asking(PathTo(child.id)))] == [root.id, child.id]
-        before = await mine.journal.revision()
-        ended = await mine.journal.commit(pop_task(SESSION, "complete", TaskOutcome(text="done"), at=LATER))
-        assert await mine.journal.revision() > before
+        assert [one.id for one in await mine.commit(asking(OpenChildren(root.id)))] == [child.id]
+        assert [one.id for one in await mine.commit(asking(PathTo(child.id)))] == [root.id, child.id]
+        before = await mine.revision()
+        ended = await mine.commit(pop_task(SESSION, "complete", TaskOutcome(text="done"), at=LATER))
+        assert await mine.revision() > before
         assert (ended.version, ended.closed_at) == (2, LATER)
         other = opening()
-        view = await other.within(ANNA).tasks.view(SESSION)
+        view = await other.within(ANNA).ask(StackView(SESSION))
         assert view is not None
         assert ([one.id for one in view.path], [one.id for one in view.results]) == ([root.id], [child.id])
-        head = await mine.journal.commit(asking(HeadOf(SESSION)))
+        head = await mine.commit(asking(HeadOf(SESSION)))
         assert head is not None
         assert (head.moves, head.open, head.frames) == (3, 1, 2)
         await other.close()
@@ -441,47 +441,47 @@ class TaskContract:
         """Nor may a frame be written for somebody else, nor over somebody else's."""
         store = opening()
         mine = store.within(ANNA)
-        frame = await mine.journal.commit(push_task(_frame("mine")))
+        frame = await mine.commit(push_task(_frame("mine")))
         for scope in (BENS_SESSION, replace(ANNA, user=None), replace(ANNA, agent="another"), Scope(org="x", user=ANNA.user)):
             theirs = store.within(scope)
-            assert await theirs.tasks.frames([frame.id]) == ()
-            assert await theirs.tasks.view(SESSION) is None
-            assert await theirs.journal.commit(asking(FrameById(frame.id))) is None
-            assert frame.id in (await theirs.journal.commit(asking(TaskIdsInUse((frame.id,))))).elsewhere
+            assert await theirs.ask(FramesById((frame.id,))) == {}
+            assert await theirs.ask(StackView(SESSION)) is None
+            assert await theirs.commit(asking(FramesById((frame.id,)))) == {}
+            assert frame.id in (await theirs.commit(asking(TaskIdsInUse((frame.id,))))).elsewhere
             stolen = replace(frame, user=scope.user, goal="theirs")
-            await theirs.journal.commit(writing(PutFrame(stolen)))
-            await theirs.journal.commit(writing(Forget(task_ids=(frame.id,), at=LATER)))
+            await theirs.commit(writing(PutFrame(stolen)))
+            await theirs.commit(writing(Forget(task_ids=(frame.id,), at=LATER)))
         with pytest.raises(InvalidInput):
-            await store.within(BENS_SESSION).journal.commit(writing(PutFrame(frame)))
-        assert (await mine.tasks.frames([frame.id]))[0].goal == "mine"
+            await store.within(BENS_SESSION).commit(writing(PutFrame(frame)))
+        assert (await mine.ask(FramesById((frame.id,))))[frame.id].goal == "mine"
         await store.close()
 
     async def test_the_gate_passes_versions_that_were_and_none_that_will_be(self, opening: Callable[[], Store]) -> None:
         """A text says how a task stood then; a forgotten task, and a sensitivity that isn't allowed, pass no more."""
         store = opening()
         mine = store.within(ANNA)
-        frame = await mine.journal.commit(push_task(_frame("mine")))
+        frame = await mine.commit(push_task(_frame("mine")))
 
         async def passed(scoped: ScopedStore, *names: str, **filters: Any) -> set[str]:
             return set(await scoped.allowed(names, at=LATER, filters=Filters(**filters)))
 
         now, later, odd = shown_task(frame, 7), f"{frame.id}@2", (f"{frame.id}@", f"{frame.id}@x", f"{frame.id}@0", "@1")
         assert await passed(mine, now, later, *odd) == {now}
-        await mine.journal.commit(pop_task(SESSION, "complete", TaskOutcome(text="done"), at=LATER))
+        await mine.commit(pop_task(SESSION, "complete", TaskOutcome(text="done"), at=LATER))
         assert await passed(mine, now, later) == {now, later}
         assert await passed(mine, now, sensitivities=("public",)) == set()
         assert await passed(store.within(BENS_SESSION), now, later) == set()
-        await mine.journal.commit(writing(Forget(task_ids=(frame.id,), at=LATER)))
+        await mine.commit(writing(Forget(task_ids=(frame.id,), at=LATER)))
         assert await passed(mine, now, later) == set()
         await store.close()
 
     async def test_an_owner_that_is_forgotten_leaves_no_task(self, opening: Callable[[], Store]) -> None:
         store = opening()
         mine = store.within(ANNA)
-        frame = await mine.journal.commit(push_task(_frame("mine")))
-        await mine.journal.commit(writing(ForgetOwner(user=ANNA.user, at=LATER)))
-        assert await mine.tasks.list(None, None, 10) == ()
-        assert await mine.journal.commit(asking(HeadOf(SESSION))) is None
-        known = await mine.journal.commit(asking(TaskIdsInUse((frame.id,))))
+        frame = await mine.commit(push_task(_frame("mine")))
+        await mine.commit(writing(ForgetOwner(user=ANNA.user, at=LATER)))
+        assert await mine.ask(ListFrames(None, None, 10)) == ()
+        assert await mine.commit(asking(HeadOf(SESSION))) is None
+        known = await mine.commit(asking(TaskIdsInUse((frame.id,))))
         assert known.forgotten == {frame.id}
         await store.close()

@@ -94,7 +94,7 @@ def all_records(heads: Sequence[InjectionHead], ids: frozenset[str] = frozenset(
 
 
 async def _write(store: Store, *changes: Change, scope: Scope = ANNAS_SESSION) -> None:
-    await store.within(scope).journal.commit(writing(*changes))
+    await store.within(scope).commit(writing(*changes))
 
 
 def _shown(id: str, version: int, content_hash: int) -> InjectedItem:
@@ -109,7 +109,7 @@ class InjectionContract:
         """Every field, for the scope's own session alone, also in another handle; the content's revision stays."""
         memory, event = a_memory("Näheres \ud800 zu 猫", user="anna"), an_event("said", user="anna")
         await _write(store, PutMemory(memory), PutEvent(event))
-        revision = await store.within(ANNAS_SESSION).journal.revision()
+        revision = await store.within(ANNAS_SESSION).revision()
         foreign = InjectedItem(handle="x", id="\ud800", content_hash=0, source="own", sensitivity="sensitive", stored=False)
         said = InjectedItem(handle="a2", id=event.id, content_hash=event.content_hash, source="messages")
         first = an_injection(memory)
@@ -122,7 +122,7 @@ class InjectionContract:
             assert kept.records == (first, empty)
             assert kept.allowed == {memory.id: memory.content_hash, event.id: event.content_hash}
         await other.close()
-        assert await store.within(ANNAS_SESSION).journal.revision() == revision
+        assert await store.within(ANNAS_SESSION).revision() == revision
         for scope in (
             replace(ANNAS_SESSION, session="t"),
             replace(ANNAS_SESSION, session=None),
@@ -187,7 +187,7 @@ class InjectionContract:
         shared = (await _kept(store, other, also=asked)).allowed
         assert list(shared) == [f"{block.id}@3"]
         assert shared != own
-        await store.within(ANNAS_SESSION).journal.commit(editing(block.id, replace(share, permission="read_only")))
+        await store.within(ANNAS_SESSION).commit(editing(block.id, replace(share, permission="read_only")))
         again = (await _kept(store, other, also=asked)).allowed
         assert (list(again), again == shared) == ([f"{block.id}@3"], False)
         for scope in (
@@ -196,9 +196,9 @@ class InjectionContract:
             Scope(agent="c", user="anna", session="s"),
         ):
             assert (await _kept(store, scope, also=asked)).allowed == {}
-        await store.within(ANNAS_SESSION).journal.commit(editing(block.id, DropShare(id=block.id, agent="b")))
+        await store.within(ANNAS_SESSION).commit(editing(block.id, DropShare(id=block.id, agent="b")))
         assert (await _kept(store, other, also=asked)).allowed == {}
-        await store.within(ANNAS_SESSION).journal.commit(editing(block.id, PutBlock(replace(block, deleted_at=NOON))))
+        await store.within(ANNAS_SESSION).commit(editing(block.id, PutBlock(replace(block, deleted_at=NOON))))
         assert (await _kept(store, also=asked)).allowed == {entry.id: entry_hash(entry.id)}
 
     @pytest.mark.requirement("INJECT-10", "MEM-3")
@@ -215,7 +215,7 @@ class InjectionContract:
         await _write(store, PutMemory(replace(changed, content_hash=5)), PutMemory(replace(secret, sensitivity="sensitive")))
         await _write(store, EndMemory(id=ended.id, at=NOON + timedelta(hours=1)))
         for one in (replace(block, version=2), replace(deleted, version=2, deleted_at=NOON)):
-            await store.within(ANNAS_SESSION).journal.commit(editing(one.id, PutBlock(one)))
+            await store.within(ANNAS_SESSION).commit(editing(one.id, PutBlock(one)))
         late = an_injection(changed, ended, turn="late", prefix="hash")
         await _write(store, PutInjection("s", late))
         assert (await _kept(store)).records == (bound, late)
@@ -298,7 +298,7 @@ class InjectionContract:
         """Also of a session of which nothing else is stored."""
         for scope in (ANNAS_SESSION, replace(ANNAS_SESSION, session="t")):
             await _write(store, PutInjection(scope.session or "", an_injection()), scope=scope)
-        await store.within(ANNAS_SESSION).journal.commit(forget(session="s", scope=ANNAS_SESSION, at=NOON))
+        await store.within(ANNAS_SESSION).commit(forget(session="s", scope=ANNAS_SESSION, at=NOON))
         assert (await _kept(store)).records == ()
         assert len((await _kept(store, replace(ANNAS_SESSION, session="t"))).records) == 1
         await _write(store, ForgetOwner(at=NOON))
@@ -360,7 +360,7 @@ class ProfileContract:
         """With all that is known of it, in the order of how much they tell; also in another handle, and of long messages."""
         store, other = opening(), opening()
         put = _said(name="Anna", message_id="m1", sensitivity="public")
-        await store.within(ANNA).journal.commit(writing(put))
+        await store.within(ANNA).commit(writing(put))
         event, (rule, note) = put.event, TOLD
         for each in (store, other):
             found = await each.within(ANNA).profile.clauses(9, filters=Filters())
@@ -382,7 +382,7 @@ class ProfileContract:
             assert found[0].line == f"{event.id}@0-{len(RULE)}"
         long = "é\0" * 4_000 + RULE
         clause = TellingClause(8_000, len(long), 0.95, 0.0)
-        await store.within(ANNA).journal.commit(writing(_said(1, clause, text=long)))
+        await store.within(ANNA).commit(writing(_said(1, clause, text=long)))
         assert await _texts(store.within(ANNA), 2) == [RULE, RULE]
         await other.close()
         await store.close()
@@ -394,7 +394,7 @@ class ProfileContract:
         ranked = [(0.2, 0.5), (0.9, 0.0), (0.1, 0.8), (0.5, 0.2), (0.0, 0.95)]
         for place, (rule, matters) in enumerate(ranked):
             clause = TellingClause(0, 2, rule, matters)
-            await mine.journal.commit(writing(_said(place, clause, text=f"{place}!")))
+            await mine.commit(writing(_said(place, clause, text=f"{place}!")))
         assert await _texts(mine) == ["4!", "1!", "2!", "3!", "0!"]
         assert await _texts(mine, 2) == ["4!", "1!"]
         assert await _texts(mine, 0) == []
@@ -405,7 +405,7 @@ class ProfileContract:
         mine = store.within(ANNA)
         for place, (session, role) in enumerate((("chat", "user"), ("chat", "assistant"), ("people", "user"))):
             event = _said(place, text=f"{place}!").event._replace(session=session, position=place, role=role)
-            await mine.journal.commit(writing(PutEvent(event)))
+            await mine.commit(writing(PutEvent(event)))
         assert await mine.profile.with_assistant(["chat", "people", "none"]) == {"chat"}
         assert await mine.profile.with_assistant([]) == frozenset()
         assert await store.within(BEN).profile.with_assistant(["chat"]) == frozenset()
@@ -415,8 +415,8 @@ class ProfileContract:
         """A user's clauses are the user's, and the agent-wide ones the agent's; so are the marks."""
         for scope in (AGENT, ANNA):
             put = _said(text=f"{scope.user} {TEXT}", user=scope.user)
-            journal = store.within(scope).journal
-            await journal.commit(writing(put, MarkLine(_line(put.event), "pin", NOON)))
+            scoped = store.within(scope)
+            await scoped.commit(writing(put, MarkLine(_line(put.event), "pin", NOON)))
         assert (await _texts(store.within(ANNA)))[0].startswith("anna")
         assert (await _texts(store.within(AGENT)))[0].startswith("None")
         assert await _texts(store.within(BEN)) == []
@@ -429,7 +429,7 @@ class ProfileContract:
         mine, clause = store.within(ANNA), TellingClause(0, 1, 0.5, 0.0)
         fields: tuple[dict[str, Any], ...] = ({"sensitivity": "sensitive"}, {"message_id": "m"}, {"session": "s2"}, {})
         puts = [_said(place, clause, text=f"{place}", **given) for place, given in enumerate(fields)]
-        await mine.journal.commit(writing(*puts))
+        await mine.commit(writing(*puts))
         assert await _texts(mine) == ["3", "2", "1"]
         assert await _texts(mine, sensitivities=ALL.sensitivities) == ["3", "2", "1", "0"]
         assert await _texts(mine, until=NOON + timedelta(seconds=2)) == ["2", "1"]
@@ -447,7 +447,7 @@ class ProfileContract:
         old = replace(old, derived_from=(put.event.id,))
         new = a_memory("no", "fact", key="user.kiln", user="anna")
         ended = EndMemory(id=old.id, at=LATER, superseded_by=new.id)
-        await mine.journal.commit(writing(put, PutMemory(old), PutMemory(new), ended))
+        await mine.commit(writing(put, PutMemory(old), PutMemory(new), ended))
         first, *_ = await mine.profile.clauses(9, filters=Filters())
         assert first.outdated == (Outdated(LATER, ("kiln",)),)
 
@@ -456,18 +456,18 @@ class ProfileContract:
         """Once, between two messages of the scope's own; both know it, until one of them is forgotten."""
         mine, older, newer = store.within(ANNA), _said(), _said(1, created_at=LATER)
         others = _said(user="ben")
-        await mine.journal.commit(writing(older, newer))
-        await store.within(BEN).journal.commit(writing(others))
+        await mine.commit(writing(older, newer))
+        await store.within(BEN).commit(writing(others))
         ids = {older.event.id, newer.event.id}
         noted = PutReplacement(older=older.event.id, newer=newer.event.id)
         wrong = [replace(noted, newer="absent"), replace(noted, older="absent"), replace(noted, newer=noted.older)]
         strange = [replace(noted, older=others.event.id), replace(noted, newer=others.event.id)]
-        await mine.journal.commit(writing(*wrong, *strange))
-        await store.within(BEN).journal.commit(writing(noted))
+        await mine.commit(writing(*wrong, *strange))
+        await store.within(BEN).commit(writing(noted))
         assert [event.replaces for event in await store.within(BEN).events.get([others.event.id])] == [()]
         assert await mine.profile.holding({*ids, others.event.id, "absent"}, LATER) == ids
         for _ in range(2):
-            await mine.journal.commit(writing(noted))
+            await mine.commit(writing(noted))
         clauses = await mine.profile.clauses(9, filters=Filters())
         assert {clause.id: clause.outdated for clause in clauses} == {noted.older: (Outdated(LATER, ()),), noted.newer: ()}
         (ended,) = [event for event in await mine.events.get(sorted(ids)) if event.replaces]
@@ -475,14 +475,14 @@ class ProfileContract:
         assert await mine.profile.holding(ids, LATER) == {noted.newer}
         assert await mine.profile.holding(ids, LATER - timedelta(seconds=1)) == ids
         assert await store.within(BEN).profile.holding(ids, LATER) == frozenset()
-        await mine.journal.commit(writing(Forget(event_ids=(noted.newer,), at=LATER)))
+        await mine.commit(writing(Forget(event_ids=(noted.newer,), at=LATER)))
         assert await mine.profile.holding(ids, LATER) == {noted.older}
 
     @pytest.mark.requirement("PERSON-1", "PACK-8", "INJECT-6")
     async def test_a_clause_may_be_shown_while_its_message_may(self, store: Store) -> None:
         """By its place and the message's content, to those who see the message; a text that holds it goes with the message."""
         mine, put, secret = store.within(ANNA_IN_S1), _said(), _said(1, sensitivity="sensitive")
-        await mine.journal.commit(writing(put, secret))
+        await mine.commit(writing(put, secret))
         lines = [_line(put.event), _line(put.event, TOLD[1]), _line(secret.event), "absent@0-3", f"{put.event.id}@0-x"]
         assert await mine.allowed(lines, at=LATER, filters=Filters()) == set(lines[:2])
         assert await mine.allowed(lines, at=LATER, filters=ALL) == set(lines[:3])
@@ -491,12 +491,12 @@ class ProfileContract:
         hashed = clause_hash(put.event.content_hash, 0, len(RULE))
         item = InjectedItem(handle="p1", id=lines[0], content_hash=hashed, source="profile")
         kept = an_injection(items=(item,), text=RULE)
-        await mine.journal.commit(writing(PutInjection("s1", kept)))
+        await mine.commit(writing(PutInjection("s1", kept)))
         wrong = replace(kept, turn="other", items=(replace(item, content_hash=hashed + 1),))
-        await mine.journal.commit(writing(PutInjection("s1", wrong)))
+        await mine.commit(writing(PutInjection("s1", wrong)))
         found = await mine.injections(all_records, at=LATER, filters=Filters())
         assert (found.records, found.allowed) == ((kept,), {lines[0]: hashed})
-        await mine.journal.commit(writing(Forget(event_ids=(put.event.id,), at=LATER)))
+        await mine.commit(writing(Forget(event_ids=(put.event.id,), at=LATER)))
         found = await mine.injections(all_records, at=LATER, filters=Filters())
         assert [(one.text, one.items, one.withdrawn) for one in found.records] == [("", (), "p1")]
 
@@ -506,24 +506,24 @@ class ProfileContract:
         mine, put = store.within(ANNA), _said()
         memory, theirs = a_memory(user="anna"), _said(user="ben")
         shared = a_memory("Opens at nine")
-        await store.within(BEN).journal.commit(writing(theirs))
-        await store.within(AGENT).journal.commit(writing(PutMemory(shared)))
-        await mine.journal.commit(writing(put, PutMemory(memory)))
+        await store.within(BEN).commit(writing(theirs))
+        await store.within(AGENT).commit(writing(PutMemory(shared)))
+        await mine.commit(writing(put, PutMemory(memory)))
         line = _line(put.event)
         for mark, changes in (("pin", True), ("pin", False), ("hide", True), (None, True), (None, False)):
-            before = await mine.journal.revision()
-            assert await mine.journal.commit(mark_line(line, mark, at=NOON)) is changes  # type: ignore[arg-type]
-            assert (await mine.journal.revision() > before) is changes
+            before = await mine.revision()
+            assert await mine.commit(mark_line(line, mark, at=NOON)) is changes  # type: ignore[arg-type]
+            assert (await mine.revision() > before) is changes
             assert await mine.profile.marks() == ({} if mark is None else {line: mark})
         for one in (memory, shared):
-            await mine.journal.commit(mark_line(one.id, "hide", at=NOON))
+            await mine.commit(mark_line(one.id, "hide", at=NOON))
         assert await mine.profile.marks() == {memory.id: "hide", shared.id: "hide"}
         for absent in ("", "absent", put.event.id, f"{put.event.id}@1-2", _line(theirs.event)):
             with pytest.raises(NotFound):
-                await mine.journal.commit(mark_line(absent, "pin", at=NOON))
+                await mine.commit(mark_line(absent, "pin", at=NOON))
         for wrong, mark in ((line, "keep"), (5, "pin")):
             with pytest.raises(InvalidInput):
-                await mine.journal.commit(mark_line(wrong, mark, at=NOON))  # type: ignore[arg-type]
+                await mine.commit(mark_line(wrong, mark, at=NOON))  # type: ignore[arg-type]
 
     @pytest.mark.requirement("PERSON-1")
     async def test_a_mark_keeps_the_time_at_which_it_was_made(self, store: Store) -> None:
@@ -531,10 +531,10 @@ class ProfileContract:
         mine, put = store.within(ANNA), _said()
         line = _line(put.event)
         for at in (NOON, LATER):
-            await mine.journal.commit(writing(*([put] if at == NOON else []), MarkLine(line, "pin", at)))
-        named = await mine.journal.commit(asking(LinesNamed((line, f"{put.event.id}@1-2", "absent"))))
+            await mine.commit(writing(*([put] if at == NOON else []), MarkLine(line, "pin", at)))
+        named = await mine.commit(asking(LinesNamed((line, f"{put.event.id}@1-2", "absent"))))
         assert named == NamedLines(frozenset({line}), frozenset({put.event.id}), {line: "pin"})
-        assert await mine.journal.commit(restore_marks([MarkedLine(line, "hide", LATER)], strict=True))
+        assert await mine.commit(restore_marks([MarkedLine(line, "hide", LATER)], strict=True))
         assert await mine.profile.marks() == {line: "pin"}
 
     @pytest.mark.requirement("PERSON-1", "MEM-3")
@@ -542,19 +542,19 @@ class ProfileContract:
         """Neither clauses nor marks are left of a message or memory, whoever marked it, and none of a user."""
         mine, put, kept = store.within(ANNA), _said(), _said(1)
         shared = a_memory("Opens at nine")
-        await store.within(AGENT).journal.commit(writing(PutMemory(shared)))
+        await store.within(AGENT).commit(writing(PutMemory(shared)))
         marks = (MarkLine(_line(put.event), "pin", NOON), MarkLine(shared.id, "hide", NOON))
-        await mine.journal.commit(writing(put, kept, *marks, MarkLine(_line(kept.event), "hide", NOON)))
-        await mine.journal.commit(writing(Forget(event_ids=(put.event.id,), at=LATER)))
-        await store.within(AGENT).journal.commit(writing(Forget(memory_ids=(shared.id,), at=LATER)))
+        await mine.commit(writing(put, kept, *marks, MarkLine(_line(kept.event), "hide", NOON)))
+        await mine.commit(writing(Forget(event_ids=(put.event.id,), at=LATER)))
+        await store.within(AGENT).commit(writing(Forget(memory_ids=(shared.id,), at=LATER)))
         assert {clause.id for clause in await mine.profile.clauses(9, filters=ALL)} == {kept.event.id}
         assert await mine.profile.marks() == {_line(kept.event): "hide"}
-        left = await mine.journal.commit(asking(LeftOf((put.event.id, shared.id))))
+        left = await mine.commit(asking(LeftOf((put.event.id, shared.id))))
         assert left.holding == ()
         assert {"telling clauses", "marks of profiles"} <= {*left.checked}
         stats = await mine.inventory.stats(at=LATER)
         assert (stats.telling_clauses, stats.profile_marks) == (2, 1)
-        await mine.journal.commit(writing(ForgetOwner(at=LATER)))
+        await mine.commit(writing(ForgetOwner(at=LATER)))
         assert (await _texts(mine), await mine.profile.marks()) == ([], {})
 
 
@@ -657,14 +657,14 @@ class KeyContract:
 
     @pytest.mark.requirement("RPC-5")
     async def test_keys_are_no_content(self, store: Store) -> None:
-        """Issuing or using a key doesn't change the journal's revision."""
+        """Issuing or using a key doesn't change the scope's revision."""
         scoped = store.within(Scope(org="acme"))
-        await scoped.journal.commit(writing(SetDirective("Be kind")))
-        before = await scoped.journal.revision()
+        await scoped.commit(writing(SetDirective("Be kind")))
+        before = await scoped.revision()
         issued = await store.keys.commit(issuing())
         assert await store.keys.commit(note_uses({issued.key.id: NOON})) == 1
         assert await store.keys.commit(note_uses({issued.key.id: NOON + timedelta(minutes=59)})) == 0
-        assert await scoped.journal.revision() == before
+        assert await scoped.revision() == before
 
     async def test_a_closed_store_has_no_keys(self, opening: Callable[[], Store]) -> None:
         """Every call raises `StoreUnavailable`."""

@@ -29,7 +29,7 @@ from germane.kinds.memories.reads import (
 )
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.plans import new_frame
-from germane.kinds.tasks.reads import PutFrame
+from germane.kinds.tasks.reads import FramesById, PutFrame
 from germane.kinds.tasks.value import BRANCH
 from germane.stores.contract import ScopedStore, Store
 from germane.types.candidate import Provenance
@@ -67,7 +67,7 @@ class MemoryContract:
         kinds = ("fact", "preference", "procedure", "behavior", "episode", "note")
         memories = [a_memory(f"Näheres \x00 zu 猫 {kind}", kind, **rich, **ends) for kind in kinds]
         memories.append(a_memory(kind="fact", helpful=2, harmful=3, retrieval_count=4))
-        await scoped.journal.commit(writing(*map(PutMemory, memories)))
+        await scoped.commit(writing(*map(PutMemory, memories)))
         found = await scoped.memories.get([memory.id for memory in memories])
         assert found == tuple(memories)
         assert found[0].provenance.metadata == {"x": [1]}
@@ -75,9 +75,9 @@ class MemoryContract:
     async def test_a_replaced_memory_is_found_by_its_new_words_only(self, scoped: ScopedStore) -> None:
         """`PutMemory` with an existing id replaces text, tags and vector."""
         memory = a_memory("likes tea", tags=("drink",))
-        await scoped.journal.commit(writing(PutMemory(memory)))
+        await scoped.commit(writing(PutMemory(memory)))
         assert await found(scoped, "tea") == ["likes tea"]
-        await scoped.journal.commit(writing(PutMemory(replace(a_memory("likes milk", tags=("white",)), id=memory.id))))
+        await scoped.commit(writing(PutMemory(replace(a_memory("likes milk", tags=("white",)), id=memory.id))))
         assert await found(scoped, "tea") == []
         assert await found(scoped, "milk", tags=("white",)) == ["likes milk"]
         assert await found(scoped, "milk", tags=("drink",)) == []
@@ -86,7 +86,7 @@ class MemoryContract:
     async def test_listing_goes_through_all_pages_newest_first(self, scoped: ScopedStore) -> None:
         """Pages neither skip nor repeat a memory, even where times are equal."""
         memories = [a_memory(f"note {n}", created_at=NOON + timedelta(seconds=n // 2)) for n in range(7)]
-        await scoped.journal.commit(writing(*map(PutMemory, memories)))
+        await scoped.commit(writing(*map(PutMemory, memories)))
         texts, cursor = [], None
         while True:
             page = await scoped.memories.list(Filters(), at=LATER, limit=3, cursor=cursor)
@@ -100,7 +100,7 @@ class MemoryContract:
         pin = a_memory("pin", pinned=True, tags=("t",))
         old, new = (a_memory(text, "fact", key="k1", valid_from=NOON + timedelta(h)) for text, h in (("old", -2), ("new", -1)))
         other, tagged = a_memory("other", "fact", key="k2"), a_memory("tagged", tags=("t",))
-        await scoped.journal.commit(writing(*map(PutMemory, (tagged, old, new, other, pin))))
+        await scoped.commit(writing(*map(PutMemory, (tagged, old, new, other, pin))))
         found = await scoped.memories.pinned(("k2", "k1"), ("t",), at=LATER, filters=Filters())
         assert found == (pin, other, new, tagged)
 
@@ -108,7 +108,7 @@ class MemoryContract:
         """`history` of any memory of the line returns the whole line, oldest first."""
         line = [a_memory(f"v{n}", "fact", valid_from=NOON + timedelta(days=n)) for n in range(3)]
         line[:2] = [replace(old, superseded_by=new.id) for old, new in pairwise(line)]
-        await scoped.journal.commit(writing(*map(PutMemory, [*line, a_memory("apart")])))
+        await scoped.commit(writing(*map(PutMemory, [*line, a_memory("apart")])))
         for memory in line:
             assert await scoped.memories.history(memory.id) == tuple(line)
         assert await scoped.memories.history("absent") == ()
@@ -138,8 +138,8 @@ class LinkContract:
         """In one commit or in several; `get`, `list` and search say it."""
         one, two, three = a_memory(_STATEMENT), a_memory(_RESTATEMENT), a_memory(f"{_STATEMENT} ")
         other = a_memory("Biscuit likes the beach")
-        await scoped.journal.commit(writing(PutMemory(one), PutMemory(two), PutMemory(other)))
-        await scoped.journal.commit(writing(PutMemory(three)))
+        await scoped.commit(writing(PutMemory(one), PutMemory(two), PutMemory(other)))
+        await scoped.commit(writing(PutMemory(three)))
         assert {two.id, three.id} == set(await _near(scoped, one))
         assert {one.id, two.id} == set(await _near(scoped, three))
         assert await _near(scoped, other) == ()
@@ -150,43 +150,43 @@ class LinkContract:
     async def test_links_go_with_what_is_forgotten_and_with_a_changed_text(self, scoped: ScopedStore) -> None:
         """And are found again where the new text is near."""
         one, two = a_memory(_STATEMENT), a_memory(_RESTATEMENT)
-        await scoped.journal.commit(writing(PutMemory(one), PutMemory(two)))
+        await scoped.commit(writing(PutMemory(one), PutMemory(two)))
         changed = a_memory("Biscuit likes the beach", id=two.id)
-        await scoped.journal.commit(writing(PutMemory(changed)))
+        await scoped.commit(writing(PutMemory(changed)))
         assert await _near(scoped, one) == ()
-        await scoped.journal.commit(writing(PutMemory(two)))
+        await scoped.commit(writing(PutMemory(two)))
         assert await _near(scoped, one) == (two.id,)
-        await scoped.journal.commit(writing(Forget(memory_ids=(two.id,), at=_LATER)))
+        await scoped.commit(writing(Forget(memory_ids=(two.id,), at=_LATER)))
         assert await _near(scoped, one) == ()
 
     @pytest.mark.requirement("MEM-4")
     async def test_texts_that_differ_in_a_number_are_a_conflict(self, scoped: ScopedStore) -> None:
         """Open until one of them ends."""
         one, two = a_memory(_BUDGET.format("12,000")), a_memory(_BUDGET.format("15,000"))
-        await scoped.journal.commit(writing(PutMemory(one), PutMemory(two)))
+        await scoped.commit(writing(PutMemory(one), PutMemory(two)))
         found = await scoped.memories.conflicts(at=_LATER, limit=10)
         assert [(one.reason, {one.older.id, one.newer.id}) for one in found] == [("number", {one.id, two.id})]
         assert await _near(scoped, one) == ()
-        await scoped.journal.commit(writing(EndMemory(id=one.id, at=_LATER)))
+        await scoped.commit(writing(EndMemory(id=one.id, at=_LATER)))
         assert await scoped.memories.conflicts(at=_LATER, limit=10) == ()
 
     async def test_a_conflict_is_recorded_once_read_by_id_and_resolved(self, scoped: ScopedStore) -> None:
         """With both memories; an unknown one is none."""
         one, two = a_memory("Leith", "fact", key="home"), a_memory("Oslo", "fact", key="home")
         put = PutConflict(older=one.id, newer=two.id, reason="same_time", at=NOON)
-        await scoped.journal.commit(writing(PutMemory(one), PutMemory(two), put))
-        await scoped.journal.commit(writing(put))
+        await scoped.commit(writing(PutMemory(one), PutMemory(two), put))
+        await scoped.commit(writing(put))
         (conflict,) = await scoped.memories.conflicts(at=_LATER, limit=10)
         assert (conflict.older, conflict.newer, conflict.created_at) == (one, two, NOON)
         assert (conflict.reason, conflict.kept, conflict.resolved_at) == ("same_time", None, None)
-        await scoped.journal.commit(writing(ResolveConflict(id=conflict.id, kept="both", at=_LATER)))
+        await scoped.commit(writing(ResolveConflict(id=conflict.id, kept="both", at=_LATER)))
         assert await scoped.memories.conflicts(at=_LATER, limit=10) == ()
-        closed = await scoped.journal.commit(asking(ConflictById(conflict.id)))
+        closed = await scoped.commit(asking(ConflictById(conflict.id)))
         assert closed is not None
         assert (closed.kept, closed.resolved_at) == ("both", _LATER)
-        assert await scoped.journal.commit(asking(ConflictById("none"))) is None
+        assert await scoped.commit(asking(ConflictById("none"))) is None
         with pytest.raises(NotFound):
-            await scoped.journal.commit(writing(ResolveConflict(id="none", kept="both", at=_LATER)))
+            await scoped.commit(writing(ResolveConflict(id="none", kept="both", at=_LATER)))
 
 
 # Memories that derive from messages and from other memories.
@@ -201,19 +201,19 @@ class DerivationContract:
         event, note = an_event("one"), a_memory("note")
         first = a_memory("two", derived_from=(event.id,))
         second = a_memory("three", derived_from=(first.id, note.id))
-        await scoped.journal.commit(writing(PutEvent(event), *map(PutMemory, (second, note, first))))
+        await scoped.commit(writing(PutEvent(event), *map(PutMemory, (second, note, first))))
 
         async def derived(*ids: str) -> list[str]:
-            return sorted(memory.id for memory in await scoped.journal.commit(asking(DerivedFrom(ids))))
+            return sorted(memory.id for memory in await scoped.commit(asking(DerivedFrom(ids))))
 
         assert await derived(event.id) == sorted([first.id, second.id])
         assert await derived(note.id) == [second.id]
         assert (await scoped.memories.get([second.id]))[0].derived_from == (first.id, note.id)
-        selected = await scoped.journal.commit(asking(Select(ids=(event.id,))))
+        selected = await scoped.commit(asking(Select(ids=(event.id,))))
         assert (set(selected.memory_ids), selected.event_ids) == ({first.id, second.id}, (event.id,))
-        await scoped.journal.commit(writing(PutMemory(replace(second, derived_from=(note.id,)))))
+        await scoped.commit(writing(PutMemory(replace(second, derived_from=(note.id,)))))
         assert await derived(event.id) == [first.id]
-        await scoped.journal.commit(writing(Forget(memory_ids=(second.id,), at=LATER)))
+        await scoped.commit(writing(Forget(memory_ids=(second.id,), at=LATER)))
         assert await derived(note.id) == []
 
     @pytest.mark.requirement("MEM-4")
@@ -222,21 +222,21 @@ class DerivationContract:
         source = a_memory("source")
         first = a_memory("first", derived_from=(source.id,))
         second = a_memory("second", derived_from=(first.id,))
-        await scoped.journal.commit(writing(*map(PutMemory, (source, first, second))))
+        await scoped.commit(writing(*map(PutMemory, (source, first, second))))
 
         async def stale() -> list[datetime | None]:
             return [memory.stale_since for memory in await scoped.memories.get([first.id, second.id])]
 
-        await scoped.journal.commit(writing(PutMemory(replace(source, pinned=True, updated_at=LATER))))
+        await scoped.commit(writing(PutMemory(replace(source, pinned=True, updated_at=LATER))))
         assert await stale() == [None, None]
         changes = (
             PutMemory(replace(a_memory("another source", updated_at=LATER), id=source.id)),
             EndMemory(id=source.id, at=LATER),
         )
         for change in changes:
-            await scoped.journal.commit(writing(change))
+            await scoped.commit(writing(change))
             assert await stale() == [LATER, LATER]
-            await scoped.journal.commit(writing(PutMemory(first), PutMemory(second)))
+            await scoped.commit(writing(PutMemory(first), PutMemory(second)))
             assert await stale() == [None, None]
 
     @pytest.mark.requirement("MEM-3")
@@ -250,27 +250,27 @@ class DerivationContract:
         again = a_memory("again", derived_from=(made.id,))
         origin = Provenance(refs=(again.id,), metadata={BRANCH: "b"})
         task = new_frame("a copy", session="s", user=scoped.scope.user, at=LATER, provenance=origin)
-        await scoped.journal.commit(writing(PutEvent(said), *map(PutMemory, (kept, made, again)), PutFrame(task)))
-        await scoped.journal.commit(writing(Forget(memory_ids=(made.id,), replaced=True, at=LATER)))
-        await scoped.journal.commit(writing(Forget(memory_ids=(kept.id,), replaced=True, at=LATER)))
+        await scoped.commit(writing(PutEvent(said), *map(PutMemory, (kept, made, again)), PutFrame(task)))
+        await scoped.commit(writing(Forget(memory_ids=(made.id,), replaced=True, at=LATER)))
+        await scoped.commit(writing(Forget(memory_ids=(kept.id,), replaced=True, at=LATER)))
         assert [memory.id for memory in await scoped.memories.get([kept.id, made.id, again.id])] == [again.id]
         for source in (made.id, said.id):
-            selected = await scoped.journal.commit(asking(Select(ids=(source,))))
+            selected = await scoped.commit(asking(Select(ids=(source,))))
             assert (selected.memory_ids, selected.task_ids) == ((again.id,), (task.id,))
-        await scoped.journal.commit(writing(Forget(event_ids=(said.id,), at=LATER)))
+        await scoped.commit(writing(Forget(event_ids=(said.id,), at=LATER)))
         assert await scoped.memories.get([again.id]) == ()
-        assert await scoped.tasks.frames([task.id]) == ()
-        left = await scoped.journal.commit(asking(LeftOf((said.id, made.id, again.id, task.id))))
+        assert await scoped.ask(FramesById((task.id,))) == {}
+        left = await scoped.commit(asking(LeftOf((said.id, made.id, again.id, task.id))))
         assert left.holding == ()
 
     async def test_a_memory_never_derives_from_itself(self, scoped: ScopedStore) -> None:
         """Also not through others, whichever is stored first; nothing of such a commit is written."""
         one, two = a_memory("one"), a_memory("two")
         with pytest.raises(InvalidInput, match="itself"):
-            await scoped.journal.commit(writing(PutMemory(replace(one, derived_from=(one.id,)))))
-        await scoped.journal.commit(writing(PutMemory(replace(one, derived_from=(two.id,)))))
+            await scoped.commit(writing(PutMemory(replace(one, derived_from=(one.id,)))))
+        await scoped.commit(writing(PutMemory(replace(one, derived_from=(two.id,)))))
         with pytest.raises(InvalidInput, match="itself"):
-            await scoped.journal.commit(writing(PutMemory(replace(two, derived_from=(one.id,)))))
+            await scoped.commit(writing(PutMemory(replace(two, derived_from=(one.id,)))))
         assert await scoped.memories.get([two.id]) == ()
 
     @pytest.mark.requirement("MEM-3")
@@ -289,10 +289,10 @@ class DerivationContract:
                 )
                 for number, event in enumerate(said[1:], 1)
             ]
-            await scoped.journal.commit(writing(*map(PutEvent, said), *map(PutMemory, (first, *reversed(waiting)))))
+            await scoped.commit(writing(*map(PutEvent, said), *map(PutMemory, (first, *reversed(waiting)))))
             ids = {"message": (said[0].id,), "memory": (first.id,), "messages": tuple(event.id for event in said)}[gone]
-            selected = await scoped.journal.commit(asking(Select(ids=ids)))
-            await scoped.journal.commit(writing(selected.forgetting(at=LATER, by="me", reason="")))
+            selected = await scoped.commit(asking(Select(ids=ids)))
+            await scoped.commit(writing(selected.forgetting(at=LATER, by="me", reason="")))
             left = {memory.id: memory for memory in await scoped.memories.get([first.id, *(one.id for one in waiting)])}
             if gone != "message":
                 assert left == {}
@@ -301,7 +301,7 @@ class DerivationContract:
             now, still = left[waiting[0].id], left[waiting[1].id]
             assert (now.valid_to, now.superseded_by, now.pinned) == (LATER, None, True)
             assert (still.valid_to, still.superseded_by) == (still.valid_from, now.id)
-            held = await scoped.journal.commit(asking(MemoriesByHash(first.content_hash, waiting[1].valid_from)))
+            held = await scoped.commit(asking(MemoriesByHash(first.content_hash, waiting[1].valid_from)))
             assert held == (now,)
 
 
@@ -316,7 +316,7 @@ async def _said(store: Store, scope: Scope, count: int = 1, *, session: str = "s
     """The user of the scope says `count` things in a session, after the queue has begun."""
     await store.extraction.begin()
     said = [an_event(f"I like tea {place}", session=session, position=place, user=scope.user) for place in range(count)]
-    await store.within(scope).journal.commit(writing(*map(PutEvent, said)))
+    await store.within(scope).commit(writing(*map(PutEvent, said)))
 
 
 async def _claimed(store: Store, holder: str, *, at: datetime = LATER, within: Scope | None = None) -> Claim | None:
@@ -348,7 +348,7 @@ class QueueContract:
         await _said(store, ANNA)
         lost = await _one(store, "a")
         held = await _one(store, "b", at=_LEASES_ENDED)
-        anna = store.within(ANNA).journal
+        anna = store.within(ANNA)
         late = replace(a_memory("late", user="anna"), derived_from=(lost.turns[0].id,))
         assert await anna.commit(store_accepted(lost, Accepted((late,)))) is None
         await store.extraction.release(lost, reason="late", retry_at=None)
@@ -362,9 +362,9 @@ class QueueContract:
         """Another user's plan can't end it, nor store anything for it."""
         await _said(store, ANNA)
         claim = await _one(store, "a")
-        await store.within(BEN).journal.commit(writing(PutEvent(an_event(user="ben"))))
-        assert await store.within(BEN).journal.commit(store_accepted(claim, Accepted((a_memory("x", user="ben"),)))) is None
-        assert await store.within(ANNA).journal.commit(store_accepted(claim, Accepted())) == StoredAnswer()
+        await store.within(BEN).commit(writing(PutEvent(an_event(user="ben"))))
+        assert await store.within(BEN).commit(store_accepted(claim, Accepted((a_memory("x", user="ben"),)))) is None
+        assert await store.within(ANNA).commit(store_accepted(claim, Accepted())) == StoredAnswer()
 
     async def test_who_ends_gives_all_leases_back(self, store: Store) -> None:
         """At once, and no try has failed."""
@@ -398,7 +398,7 @@ class QueueContract:
             await store.extraction.release(claim, reason=f"of {scope.user}", retry_at=None)
             rest = await _one(store, "a", within=scope)
             assert (rest.first, rest.tries) == (claim.stop, 0)
-            assert await store.within(scope).journal.commit(store_accepted(rest, Accepted())) == StoredAnswer()
+            assert await store.within(scope).commit(store_accepted(rest, Accepted())) == StoredAnswer()
         report = await store.extraction.report(0)
         assert (report.parked, report.waiting, report.reasons) == (2, 0, (("of anna", 1), ("of ben", 1)))
         await store.extraction.resume(ANNA, everything=False)
@@ -406,7 +406,7 @@ class QueueContract:
         assert (report.parked, report.waiting, report.reasons) == (1, 1, (("of ben", 1),))
         again = await _one(store, "a")
         assert (again.first, again.tries, again.scope.user) == (0, 0, "anna")
-        assert await store.within(ANNA).journal.commit(store_accepted(again, Accepted())) == StoredAnswer()
+        assert await store.within(ANNA).commit(store_accepted(again, Accepted())) == StoredAnswer()
         assert await _claimed(store, "a", at=_LEASES_ENDED) is None
 
     async def test_what_follows_a_run_that_failed_before_has_all_its_tries(self, store: Store) -> None:
@@ -415,6 +415,6 @@ class QueueContract:
         await store.extraction.release(await _one(store, "a"), reason="why", retry_at=LATER)
         tried = await _one(store, "a")
         assert tried.tries == 1
-        assert await store.within(ANNA).journal.commit(store_accepted(tried, Accepted())) == StoredAnswer()
+        assert await store.within(ANNA).commit(store_accepted(tried, Accepted())) == StoredAnswer()
         rest = await _one(store, "a")
         assert (rest.first, rest.tries) == (tried.stop, 0)

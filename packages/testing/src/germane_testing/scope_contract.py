@@ -84,7 +84,7 @@ class ScopeContract:
         for n, scope in enumerate(scopes):
             memory, event = a_memory(f"cat m{n}", user=scope.user), an_event(f"cat e{n}", user=scope.user)
             things[scope] = (memory, event)
-            await store.within(scope).journal.commit(writing(PutMemory(memory), PutEvent(event)))
+            await store.within(scope).commit(writing(PutMemory(memory), PutEvent(event)))
         ids = [thing.id for pair in things.values() for thing in pair]
         for scope in scopes:
             scoped = store.within(scope)
@@ -104,23 +104,23 @@ class ScopeContract:
         names."""
         agent, anna, ben = (store.within(scope) for scope in (AGENT, ANNA, BEN))
         shared, hers = a_memory("cat shared"), a_memory("cat hers", user="anna")
-        await agent.journal.commit(writing(PutMemory(shared)))
-        await anna.journal.commit(writing(PutMemory(hers)))
+        await agent.commit(writing(PutMemory(shared)))
+        await anna.commit(writing(PutMemory(hers)))
         everything = Forget(memory_ids=(shared.id, hers.id), at=LATER)
-        await ben.journal.commit(writing(everything, CountFeedback((hers.id,), helpful=True)))
+        await ben.commit(writing(everything, CountFeedback((hers.id,), helpful=True)))
         for memory in (shared, hers):
             with pytest.raises(GermaneError):
-                await ben.journal.commit(writing(EndMemory(id=memory.id, at=LATER)))
+                await ben.commit(writing(EndMemory(id=memory.id, at=LATER)))
             with pytest.raises(GermaneError):
-                await ben.journal.commit(writing(PutMemory(replace(a_memory("cat his", user="ben"), id=memory.id))))
-        assert await ben.journal.commit(asking(Select(user="anna"))) == Selection()
+                await ben.commit(writing(PutMemory(replace(a_memory("cat his", user="ben"), id=memory.id))))
+        assert await ben.commit(asking(Select(user="anna"))) == Selection()
         assert set(await anna.memories.get([shared.id, hers.id])) == {shared, hers}
 
         def leaving() -> Plan[None]:
             found = yield from read(Select(user="anna", everything=True))
             return Decision((Forget(memory_ids=(*found.memory_ids, "absent"), at=LATER),), None)
 
-        await agent.journal.commit(leaving())
+        await agent.commit(leaving())
         assert await anna.memories.get([shared.id, hers.id]) == (shared,)
 
     @pytest.mark.requirement("MEM-5", "SCOPE-2")
@@ -129,14 +129,14 @@ class ScopeContract:
         """Feedback from a user's scope doesn't count for agent-wide memories, nor for those of other users."""
         agent, anna, ben = (store.within(scope) for scope in (AGENT, ANNA, BEN))
         shared, hers = a_memory("cat shared"), a_memory("cat hers", user="anna")
-        await agent.journal.commit(writing(PutMemory(shared)))
+        await agent.commit(writing(PutMemory(shared)))
         verdict = CountFeedback((shared.id, hers.id, "absent"), helpful)
-        await ben.journal.commit(writing(verdict))  # who owns nothing here yet
-        await anna.journal.commit(writing(PutMemory(hers)))
-        await ben.journal.commit(writing(PutMemory(a_memory("cat his", user="ben")), verdict))
+        await ben.commit(writing(verdict))  # who owns nothing here yet
+        await anna.commit(writing(PutMemory(hers)))
+        await ben.commit(writing(PutMemory(a_memory("cat his", user="ben")), verdict))
         assert set(await anna.memories.get([shared.id, hers.id])) == {shared, hers}
         for scoped, counted in ((anna, hers), (agent, shared)):
-            await scoped.journal.commit(writing(verdict))
+            await scoped.commit(writing(verdict))
             (now,) = await anna.memories.get([counted.id])
             assert (now.helpful, now.harmful) == (int(helpful), int(not helpful))
         (now,) = await anna.memories.get([hers.id])
@@ -147,7 +147,7 @@ class ScopeContract:
         """A cursor of another scope or other filters, and a shortened or changed cursor, raise `InvalidInput`."""
         for user in (None, "anna", "ben"):
             memories = [a_memory(f"cat {n}", user=user, created_at=NOON + timedelta(n)) for n in range(4)]
-            await store.within(Scope(user=user)).journal.commit(writing(*map(PutMemory, memories)))
+            await store.within(Scope(user=user)).commit(writing(*map(PutMemory, memories)))
         anna, later = store.within(ANNA).memories, LATER + timedelta(9)
         cursor = (await anna.list(ALL, at=later, limit=2)).cursor
         assert cursor is not None
@@ -166,10 +166,10 @@ class ScopeContract:
     async def test_one_session_id_of_two_users_is_two_sessions(self, store: Store) -> None:
         """A session id of one user gives no access to the other user's session."""
         anna, ben = store.within(ANNA), store.within(BEN)
-        await anna.journal.commit(writing(PutEvent(an_event("hers", user="anna", message_id="m"))))
-        assert await ben.journal.commit(asking(SessionLength("s1"))) == 0
-        assert await ben.journal.commit(asking(EventsByMessageId("s1", ("m",)))) == {}
-        await ben.journal.commit(writing(PutEvent(an_event("his", user="ben", message_id="m"))))
+        await anna.commit(writing(PutEvent(an_event("hers", user="anna", message_id="m"))))
+        assert await ben.commit(asking(SessionLength("s1"))) == 0
+        assert await ben.commit(asking(EventsByMessageId("s1", ("m",)))) == {}
+        await ben.commit(writing(PutEvent(an_event("his", user="ben", message_id="m"))))
         assert [event.text for event in await anna.events.recent(9, session="s1", filters=ALL)] == ["hers"]
 
     @pytest.mark.requirement("OPS-2", "FORMAT-4")
@@ -178,12 +178,12 @@ class ScopeContract:
         second = opening()
         here, there = store.within(AGENT), second.within(AGENT)
         memory, event = a_memory("cat one"), an_event("cat two")
-        await here.journal.commit(writing(PutMemory(memory)))
+        await here.commit(writing(PutMemory(memory)))
         assert await found(there, "cat") == ["cat one"]
-        await there.journal.commit(writing(PutEvent(event)))
+        await there.commit(writing(PutEvent(event)))
         assert await found(here, "cat") == ["cat one", "cat two"]
-        assert await here.journal.revision() == await there.journal.revision()
-        await here.journal.commit(writing(Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER)))
+        assert await here.revision() == await there.revision()
+        await here.commit(writing(Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER)))
         assert await found(there, "cat") == []
         assert len(await store.nonce_key()) == 32
         assert await store.nonce_key() == await second.nonce_key()
@@ -196,7 +196,7 @@ class ScopeContract:
         await store.close()
         await store.close()
         with pytest.raises(StoreUnavailable):
-            await scoped.journal.commit(writing(PutMemory(a_memory())))
+            await scoped.commit(writing(PutMemory(a_memory())))
         with pytest.raises(StoreUnavailable):
             await scoped.memories.get(["x"])
 
@@ -226,7 +226,7 @@ class InventoryContract:
             for session, begins in (("a", 0), ("b", 1), ("c", 40))
             for n in range(5)
         ]
-        await scoped.journal.commit(writing(*map(PutEvent, events)))
+        await scoped.commit(writing(*map(PutEvent, events)))
         found = await all_pages(scoped.events.page, "messages", filters=ALL)
         assert sorted(event.text for event in found) == sorted(event.text for event in events)
         assert [event.created_at for event in found] == sorted((event.created_at for event in events), reverse=True)
@@ -239,7 +239,7 @@ class InventoryContract:
     async def test_a_listing_cuts_long_messages_where_asked(self, scoped: ScopedStore) -> None:
         """By default a listing has whole texts; without `whole`, a long text is cut to a passage."""
         text = "word " * 4000
-        await scoped.journal.commit(writing(PutEvent(an_event(text))))
+        await scoped.commit(writing(PutEvent(an_event(text))))
         assert (await scoped.events.page(ALL, limit=1)).messages[0].text == text
         (cut,) = (await scoped.events.page(ALL, limit=1, whole=False)).messages
         assert cut.passage is not None
@@ -249,7 +249,7 @@ class InventoryContract:
     async def test_sessions_come_page_by_page_latest_first(self, scoped: ScopedStore) -> None:
         """Pages neither skip nor repeat a session."""
         events = [an_event(session=f"s{n}", created_at=NOON + timedelta(days=n // 2)) for n in range(5)]
-        await scoped.journal.commit(writing(*map(PutEvent, events)))
+        await scoped.commit(writing(*map(PutEvent, events)))
         found = await all_pages(scoped.events.sessions, "sessions")
         assert [session.id for session in found] == ["s4", "s3", "s2", "s1", "s0"]
 
@@ -259,11 +259,11 @@ class InventoryContract:
         others = (Scope(user="eve", org="other"), Scope(user="eve", agent="other"))
         for scope in (ANNA, BEN, *others, AGENT):
             kept = [PutMemory(a_memory(f"{n}", user=scope.user)) for n in range(2)]
-            await store.within(scope).journal.commit(writing(*kept, PutEvent(an_event(user=scope.user))))
-        await store.within(Scope(user="dora")).journal.commit(writing(SetDirective("Be kind")))
+            await store.within(scope).commit(writing(*kept, PutEvent(an_event(user=scope.user))))
+        await store.within(Scope(user="dora")).commit(writing(SetDirective("Be kind")))
         gone = a_memory(user="carl")
-        await store.within(Scope(user="carl")).journal.commit(writing(PutMemory(gone)))
-        await store.within(Scope(user="carl")).journal.commit(writing(Forget(memory_ids=(gone.id,), at=LATER)))
+        await store.within(Scope(user="carl")).commit(writing(PutMemory(gone)))
+        await store.within(Scope(user="carl")).commit(writing(Forget(memory_ids=(gone.id,), at=LATER)))
         found = await all_pages(store.within(AGENT).inventory.users, "users")
         assert [user.user for user in found] == ["anna", "ben", "dora"]
         assert found[0] == UserSummary(user="anna", memories=2, messages=1, sessions=1, last_at=NOON)
@@ -274,7 +274,7 @@ class InventoryContract:
     async def test_an_org_lists_its_agents(self, store: Store) -> None:
         """Agent-wide and users' data are counted together; another org's agents aren't listed."""
         for scope in (AGENT, ANNA, Scope(agent="b", user="anna"), Scope(agent="c"), Scope(org="other", agent="d")):
-            await store.within(scope).journal.commit(writing(PutMemory(a_memory(user=scope.user))))
+            await store.within(scope).commit(writing(PutMemory(a_memory(user=scope.user))))
         found = await all_pages(store.agents, "agents", org=AGENT.org)
         assert found == [
             AgentSummary(agent=AGENT.agent, users=1, memories=2),
@@ -288,8 +288,8 @@ class InventoryContract:
         """With what their agents and users have; a user of two agents counts twice."""
         assert (await store.orgs(9)).orgs == ()
         for scope in (AGENT, ANNA, Scope(agent="b", user="anna"), Scope(org="other", agent="d"), Scope(org="third")):
-            await store.within(scope).journal.commit(writing(PutMemory(a_memory(user=scope.user))))
-        await store.within(ANNA).journal.commit(writing(PutEvent(an_event(user="anna"))))
+            await store.within(scope).commit(writing(PutMemory(a_memory(user=scope.user))))
+        await store.within(ANNA).commit(writing(PutEvent(an_event(user="anna"))))
         assert await all_pages(store.orgs, "orgs") == [
             OrgSummary(org=AGENT.org, agents=2, users=2, memories=3, messages=1),
             OrgSummary(org="other", agents=1, memories=1),
@@ -303,10 +303,10 @@ class InventoryContract:
         assert await agent.inventory.stats(at=LATER) == Stats(users=0)
         fact = a_memory("tea", "fact", user="anna")
         hers = (PutMemory(fact), PutMemory(a_memory("a", user="anna", pinned=True)), PutEvent(an_event("hé", user="anna")))
-        await anna.journal.commit(writing(*hers))
-        await anna.journal.commit(writing(EndMemory(id=fact.id, at=NOON + timedelta(hours=1))))
-        await agent.journal.commit(writing(PutMemory(a_memory("b", created_at=NOON - timedelta(days=1)))))
-        await ben.journal.commit(writing(PutMemory(a_memory("c", user="ben")), PutEvent(an_event("c", user="ben"))))
+        await anna.commit(writing(*hers))
+        await anna.commit(writing(EndMemory(id=fact.id, at=NOON + timedelta(hours=1))))
+        await agent.commit(writing(PutMemory(a_memory("b", created_at=NOON - timedelta(days=1)))))
+        await ben.commit(writing(PutMemory(a_memory("c", user="ben")), PutEvent(an_event("c", user="ben"))))
         found = await anna.inventory.stats(at=LATER)
         assert (found.memories, found.ended, found.pinned, found.messages, found.sessions) == ({"note": 2}, 1, 1, 1, 1)
         assert (found.users, found.pending_vectors) == (None, 0)
@@ -324,8 +324,8 @@ class InventoryContract:
         kept = [PutMemory(replace(a_memory(text, user="anna"), provenance=origin)) for text, origin in origins.items()]
         ended = replace(a_memory("f", user="anna"), provenance=other)
         change = EndMemory(id=ended.id, at=NOON + timedelta(hours=1))
-        await store.within(ANNA).journal.commit(writing(*kept, PutMemory(ended)))
-        await store.within(ANNA).journal.commit(writing(change))
+        await store.within(ANNA).commit(writing(*kept, PutMemory(ended)))
+        await store.within(ANNA).commit(writing(change))
         assert (await store.within(ANNA).inventory.stats(at=LATER)).extracted == {"llm": 1, "rules": 2}
         assert (await store.within(BEN).inventory.stats(at=LATER)).extracted == {}
 
@@ -336,7 +336,7 @@ class InventoryContract:
         memories = [a_memory(f"{n}", user="anna", id=f"01a2b3c4-0000-7000-8000-00000000000{n}") for n in range(3)]
         event = an_event(user="anna", id="01a2b3c4-0000-7000-8000-100000000000", message_id="m1")
         other = an_event(user="anna", session="s2", message_id="m1")
-        await anna.journal.commit(writing(*map(PutMemory, memories), PutEvent(event), PutEvent(other)))
+        await anna.commit(writing(*map(PutMemory, memories), PutEvent(event), PutEvent(other)))
         ids = tuple(memory.id for memory in memories)
         assert await anna.inventory.ids("01a2", 9, domain="memories") == ids
         assert len(await anna.inventory.ids("01a2", 2, domain="memories")) == 2
@@ -353,14 +353,14 @@ class InventoryContract:
         """A tombstone is visible within the scope only; the owner within the org only, also after the forgetting."""
         anna, ben = store.within(ANNA), store.within(BEN)
         memory, event = a_memory(user="anna"), an_event(user="anna")
-        await anna.journal.commit(writing(PutMemory(memory), PutEvent(event)))
+        await anna.commit(writing(PutMemory(memory), PutEvent(event)))
         assert await anna.inventory.tombstone(memory.id) is None
         for _ in range(2):
             for id in (memory.id, event.id):
                 assert await store.owner(ANNA.org, id) == (ANNA.agent, "anna")
                 assert await store.owner("other", id) is None
             gone = Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER, by="op", reason="asked")
-            await anna.journal.commit(writing(gone))
+            await anna.commit(writing(gone))
         stone = await anna.inventory.tombstone(memory.id)
         assert stone == Tombstone(id=memory.id, what="memory", at=LATER, by="op", reason="asked")
         assert await anna.inventory.tombstone(event.id) == replace(stone, id=event.id, what="message")
@@ -375,10 +375,10 @@ class InventoryContract:
                 for n in range(2)
                 for one in (PutMemory(a_memory(f"{n}", user=user)), PutEvent(an_event(session=f"s{n}", user=user)))
             ]
-            await store.within(Scope(user=user)).journal.commit(writing(*things))
+            await store.within(Scope(user=user)).commit(writing(*things))
         for agent in ("b", "c"):
-            await store.within(Scope(agent=agent)).journal.commit(writing(PutMemory(a_memory())))
-        await store.within(Scope(org="other")).journal.commit(writing(PutMemory(a_memory())))
+            await store.within(Scope(agent=agent)).commit(writing(PutMemory(a_memory())))
+        await store.within(Scope(org="other")).commit(writing(PutMemory(a_memory())))
         scoped = store.within(AGENT)
 
         async def page(what: str, cursor: str | None = None, of: ScopedStore = scoped) -> str | None:
@@ -421,11 +421,11 @@ class ForgetContract:
     async def test_what_is_forgotten_is_found_nowhere(self, scoped: ScopedStore) -> None:
         """No read returns forgotten data. Forgetting is idempotent, and a session ends with its last event."""
         memory, event = a_memory("cat secret", "fact", tags=("t",)), an_event("cat turn", name="Ana", message_id="m")
-        await scoped.journal.commit(writing(PutMemory(memory), PutEvent(event)))
+        await scoped.commit(writing(PutMemory(memory), PutEvent(event)))
         assert len(await found(scoped, "cat")) == 2
         gone = Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER, by="op", reason="asked")
         for _ in range(2):
-            await scoped.journal.commit(writing(gone))
+            await scoped.commit(writing(gone))
             assert await found(scoped, "cat") == []
             assert await scoped.memories.get([memory.id]) == ()
             assert await scoped.events.get([event.id]) == ()
@@ -434,7 +434,7 @@ class ForgetContract:
             assert await scoped.events.recent(5, filters=ALL) == ()
             assert (await scoped.events.sessions(5)).sessions == ()
             assert await scoped.events.speakers() == ()
-            assert await scoped.journal.commit(asking(FactsOnKey("drink", NOON))) == ()
+            assert await scoped.commit(asking(FactsOnKey("drink", NOON))) == ()
 
     @pytest.mark.requirement("MEM-3")
     async def test_forgetting_an_owner_takes_all_the_owner_has_and_nothing_of_others(self, store: Store) -> None:
@@ -444,18 +444,18 @@ class ForgetContract:
         for scoped in (agent, anna):
             user = scoped.scope.user
             kept = (PutMemory(a_memory("cat", user=user)), PutEvent(an_event("cat", user=user)), SetDirective("Be kind"))
-            await scoped.journal.commit(writing(*kept))
-        before = await anna.journal.revision()
+            await scoped.commit(writing(*kept))
+        before = await anna.revision()
         for user in (ANNA.user, ANNA.user, "nobody"):
-            await agent.journal.commit(writing(ForgetOwner(user=user, at=LATER)))
-            assert await agent.journal.scrub() == ""
+            await agent.commit(writing(ForgetOwner(user=user, at=LATER)))
+            assert await agent.scrub() == ""
             assert await found(anna, "cat") == ["cat", "cat"]
             assert (await anna.directive()).text == "Be kind"
             assert len((await anna.events.sessions(5)).sessions) == 1
-        assert await anna.journal.revision() > before
-        await anna.journal.commit(writing(ForgetOwner(user=None, at=LATER)))
+        assert await anna.revision() > before
+        await anna.commit(writing(ForgetOwner(user=None, at=LATER)))
         assert len(await found(anna, "cat")) == 2
-        await agent.journal.commit(writing(ForgetOwner(at=LATER)))
+        await agent.commit(writing(ForgetOwner(at=LATER)))
         assert (await found(anna, "cat"), (await anna.directive()).text) == ([], "")
 
     @pytest.mark.requirement("MEM-3")
@@ -464,10 +464,10 @@ class ForgetContract:
         fact = a_memory("one", "fact", key="k", tags=("t",), provenance=Provenance(session="s1"))
         note = a_memory("two", tags=("t",))
         events = [an_event("three", message_id="m1"), an_event("four", session="s2", message_id="m2")]
-        await scoped.journal.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
+        await scoped.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
 
         async def select(**criteria: Any) -> Selection:
-            return await scoped.journal.commit(asking(Select(**criteria)))
+            return await scoped.commit(asking(Select(**criteria)))
 
         assert await select() == Selection()
         assert await select(everything=True) == Selection((fact.id, note.id), (events[0].id, events[1].id))
@@ -501,10 +501,10 @@ class TransferContract:
         old, new = a_memory("old"), a_memory("new", pinned=True, retrieval_count=3)
         said = [an_event(text, session="s", position=place)._replace(user="anna") for place, text in ((0, "a"), (4, "b"))]
         gone = a_memory("gone", user="anna")
-        await store.within(AGENT).journal.commit(writing(SetDirective("Be kind", "d"), PutMemory(new), PutMemory(old)))
-        await store.within(ANNA).journal.commit(writing(*map(PutEvent, said), PutMemory(gone)))
-        await store.within(ANNA).journal.commit(writing(Forget(memory_ids=(gone.id,), at=LATER, by="me", reason="asked")))
-        await store.within(_ACME).journal.commit(writing(PutMemory(a_memory("apart"))))
+        await store.within(AGENT).commit(writing(SetDirective("Be kind", "d"), PutMemory(new), PutMemory(old)))
+        await store.within(ANNA).commit(writing(*map(PutEvent, said), PutMemory(gone)))
+        await store.within(ANNA).commit(writing(Forget(memory_ids=(gone.id,), at=LATER, by="me", reason="asked")))
+        await store.within(_ACME).commit(writing(PutMemory(a_memory("apart"))))
         contents, *things = await dumped(store, Reach(org="default", agent="default", user="anna"))
         assert contents == Contents(directives=1, memories=2, sessions=1, messages=2, tombstones=1, latest=LATER)
         agents, annas = Owner("default", "default", None), Owner("default", "default", "anna")
@@ -525,7 +525,7 @@ class TransferContract:
         record = ContradictionRecord(
             id="c", reason="number", older=one.id, newer=two.id, created_at=NOON, resolved_at=LATER, kept="both"
         )
-        anna, pairs = store.within(ANNA).journal, ((one.id, two.id), (two.id, three.id))
+        anna, pairs = store.within(ANNA), ((one.id, two.id), (two.id, three.id))
         kept = [PutMemory(memory, restored=True) for memory in (one, two, three)]
         assert await anna.commit(asking(ConflictsBetween(pairs, ("c",)))) == RecordedConflicts()
         await anna.commit(writing(*kept, RestoreConflict(record), PutEvent(an_event(user="anna"))))
@@ -536,7 +536,7 @@ class TransferContract:
         assert things[3].thing == record
         found = await anna.commit(asking(ConflictsBetween(pairs, ("c", "d"))))
         assert found == RecordedConflicts(frozenset({pairs[0]}), frozenset({"c"}))
-        others = await store.within(BEN).journal.commit(asking(ConflictsBetween(pairs, ("c",))))
+        others = await store.within(BEN).commit(asking(ConflictsBetween(pairs, ("c",))))
         assert not others.pairs
         await anna.commit(writing(Forget(memory_ids=(two.id,), at=LATER)))
         assert (await dumped(store))[0].contradictions == 0
@@ -545,11 +545,11 @@ class TransferContract:
         """What is written after its first step isn't in it, and what is forgotten then still is."""
         events = [an_event(f"turn {n}", position=n) for n in range(700)]
         scoped = store.within(AGENT)
-        await scoped.journal.commit(writing(*map(PutEvent, events)))
+        await scoped.commit(writing(*map(PutEvent, events)))
         portions = cast("Any", store.dump(Reach()))
         async with aclosing(portions):
             found = list(await anext(portions))
-            await scoped.journal.commit(writing(PutMemory(a_memory("later")), Forget(event_ids=(events[-1].id,), at=LATER)))
+            await scoped.commit(writing(PutMemory(a_memory("later")), Forget(event_ids=(events[-1].id,), at=LATER)))
             async for portion in portions:
                 assert len(portion) <= 1000
                 found += portion
@@ -558,7 +558,7 @@ class TransferContract:
     async def test_a_dump_ends_with_its_store(self, opening: Callable[[], Store]) -> None:
         """Closing the store ends a dump that somebody reads slowly: its next step raises."""
         store = opening()
-        await store.within(AGENT).journal.commit(writing(*(PutEvent(an_event(position=n)) for n in range(700))))
+        await store.within(AGENT).commit(writing(*(PutEvent(an_event(position=n)) for n in range(700))))
         portions = cast("Any", store.dump(Reach()))
         await anext(portions)
         await store.close()
@@ -569,8 +569,8 @@ class TransferContract:
     async def test_what_a_forgotten_owner_had_stays_forgotten(self, store: Store) -> None:
         """A whole store's dump ends with the tombstones of owners that are gone, without their names."""
         memory = a_memory("gone", user="anna")
-        await store.within(ANNA).journal.commit(writing(PutMemory(memory)))
-        await store.within(ANNA).journal.commit(writing(ForgetOwner(at=LATER, by="anna")))
+        await store.within(ANNA).commit(writing(PutMemory(memory)))
+        await store.within(ANNA).commit(writing(ForgetOwner(at=LATER, by="anna")))
         contents, last = await dumped(store)
         assert contents.tombstones == 1
         assert last.owner == Owner(None, None, None)
@@ -581,23 +581,23 @@ class TransferContract:
         """Ids of what is forgotten, whoever had it, and of what others have; the scope's own aren't among them."""
         mine, theirs, shared, gone = (a_memory(f"cat {n}", user=user) for n, user in enumerate(("anna", "ben", None, "ben")))
         said = an_event("cat", user="ben")
-        await store.within(AGENT).journal.commit(writing(PutMemory(shared)))
-        await store.within(BEN).journal.commit(writing(PutMemory(theirs), PutMemory(gone), PutEvent(said)))
-        await store.within(BEN).journal.commit(writing(Forget(memory_ids=(gone.id,), at=LATER)))
+        await store.within(AGENT).commit(writing(PutMemory(shared)))
+        await store.within(BEN).commit(writing(PutMemory(theirs), PutMemory(gone), PutEvent(said)))
+        await store.within(BEN).commit(writing(Forget(memory_ids=(gone.id,), at=LATER)))
         asked = IdsInUse((mine.id, theirs.id, shared.id, gone.id, said.id, "absent"))
         elsewhere = frozenset({theirs.id, shared.id, said.id})
-        assert await store.within(ANNA).journal.commit(asking(asked)) == IdUse(frozenset({gone.id}), elsewhere)
-        await store.within(ANNA).journal.commit(writing(PutMemory(mine)))
-        assert await store.within(ANNA).journal.commit(asking(asked)) == IdUse(frozenset({gone.id}), elsewhere)
-        assert await store.within(ANNA).journal.commit(asking(EventsById((said.id,)))) == {}
-        found = await store.within(BEN).journal.commit(asking(EventsById((said.id, "absent"))))
+        assert await store.within(ANNA).commit(asking(asked)) == IdUse(frozenset({gone.id}), elsewhere)
+        await store.within(ANNA).commit(writing(PutMemory(mine)))
+        assert await store.within(ANNA).commit(asking(asked)) == IdUse(frozenset({gone.id}), elsewhere)
+        assert await store.within(ANNA).commit(asking(EventsById((said.id,)))) == {}
+        found = await store.within(BEN).commit(asking(EventsById((said.id, "absent"))))
         assert [(id, event.text) for id, event in found.items()] == [(said.id, "cat")]
 
     @pytest.mark.requirement("MEM-3")
     async def test_tombstones_of_another_store_are_kept(self, store: Store) -> None:
         """For an owner, or for none; a tombstone that is here already stays as it is."""
         stones = [Tombstone(id=f"t{n}", what=what, at=NOON) for n, what in enumerate(("memory", "message"))]  # type: ignore[arg-type]
-        anna = store.within(ANNA).journal
+        anna = store.within(ANNA)
         await anna.commit(writing(PutTombstones(tombstones=tuple(stones))))
         again = (replace(stones[0], by="another"), Tombstone(id="t2", what="memory", at=LATER))
         await anna.commit(writing(PutTombstones(tombstones=again, ownerless=True)))
@@ -608,15 +608,15 @@ class TransferContract:
 
     async def test_reserved_positions_arent_used_again(self, store: Store) -> None:
         """The session's next event gets the reserved position, unless it is further on already."""
-        journal = store.within(AGENT).journal
-        await journal.commit(writing(PutEvent(an_event()), ReservePositions(session="s1", next=7)))
-        assert await journal.commit(asking(SessionLength("s1"))) == 7
-        await journal.commit(writing(ReservePositions(session="s1", next=3), ReservePositions(session="absent", next=3)))
-        assert await journal.commit(asking(SessionLength("s1"))) == 7
-        assert await journal.commit(asking(SessionLength("absent"))) == 0
+        scoped = store.within(AGENT)
+        await scoped.commit(writing(PutEvent(an_event()), ReservePositions(session="s1", next=7)))
+        assert await scoped.commit(asking(SessionLength("s1"))) == 7
+        await scoped.commit(writing(ReservePositions(session="s1", next=3), ReservePositions(session="absent", next=3)))
+        assert await scoped.commit(asking(SessionLength("s1"))) == 7
+        assert await scoped.commit(asking(SessionLength("absent"))) == 0
 
     async def test_the_own_directive_is_read_alone(self, store: Store) -> None:
         """The agent's isn't its users'."""
-        await store.within(AGENT).journal.commit(writing(SetDirective("Be kind")))
-        assert await store.within(AGENT).journal.commit(asking(OwnDirective())) == "Be kind"
-        assert await store.within(ANNA).journal.commit(asking(OwnDirective())) == ""
+        await store.within(AGENT).commit(writing(SetDirective("Be kind")))
+        assert await store.within(AGENT).commit(asking(OwnDirective())) == "Be kind"
+        assert await store.within(ANNA).commit(asking(OwnDirective())) == ""

@@ -81,7 +81,7 @@ class StoreContract(
         """A keyword search finds memories and events by word stem."""
         memory = a_memory("Keeps three bicycles in the garage")
         event = an_event("My bicycle was stolen")
-        await scoped.journal.commit(writing(PutMemory(memory), PutEvent(event)))
+        await scoped.commit(writing(PutMemory(memory), PutEvent(event)))
         assert await found(scoped, "bicycle") == sorted([memory.text, event.text])
         assert await found(scoped, "submarine") == []
 
@@ -89,7 +89,7 @@ class StoreContract(
     async def test_things_are_found_by_their_meaning(self, scoped: ScopedStore) -> None:
         """A query vector of the store's embedder finds the nearest memory; a vector of another embedder finds nothing."""
         memories = [a_memory(text) for text in ("green tea", "fast cars", "old houses")]
-        await scoped.journal.commit(writing(*map(PutMemory, memories)))
+        await scoped.commit(writing(*map(PutMemory, memories)))
         asked = replace(question("", vector=EMBEDDER.embed_now(["fast cars"])[0]), model=EMBEDDER.identity)
         hits = (await scoped.memories.search(asked, 1, keywords=False, vectors=True, wait=True)).hits
         assert [hit.thing.text for hit in hits] == ["fast cars"]
@@ -104,7 +104,7 @@ class StoreContract(
         fact = a_memory("cat two", "fact", created_at=NOON + timedelta(hours=1))
         said = an_event("cat three", session="a", message_id="m1")
         shown = an_event("cat four", session="b", type="tool_message", sensitivity="public")
-        await scoped.journal.commit(writing(PutMemory(secret), PutMemory(fact), PutEvent(said), PutEvent(shown)))
+        await scoped.commit(writing(PutMemory(secret), PutMemory(fact), PutEvent(said), PutEvent(shown)))
         assert await found(scoped, "cat") == ["cat four", "cat three", "drink: cat two"]
         assert await found(scoped, "cat", sensitivities=()) == []
         assert await found(scoped, "cat", sensitivities=("public",)) == ["cat four"]
@@ -119,7 +119,7 @@ class StoreContract(
     async def test_an_exclusion_makes_room_for_the_next_best(self, scoped: ScopedStore) -> None:
         """Excluded memories don't count towards the limit."""
         memories = [a_memory(f"cat {word}") for word in ("one", "two", "three")]
-        await scoped.journal.commit(writing(*map(PutMemory, memories)))
+        await scoped.commit(writing(*map(PutMemory, memories)))
         asked = question("cat", exclude=frozenset(memory.id for memory in memories[:2]))
         hits = (await scoped.memories.search(asked, 1, keywords=True, vectors=False, wait=True)).hits
         assert [hit.thing.id for hit in hits] == [memories[2].id]
@@ -129,8 +129,8 @@ class StoreContract(
         """`search`, `list`, `pinned` and `allowed` leave out a memory that isn't valid at the time, unless a search asks for
         history."""
         old = a_memory("lives in Lisbon", "fact", pinned=True)
-        await scoped.journal.commit(writing(PutMemory(old)))
-        await scoped.journal.commit(writing(EndMemory(id=old.id, at=NOON + timedelta(hours=1), superseded_by="x")))
+        await scoped.commit(writing(PutMemory(old)))
+        await scoped.commit(writing(EndMemory(id=old.id, at=NOON + timedelta(hours=1), superseded_by="x")))
         for at, there in (
             (NOON + timedelta(minutes=59), True),
             (NOON + timedelta(hours=1), False),
@@ -149,8 +149,8 @@ class StoreContract(
         """Every read of memories and events sees the committed changes, in order."""
         fact, note = a_memory("tea", "fact", key="k"), a_memory("a note")
         events = [an_event(f"turn {n}", position=n, message_id=f"m{n}") for n in range(3)]
-        await scoped.journal.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
-        commit = scoped.journal.commit
+        await scoped.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
+        commit = scoped.commit
         assert await commit(asking(MemoriesById((fact.id, "absent")))) == {fact.id: fact}
         assert await commit(asking(MemoriesByHash(note.content_hash, NOON))) == (note,)
         assert await commit(asking(FactsOnKey("k", NOON))) == (fact,)
@@ -170,13 +170,13 @@ class StoreContract(
 
         event = an_event(message_id="m1")
         with pytest.raises(Conflict):
-            await scoped.journal.commit(raising())
-        await scoped.journal.commit(writing(PutEvent(event)))
+            await scoped.commit(raising())
+        await scoped.commit(writing(PutEvent(event)))
         half = (PutMemory(a_memory("half written")), PutEvent(an_event(message_id="m1")._replace(position=1)))
         with pytest.raises(GermaneError):
-            await scoped.journal.commit(writing(*half))
+            await scoped.commit(writing(*half))
         assert await found(scoped, "half written Lisbon") == [event.text]
-        assert await scoped.journal.commit(asking(SessionLength("s1"))) == 1
+        assert await scoped.commit(asking(SessionLength("s1"))) == 1
 
     @pytest.mark.requirement("MEM-2")
     async def test_plans_read_what_has_not_ended_by_a_time(self, scoped: ScopedStore) -> None:
@@ -187,31 +187,31 @@ class StoreContract(
             a_memory("tea", "fact", key="k", valid_from=NOON + n * hour, valid_to=None if end is None else NOON + end)
             for n, end in enumerate(ends)
         ]
-        await scoped.journal.commit(writing(*map(PutMemory, line), PutMemory(a_memory("milk", "fact", key="other"))))
+        await scoped.commit(writing(*map(PutMemory, line), PutMemory(a_memory("milk", "fact", key="other"))))
         for at, left in ((NOON - hour, line), (NOON, line), (NOON + hour, line[1:]), (NOON + 2 * hour, line[2:])):
-            assert await scoped.journal.commit(asking(FactsOnKey("k", at))) == tuple(left)
-            same = await scoped.journal.commit(asking(MemoriesByHash(line[0].content_hash, at)))
+            assert await scoped.commit(asking(FactsOnKey("k", at))) == tuple(left)
+            same = await scoped.commit(asking(MemoriesByHash(line[0].content_hash, at)))
             assert {memory.id for memory in same} == {memory.id for memory in left}
-        assert await scoped.journal.commit(asking(FactsOnKey("k", NOON + 9 * hour))) == (line[2],)
+        assert await scoped.commit(asking(FactsOnKey("k", NOON + 9 * hour))) == (line[2],)
 
     @pytest.mark.requirement("OPS-2", "MEM-5")
     async def test_the_revision_rises_with_content_and_not_with_counts(self, scoped: ScopedStore) -> None:
         """Counting retrievals or feedback keeps the revision; every other change raises it."""
         memory = a_memory()
-        seen = [await scoped.journal.revision()]
+        seen = [await scoped.revision()]
         for change in (PutMemory(memory), PutEvent(an_event()), SetDirective("Be kind"), EndMemory(id=memory.id, at=LATER)):
-            await scoped.journal.commit(writing(change))
-            seen.append(await scoped.journal.revision())
+            await scoped.commit(writing(change))
+            seen.append(await scoped.revision())
         assert seen == sorted(set(seen))
         counts = (
             CountRetrievals((memory.id,)),
             CountFeedback((memory.id,), helpful=True),
             CountFeedback((memory.id,), helpful=False),
         )
-        await scoped.journal.commit(writing(*counts))
+        await scoped.commit(writing(*counts))
         (counted,) = await scoped.memories.get([memory.id])
         assert (counted.retrieval_count, counted.helpful, counted.harmful) == (1, 1, 1)
-        assert await scoped.journal.revision() == seen[-1]
+        assert await scoped.revision() == seen[-1]
 
     @pytest.mark.requirement("ENGINE-6")
     async def test_the_known_revision_is_the_last_commits_and_never_ahead(self, opening: Callable[[], Store]) -> None:
@@ -222,13 +222,13 @@ class StoreContract(
         memory = a_memory(user=ANNA.user)
         said = an_event("mine", user=ANNA.user)
         for place, change in enumerate((PutMemory(memory), CountRetrievals((memory.id,)), PutEvent(said)), 1):
-            await mine.journal.commit(writing(change))
-            known = mine.journal.known_revision()
-            assert known >= await mine.journal.revision()
-            await theirs.journal.commit(writing(PutEvent(an_event("theirs", user=ANNA.user, position=place))))
-            assert known < await theirs.journal.revision() <= theirs.journal.known_revision()
+            await mine.commit(writing(change))
+            known = mine.known_revision()
+            assert known >= await mine.revision()
+            await theirs.commit(writing(PutEvent(an_event("theirs", user=ANNA.user, position=place))))
+            assert known < await theirs.revision() <= theirs.known_revision()
         later = opening()
-        assert later.within(ANNA).journal.known_revision() == theirs.journal.known_revision()
+        assert later.within(ANNA).known_revision() == theirs.known_revision()
         for store in (later, there, here):
             await store.close()
 
@@ -236,12 +236,12 @@ class StoreContract(
         """A user's directive replaces the agent's until an empty one removes it."""
         agent, anna = store.within(AGENT), store.within(ANNA)
         assert (await anna.directive()).text == ""
-        await agent.journal.commit(writing(SetDirective("Be brief")))
-        await anna.journal.commit(writing(SetDirective("Be kind")))
+        await agent.commit(writing(SetDirective("Be brief")))
+        await anna.commit(writing(SetDirective("Be kind")))
         assert await anna.directive() == Directive("Be brief", "Be kind")
         assert await agent.directive() == Directive("Be brief")
         names = (AGENT.org, AGENT.agent)
         assert await store.directives(9) == [(*names, None, "Be brief"), (*names, ANNA.user, "Be kind")]
         assert await store.directives(1) == [(*names, None, "Be brief")]
-        await anna.journal.commit(writing(SetDirective("")))
+        await anna.commit(writing(SetDirective("")))
         assert (await anna.directive()).text == "Be brief"

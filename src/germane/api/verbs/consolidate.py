@@ -83,7 +83,7 @@ class Consolidating:
             after = before if not dry_run else Holdings(memories=plan.memories, bytes=plan.bytes, kinds=_kinds(held, plan))
             return _report(plan, before, after, dry_run)
         told = _Told(plan, self._progress)
-        at, commit = self._now(), self._store.journal.commit
+        at, commit = self._now(), self._store.commit
         merged, compressed, dropped, evicted = list[Merged](), list[Compressed](), list[str](), list[Eviction]()
         for groups in _slices(plan.merged, _MAX_GROUPS):
             united = await commit(merge(groups, at=at, by=by))
@@ -102,7 +102,7 @@ class Consolidating:
             evicted += gone
             told(len(ones))
         after = Holdings.of(await self._read())
-        waiting_for = await self._store.journal.scrub()
+        waiting_for = await self._store.scrub()
         return Consolidated(
             before=before,
             after=after,

@@ -21,6 +21,7 @@ from germane.errors import InvalidInput, NotFound
 from germane.kinds.archive.messages import entry_text
 from germane.kinds.blocks.value import stored_id
 from germane.kinds.memories.value import Memory
+from germane.kinds.tasks.reads import FramesById
 from germane.kinds.tasks.value import TaskArtifact, TaskFrame
 from germane.ports.models import DATA_RULE, LLM, ModelAnswer, Tokenizer, ask_llm, between, new_word
 from germane.stores.contract import ScopedStore
@@ -105,8 +106,9 @@ def _of_task(frame: TaskFrame, text: str) -> Expanded:
 
 
 async def _task(store: ScopedStore, name: str, filters: Filters) -> TaskFrame | None:
-    found = await store.tasks.frames([stored_id(name)])
-    return found[0] if found and found[0].sensitivity in filters.sensitivities else None
+    id = stored_id(name)
+    frame = (await store.ask(FramesById((id,)))).get(id)
+    return frame if frame is not None and frame.sensitivity in filters.sensitivities else None
 
 
 async def _thing(store: ScopedStore, name: str, at: datetime, filters: Filters) -> Expanded | None:

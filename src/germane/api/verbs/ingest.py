@@ -64,7 +64,7 @@ class Ingesting:
         self, parts: Parts, scope: Scope, given: GivenDocument, progress: Callable[[int, int], None] | None = None
     ) -> None:
         self._parts, self._scope, self._progress = parts, scope, progress
-        self._journal = parts.store.within(scope).journal
+        self._store = parts.store.within(scope)
         self._breath = parts.background.breath
         document_session(given.source)  # refuses what can't be a source
         source = SecretScreen(parts.secrets, "the source").text(given.source)[: DOCUMENT_SOURCE.maximum]
@@ -76,7 +76,7 @@ class Ingesting:
         check_size("the document", len(given.data), DOCUMENT_BYTES)
         kind = guess_format(given.name, given.data) if given.media_type is None else format_of(given.media_type)
         digest = await asyncio.to_thread(_digest, given, kind, self._parts.secrets)
-        stored = await self._journal.commit(read_document(session))
+        stored = await self._store.commit(read_document(session))
         if stored is not None and stored.mark is not None and stored.mark.digest == digest:
             return self._outcome(kind, given.title, kept=len(stored.passages), dry_run=dry_run)
         read = await self._read(kind)
@@ -95,7 +95,7 @@ class Ingesting:
         else:
             async with self._parts.background.alone((scope.org, scope.agent, scope.user, session)):
                 writer = token_hex(8)
-                stored = await self._journal.commit(begin_document(session, digest, writer))
+                stored = await self._store.commit(begin_document(session, digest, writer))
                 if stored is not None and stored.mark is not None and stored.mark.digest == digest:  # by another call meanwhile
                     return self._outcome(kind, read.title, kept=len(stored.passages), dry_run=False)
                 update = await asyncio.to_thread(self._update, stored, new, mark)
@@ -192,7 +192,7 @@ class Ingesting:
             analyses = await self._parts.background.run(partial(self._analysed, update, part))
             last = part.stop == count
             async with self._parts.background.step():
-                await self._journal.commit(
+                await self._store.commit(
                     write_document(
                         update,
                         part,
@@ -206,7 +206,7 @@ class Ingesting:
             self._tell(_DIVIDED_PERCENT + (99 - _DIVIDED_PERCENT) * part.stop // max(1, count))
         if update.gone:
             self._parts.engine.forget(self._scope)
-            await self._journal.scrub()
+            await self._store.scrub()
 
     def _analysed(self, update: DocumentUpdate, part: slice) -> list[tuple[Analysis, ...]]:
         return [analyse_parts(new.text, self._breath) for new, _ in update.new[part]]

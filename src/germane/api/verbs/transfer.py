@@ -255,7 +255,7 @@ class _Restoring:
         if not planned:
             return
         async with self._background.step():
-            commits = [self._store.within(batch.scope).journal.commit(batch.plan) for batch in planned]
+            commits = [self._store.within(batch.scope).commit(batch.plan) for batch in planned]
             outcomes = await asyncio.gather(*commits, return_exceptions=True)
         for batch, placed in zip(planned, outcomes, strict=True):
             if isinstance(placed, GermaneError):

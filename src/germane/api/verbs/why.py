@@ -18,6 +18,7 @@ from germane.kinds.events.reads import EventReader
 from germane.kinds.events.value import Event
 from germane.kinds.memories.reads import MemoryReader
 from germane.kinds.memories.value import Memory
+from germane.kinds.tasks.reads import FramesById
 from germane.ports.models import Embedder
 from germane.search.relevance import Relevance, matrix
 from germane.stages.gather.candidates import from_event
@@ -266,7 +267,7 @@ _EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"), with_his
 
 async def why_not_offered(id: str, store: ScopedStore, trace: Trace) -> Why | None:
     """The answer for such a thing that the trace doesn't name; None where the scope has none with this id."""
-    if await store.tasks.frames([id]):
+    if await store.ask(FramesById((id,))):
         said = (
             "it is a task: it isn't on the way to the current one, and no result that matters to it, or a filter keeps it out"
         )

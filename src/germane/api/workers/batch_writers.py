@@ -66,7 +66,7 @@ class RetrievalCounter:
             ids_of[scope].append(id)
         for scope, ids in ids_of.items():
             try:
-                await self._store.within(scope).journal.commit(count_retrievals(ids))
+                await self._store.within(scope).commit(count_retrievals(ids))
             except Exception:
                 continue
 
@@ -106,7 +106,7 @@ class InjectionWriter:
         for scope in dict.fromkeys(batch):
             changes = self._log.waiting(scope)
             try:
-                await self._store.within(scope).journal.commit(keep_injections(changes))
+                await self._store.within(scope).commit(keep_injections(changes))
             except Exception:
                 continue
             self._log.written(scope, changes)

@@ -176,7 +176,7 @@ class ExtractionWorker:
     async def _read(self, claim: Claim, done: ExtractionRun) -> None:
         scoped = self._store.within(claim.scope)
         if not claim.turns:
-            await scoped.journal.commit(store_accepted(claim, Accepted()))
+            await scoped.commit(store_accepted(claim, Accepted()))
             return
         known, word = await self._known(scoped, claim), self._word()
         try:
@@ -197,7 +197,7 @@ class ExtractionWorker:
         except LLMError as error:
             await self._failed(claim, str(error), done, of_endpoint=True)
             return
-        stored = await scoped.journal.commit(store_accepted(claim, answer, readings))
+        stored = await scoped.commit(store_accepted(claim, answer, readings))
         if stored is not None:
             done.messages += len(claim.turns)
             done.memories += len(stored.memories)

@@ -52,7 +52,7 @@ class BlockRoom:
         """Commits a plan that edits a block, and returns what came of it. Raises `ConsentNeeded` where somebody has to agree
         first, and what the plan raises."""
         try:
-            outcome: Edited | ConsentRequest = await self._store.within(scope).journal.commit(cast("Plan[Any]", plan))
+            outcome: Edited | ConsentRequest = await self._store.within(scope).commit(cast("Plan[Any]", plan))
             edited = agreed(outcome)
         except StoreCorrupt as error:
             _LOG.error("%s", error)
@@ -70,7 +70,7 @@ class BlockRoom:
 
     async def commit_all(self, scope: Scope, plan: Plan[tuple[Edited, ...] | ConsentRequest]) -> tuple[Edited, ...]:
         """Commits a plan that changes several blocks but not their content, and returns what came of it. Raises as `commit`."""
-        edits = agreed(await self._store.within(scope).journal.commit(plan))
+        edits = agreed(await self._store.within(scope).commit(plan))
         for edited in edits:
             await self.feed.committed(scope, edited.block)
         return edits
@@ -89,7 +89,7 @@ class BlockRoom:
         for scope, id in dict.fromkeys(batch):
             try:
                 async with self._background.step():
-                    await self._store.within(scope).journal.commit(consolidate_block(id))
+                    await self._store.within(scope).commit(consolidate_block(id))
             except StoreCorrupt as error:
                 _LOG.error("%s", error)
             except GermaneError:

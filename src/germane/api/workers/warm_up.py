@@ -64,9 +64,9 @@ async def warm_up(engine: Engine, store: Store, *, scratch_store: Store | None =
     """Takes some tens of milliseconds and writes nothing to `store`. `scratch_store`, which is thrown away afterwards, gets one
     message and one memory that are found again: searching an empty scope would warm up too little."""
     if scratch_store is not None:
-        now, journal = engine.clock.now(), scratch_store.within(_SCOPE).journal
-        await journal.commit(record([Message.of("user", _TEXT)], origin=Origin(scope=_SCOPE, session="s"), now=now))
-        await journal.commit(remember(new_memory(_TEXT, scope=_SCOPE, now=now)))
+        now, scratch = engine.clock.now(), scratch_store.within(_SCOPE)
+        await scratch.commit(record([Message.of("user", _TEXT)], origin=Origin(scope=_SCOPE, session="s"), now=now))
+        await scratch.commit(remember(new_memory(_TEXT, scope=_SCOPE, now=now)))
         await _assemble(engine, scratch_store)
     await _assemble(engine, store)
 

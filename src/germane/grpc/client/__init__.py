@@ -35,12 +35,12 @@ from germane.grpc.client import (
     history_rpcs,
     memory_rpcs,
     rpcs,
-    task_rpcs,
 )
 from germane.grpc.client.assembly import AssembleCall, ClientScope
 from germane.grpc.client.channel import ServerAddress, grpc
 from germane.grpc.client.connection import ScopedClient
 from germane.grpc.client.fallback import Fallback
+from germane.grpc.client.handles import ClientVerbs
 from germane.grpc.client.rpcs import ClientRpc
 
 P = ParamSpec("P")
@@ -85,26 +85,6 @@ class ClientDocuments(_ClientPart):
     forget = _part_method(document_rpcs.forget)
 
 
-class ClientTasks(_ClientPart):
-    """The methods of `germane.Agent.tasks`, with the same arguments and values, but for `expand` and `provenance`."""
-
-    push = _part_method(task_rpcs.push)
-    pop = _part_method(task_rpcs.pop)
-    fail = _part_method(task_rpcs.fail)
-    block = _part_method(task_rpcs.block)
-    resume = _part_method(task_rpcs.resume)
-    peek = _part_method(task_rpcs.peek)
-    path = _part_method(task_rpcs.path)
-    get = _part_method(task_rpcs.get)
-    list = _part_method(task_rpcs.list_tasks)
-    checkpoint = _part_method(task_rpcs.checkpoint)
-    branch = _part_method(task_rpcs.branch)
-    switch = _part_method(task_rpcs.switch)
-    inject = _part_method(task_rpcs.inject)
-    abandon = _part_method(task_rpcs.abandon)
-    branches = _part_method(task_rpcs.branches)
-
-
 class ClientHistory(_ClientPart):
     """The methods of `germane.Agent.history`. Called itself, it returns what a memory superseded and what superseded it."""
 
@@ -145,13 +125,6 @@ class ClientGraph(_ClientPart):
     def patterns(self) -> ClientPatterns:
         """What worked before."""
         return ClientPatterns(self._scope, self._run)
-
-
-class ClientDelegations(_ClientPart):
-    """The tasks that sessions of the scope gave to other agents; `client.delegate` gives one."""
-
-    finish = _part_method(task_rpcs.finish)
-    list = _part_method(task_rpcs.list_delegations)
 
 
 def _block_method(
@@ -233,7 +206,7 @@ def _raises(
     return method
 
 
-class Client(ScopedClient[grpc.aio.Channel]):
+class Client(ScopedClient[grpc.aio.Channel], ClientVerbs):
     """A client of the service at `target`, an address such as `127.0.0.1:7411`.
 
     `org`, `agent` and `user` are the scope of calls that don't name another. `zone` is the time zone of naive datetimes.
@@ -244,6 +217,10 @@ class Client(ScopedClient[grpc.aio.Channel]):
 
     Raises `InvalidInput` for an argument that can't be used. A server that can't be reached isn't an error here.
     """
+
+    @property
+    def _client(self) -> Self:
+        return self
 
     @classmethod
     def _dial(cls, address: ServerAddress) -> grpc.aio.Channel:
@@ -298,7 +275,6 @@ class Client(ScopedClient[grpc.aio.Channel]):
     expand = _raises(compose_rpcs.expand)
     compress = _raises(compose_rpcs.compress)
     estimate_tokens = _raises(compose_rpcs.estimate_tokens)
-    delegate = _raises(task_rpcs.delegate)
 
     @property
     def blocks(self) -> ClientBlocks:
@@ -314,16 +290,6 @@ class Client(ScopedClient[grpc.aio.Channel]):
     def documents(self) -> ClientDocuments:
         """The documents of the client's scope."""
         return ClientDocuments(self.scope, self._run)
-
-    @property
-    def tasks(self) -> ClientTasks:
-        """The task stacks of the client's scope."""
-        return ClientTasks(self.scope, self._run)
-
-    @property
-    def delegations(self) -> ClientDelegations:
-        """The tasks that were given to other agents."""
-        return ClientDelegations(self.scope, self._run)
 
     @property
     def history(self) -> ClientHistory:

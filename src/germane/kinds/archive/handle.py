@@ -136,7 +136,7 @@ class AgentHistory:
         named = self._named(session)
         while not self._parts.store.read_only and await self._store.history.outline_left(named):
             async with self._parts.background.step():
-                await self._store.journal.commit(_complete(named))
+                await self._store.commit(_complete(named))
         return await self._store.history.outline_page(named, limit=limit, cursor=cursor)
 
     def _named(self, session: str | None) -> str:

@@ -258,12 +258,12 @@ class MemoryBlocks:
         returns the share. A user's block is shared for the same user. Sharing again changes the permission. Needs `admin`."""
         editor = self._editor(by, "", system)
         plan = share_block(label, agent, checked_permission(permission), editor)
-        return agreed(await self._store.journal.commit(plan))
+        return agreed(await self._store.commit(plan))
 
     async def unshare(self, label: str, agent: str, *, by: str = "", system: bool = False) -> bool:
         """Ends the share of an own block with an agent, and returns whether there was one. Idempotent. Needs `admin`."""
         string("agent", agent, ID)
-        return agreed(await self._store.journal.commit(unshare_block(label, agent, self._editor(by, "", system))))
+        return agreed(await self._store.commit(unshare_block(label, agent, self._editor(by, "", system))))
 
     async def shares(self, label: str | None = None) -> tuple[Share, ...]:
         """Returns the shares of an own block, or of all of them, by label and agent. Raises `NotFound`."""
@@ -284,13 +284,13 @@ class MemoryBlocks:
         chosen, lasting = consent_scope(scope)
         now = self._parts.clock.now()
         plan = answer_consent(string("id", id, ID), approve=True, scope=chosen, lasting=lasting, at=now)
-        return await self._store.journal.commit(plan)
+        return await self._store.commit(plan)
 
     async def deny(self, id: str) -> ConsentRequest:
         """Denies a request: the same edit can be asked for again after the time that requests wait. Idempotent. Raises what
         `approve` raises."""
         plan = answer_consent(string("id", id, ID), approve=False, at=self._parts.clock.now())
-        return await self._store.journal.commit(plan)
+        return await self._store.commit(plan)
 
     def subscribe(self, listener: BlockListener) -> Callable[[], None]:
         """Calls `listener` with each block of this scope that changes from now on, on the event loop; the returned function
@@ -304,7 +304,7 @@ class MemoryBlocks:
         never changed. Raises `InvalidInput`."""
         now = self._parts.clock.now()
         entry = new_entry(text, metadata, user=self._scope.user, at=now, secrets=self._parts.secrets)
-        stored = await self._store.journal.commit(keep_entry(entry))
+        stored = await self._store.commit(keep_entry(entry))
         if not self._parts.embedder.quick:
             await self._parts.catch_up.settle()
         return stored
@@ -368,9 +368,9 @@ class MemoryBlocks:
             return await asyncio.to_thread(look, stored)
 
     async def _forget(self, id: str, by: str, reason: str) -> Receipt:
-        journal, now, given = self._store.journal, self._parts.clock.now(), remarks(self._parts.secrets, by, reason)
-        receipt = await journal.commit(forget(ids=(id,), scope=self._scope, at=now, **given))
+        now, given = self._parts.clock.now(), remarks(self._parts.secrets, by, reason)
+        receipt = await self._store.commit(forget(ids=(id,), scope=self._scope, at=now, **given))
         self._parts.engine.forget(self._scope)
-        receipt = await journal.commit(left_of(receipt))
-        waiting_for = await journal.scrub()
+        receipt = await self._store.commit(left_of(receipt))
+        waiting_for = await self._store.scrub()
         return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)

@@ -189,13 +189,13 @@ class Documents:
         if document.user != scope.user:
             raise InvalidInput(f"{quoted(document.source)} belongs to all users of the agent: forget it with agent_wide=True")
         plan = forget(session=document.session, dry_run=dry_run, scope=scope, at=self._parts.clock.now(), **remark)
-        journal = self._parts.store.within(scope).journal
-        receipt = await journal.commit(plan)
+        store = self._parts.store.within(scope)
+        receipt = await store.commit(plan)
         if dry_run:
             return receipt
         self._parts.engine.forget(scope)
-        receipt = await journal.commit(left_of(receipt))
-        waiting_for = await journal.scrub()
+        receipt = await store.commit(left_of(receipt))
+        waiting_for = await store.scrub()
         return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
 
     async def _titled(self, title: str) -> Sequence[KeptDocument]:

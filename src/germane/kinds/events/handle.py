@@ -103,7 +103,7 @@ class EventLog:
             return new
 
         given = await by_turns(events, checked)
-        return await _Recording(self._parts, self._store.journal.commit, origin, chosen).keep(given)
+        return await _Recording(self._parts, self._store.commit, origin, chosen).keep(given)
 
     async def list(
         self,

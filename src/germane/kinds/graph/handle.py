@@ -59,7 +59,7 @@ class KnownGraph:
         names = tuple(dict.fromkeys(screen.text(_name("a name", one))[:MAX_NAME] for one in (name, *other)))
         said = EntityStatement(names=names, properties=screen.json(_properties(properties)), sensitivity=_level(sensitivity))
         plan = add_entity(_type(type), said, user=self._scope.user, at=self._now())
-        return await self._store.journal.commit(plan)
+        return await self._store.commit(plan)
 
     async def get(self, id: str) -> Entity:
         """Returns the entity with this id. Raises `NotFound`."""
@@ -130,11 +130,11 @@ class KnownGraph:
             created_at=now,
             updated_at=now,
         )
-        return await self._store.journal.commit(relate_two(relation, exclusive=exclusive, at=now))
+        return await self._store.commit(relate_two(relation, exclusive=exclusive, at=now))
 
     async def unrelate(self, id: str, at: datetime | str | None = None) -> Relation:
         """Ends a relation at a time (default: now) and returns it. Raises `NotFound`."""
-        return await self._store.journal.commit(end_relation(check_text("id", id, ID), self._time("at", at) or self._now()))
+        return await self._store.commit(end_relation(check_text("id", id, ID), self._time("at", at) or self._now()))
 
     async def relations(self, entity: str, *, at: datetime | str | None = None, limit: int = 100) -> tuple[Relation, ...]:
         """Returns the relations of an entity in both directions, the heaviest first; those that hold `at` a time where it is
@@ -178,7 +178,7 @@ class KnownGraph:
         """Makes one entity of two: names, mentions and relations of `gone` go to `kept`, which is returned. Raises
         `NotFound`."""
         one, other = await self._id(kept), await self._id(gone)
-        await self._store.journal.commit(merge_two(one, other))
+        await self._store.commit(merge_two(one, other))
         self._parts.engine.forget(self._scope)
         return await self.get(one)
 
@@ -186,13 +186,13 @@ class KnownGraph:
         """Forgets entities with their relations, relations, and patterns, by id, and returns the receipt of `Agent.forget`."""
         flags(dry_run=dry_run)
         wanted = check_entries("ids", (ids,) if isinstance(ids, str) else ids, IDS, ID)
-        journal, given = self._store.journal, remarks(self._parts.secrets, by, reason)
-        receipt = await journal.commit(forget(ids=wanted, scope=self._scope, at=self._now(), dry_run=dry_run, **given))
+        given = remarks(self._parts.secrets, by, reason)
+        receipt = await self._store.commit(forget(ids=wanted, scope=self._scope, at=self._now(), dry_run=dry_run, **given))
         if dry_run:
             return receipt
         self._parts.engine.forget(self._scope)
-        receipt = await journal.commit(left_of(receipt))
-        waiting_for = await journal.scrub()
+        receipt = await self._store.commit(left_of(receipt))
+        waiting_for = await self._store.scrub()
         return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
 
     def __repr__(self) -> str:
@@ -267,7 +267,7 @@ class Patterns:
             created_at=now,
             updated_at=now,
         )
-        return await self._store.journal.commit(learn_pattern(pattern))
+        return await self._store.commit(learn_pattern(pattern))
 
     async def match(
         self, query: str = "", *, intent: str | None = None, entity_types: Iterable[str] = (), limit: int = 20
@@ -284,7 +284,7 @@ class Patterns:
         """Counts that a pattern was tried, and whether it worked; returns the pattern. Raises `NotFound`."""
         flags(succeeded=succeeded)
         plan = apply_pattern(check_text("id", id, ID), succeeded=succeeded, at=self._parts.clock.now())
-        return await self._store.journal.commit(plan)
+        return await self._store.commit(plan)
 
     def __repr__(self) -> str:
         return f"<Patterns {self._scope}>"

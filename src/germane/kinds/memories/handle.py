@@ -48,7 +48,7 @@ class Recollections:
         have."""
         at, whole = self._clock.now(), await self._whole(id)
         plan = update(whole, changes, text=text, at=at, scope=self._scope, secrets=self._secrets)
-        return await self._store.journal.commit(plan)
+        return await self._store.commit(plan)
 
     async def review(self, *, limit: int = 50) -> tuple[Contradiction, ...]:
         """Returns at most `limit` (1 to 1,000) open conflicts between the scope's own memories, oldest first: what superseding
@@ -60,7 +60,7 @@ class Recollections:
         """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends and stays
         in the history. Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
         plan = resolve(string("id", id, ID), string("keep", keep, ID), at=self._clock.now())
-        return await self._store.journal.commit(plan)
+        return await self._store.commit(plan)
 
     async def history(self, id: str) -> tuple[Memory, ...]:
         """Returns the memory with everything that superseded it or that it superseded, oldest first. Raises `NotFound`."""
@@ -116,12 +116,12 @@ async def forget_matching(
         at=parts.clock.now(),
         **remarks(parts.secrets, by, reason),
     )
-    journal = parts.store.within(scope).journal
-    receipt = await journal.commit(plan)
+    store = parts.store.within(scope)
+    receipt = await store.commit(plan)
     if dry_run:
         return receipt
     parts.engine.forget(scope)
-    receipt = await journal.commit(left_of(receipt))
-    unscrubbed = await journal.scrub()
+    receipt = await store.commit(left_of(receipt))
+    unscrubbed = await store.scrub()
     waiting_for = receipt.waiting_for or unscrubbed
     return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)

@@ -41,8 +41,8 @@ from germane.kinds.messages.plans import (
     without_repeats,
 )
 from germane.kinds.messages.prepared import PreparedMessage, counted_secrets, screened_message
-from germane.ports.store import Journal
 from germane.search.unit import analyse_parts
+from germane.stores.contract import ScopedStore
 from germane.text.secrets.detection import refuse_in_name
 from germane.types.candidate import LONG_TEXT, SourceKind
 from germane.types.limits import CHARACTERS, NAME, quoted
@@ -94,8 +94,8 @@ def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts,
 class Recording:
     """One call of `record`. What germane injected isn't stored."""
 
-    def __init__(self, journal: Journal, origin: Origin, *, now: datetime, background: Background) -> None:
-        self._journal, self._origin, self._now, self._background = journal, origin, now, background
+    def __init__(self, store: ScopedStore, origin: Origin, *, now: datetime, background: Background) -> None:
+        self._store, self._origin, self._now, self._background = store, origin, now, background
         self.long = False
         """Whether a message is so long that it is divided, and that its parts may be left without vectors."""
 
@@ -106,7 +106,7 @@ class Recording:
             parts = [*slices]  # more than one where a framework's message holds many
             kept, given = parts[0] if parts else ((), ())
             if len(parts) < 2 and sum(len(message.content) for message in kept) <= _SLICE_CHARACTERS:
-                return await self._journal.commit(record(kept, origin=self._origin, now=self._now, raws=given))
+                return await self._store.commit(record(kept, origin=self._origin, now=self._now, raws=given))
             slices = iter(parts)
         scope = self._origin.scope
         async with self._background.alone((scope.org, scope.agent, scope.user, self._origin.session)):
@@ -203,7 +203,7 @@ class Recording:
 
     async def _commit(self, plan: Plan[T]) -> T:
         async with self._background.step():
-            return await self._journal.commit(plan)
+            return await self._store.commit(plan)
 
 
 def _looked(raws: Sequence[Raw]) -> Iterator[Raw]:

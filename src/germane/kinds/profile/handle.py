@@ -93,10 +93,10 @@ async def mark_named_line(parts: Parts, scope: Scope, name: str, mark: Mark | No
     """See `Agent.mark_line`. Returns the whole id of the line."""
     store, now = parts.store.within(scope), parts.clock.now()
     try:
-        await store.journal.commit(mark_line(name, mark, at=now))
+        await store.commit(mark_line(name, mark, at=now))
     except NotFound:
         line = await _whole_id(store, name, now)
-        await store.journal.commit(mark_line(line, mark, at=now))
+        await store.commit(mark_line(line, mark, at=now))
         return line
     return name
 

@@ -13,13 +13,13 @@ from germane.kinds.tasks.reads import (
     BranchNamed,
     CheckpointNamed,
     DelegationInto,
-    FrameById,
     HeadOf,
     OpenDelegations,
     PutBranch,
     PutCheckpoint,
     PutFrame,
     PutHead,
+    frame_by_id,
 )
 from germane.kinds.tasks.value import (
     BRANCH,
@@ -76,7 +76,7 @@ def open_branch(name: str, frame: TaskFrame, *, checkpoint: str | None, same_goa
         if place is None:
             raise NotFound(f"no checkpoint {quoted(checkpoint)} in this session")
         origin, base = place.branch, place.frame
-    parent = None if base is None else (yield from read(FrameById(base)))
+    parent = None if base is None else (yield from frame_by_id(base))
     if parent is not None and not parent.open:
         raise InvalidInput("the task of the checkpoint has ended: make the branch at a task that is open")
     goal = parent.goal if same_goal and parent is not None else frame.goal
@@ -108,7 +108,7 @@ def inject_branch(name: str, session: str, outcome: TaskOutcome | None, *, user:
         raise InvalidInput("the branch is the running one: switch to the branch that its result is for, then inject it")
     if branch.state != "open" or branch.root is None:
         raise InvalidInput(f"the branch {quoted(name)} has no result to bring back, as it is {_state(branch)}")
-    root = yield from read(FrameById(branch.root))
+    root = yield from frame_by_id(branch.root)
     if root is None:
         raise InvalidInput(f"the task of the branch {quoted(name)} was forgotten: abandon the branch")
     changes = list[Change]()
@@ -280,7 +280,7 @@ def _depth(above: DelegatedSession | None, limits: DelegationLimits) -> int:
 
 
 def _delegated(id: str) -> Generator[Read[Any], Any, TaskFrame]:
-    frame = yield from read(FrameById(id))
+    frame = yield from frame_by_id(id)
     if frame is None:
         raise NotFound(f"no task {quoted(id)} here")
     if frame.delegated is None:

@@ -29,6 +29,7 @@ from germane.kinds.tasks.branch import (
     switch_branch,
 )
 from germane.kinds.tasks.plans import block_task, new_frame, pop_task, push_task, resume_task, task_outcome
+from germane.kinds.tasks.reads import BranchesOf, DelegatedFrames, DelegationInto, FramesById, ListFrames, StackView
 from germane.kinds.tasks.value import (
     STATUSES,
     Mode,
@@ -45,6 +46,7 @@ from germane.types.context import BuiltContext, Context
 from germane.types.limits import ID, MESSAGES, NAME, PAGE, TASK_GOAL, quoted
 from germane.types.limits import check_text as string
 from germane.types.message import Message
+from germane.types.operation import operation
 from germane.types.plan import Plan, uuid7
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -65,6 +67,7 @@ class TaskStack:
         self._parts, self._scope = parts, scope
         self._store = parts.store.within(scope)
 
+    @operation("write")
     async def push(
         self, goal: str, *, session: str | None = None, sensitivity: str = "private", provenance: Provenance | None = None
     ) -> TaskFrame:
@@ -81,6 +84,7 @@ class TaskStack:
         )
         return await self._commit(push_task(frame))
 
+    @operation("write")
     async def pop(
         self, result: str, *, session: str | None = None, status: str = "complete", artifacts: Artifacts = ()
     ) -> TaskFrame:
@@ -91,10 +95,12 @@ class TaskStack:
         ended, outcome = closing_status(status), task_outcome(result, artifacts, secrets=self._parts.secrets)
         return await self._commit(pop_task(self._session(session), ended, outcome, at=self._parts.clock.now()))
 
+    @operation("write")
     async def fail(self, result: str, *, session: str | None = None, artifacts: Artifacts = ()) -> TaskFrame:
         """As `pop` with the status failed."""
         return await self.pop(result, session=session, status="failed", artifacts=artifacts)
 
+    @operation("write")
     async def block(self, reason: str, *, session: str | None = None) -> TaskFrame:
         """Marks the current task as blocked and returns its frame. The task above it is the current one then, so that other
         work can go on; `resume` comes back to it."""
@@ -102,42 +108,49 @@ class TaskStack:
         outcome = task_outcome(reason, secrets=self._parts.secrets)
         return await self._commit(block_task(self._session(session), outcome, at=self._parts.clock.now()))
 
+    @operation("write")
     async def resume(self, id: str | None = None, *, session: str | None = None) -> TaskFrame:
         """Makes an open task of the running branch the current one, active again where it was blocked. Without an id: the one
         blocked task that the session stands at, or that lies below."""
         wanted = None if id is None else string("id", id, ID)
         return await self._commit(resume_task(self._session(session), wanted, at=self._parts.clock.now()))
 
+    @operation("read")
     async def peek(self, session: str | None = None) -> TaskFrame | None:
         """Returns the current task; None where the stack is empty."""
-        view = await self._store.tasks.view(self._session(session))
+        view = await self._store.ask(StackView(self._session(session)))
         return None if view is None else view.current
 
+    @operation("read")
     async def path(self, session: str | None = None) -> tuple[TaskFrame, ...]:
         """Returns the tasks from the root to the current one; () where the stack is empty."""
-        view = await self._store.tasks.view(self._session(session))
+        view = await self._store.ask(StackView(self._session(session)))
         return () if view is None else view.path
 
+    @operation("read")
     async def get(self, id: str) -> TaskFrame:
         """Returns one task, of any session of the scope's own. Raises `NotFound`."""
-        found = await self._store.tasks.frames([string("id", id, ID)])
-        if not found:
+        found = await self._store.ask(FramesById((string("id", id, ID),)))
+        if id not in found:
             raise NotFound(f"no task {quoted(id)} here")
-        return found[0]
+        return found[id]
 
+    @operation("read")
     async def list(self, session: str | None = None, *, status: str | None = None, limit: int = 100) -> tuple[TaskFrame, ...]:
         """Returns at most `limit` (1 to 1,000) tasks, the latest first: of one session, or of all where neither the call nor
         the scope names one. `status` is active, complete, blocked or failed."""
         number("limit", limit, minimum=1, maximum=PAGE.maximum)
         named = self._scope.session if session is None else string("session", session, ID)
-        return await self._store.tasks.list(named, None if status is None else _status(status), limit)
+        return await self._store.ask(ListFrames(named, None if status is None else _status(status), limit))
 
+    @operation("write")
     async def checkpoint(self, name: str, *, session: str | None = None) -> TaskCheckpoint:
         """Remembers under a name where the session stands, so that a branch can begin there later. A checkpoint of that name
         moves here."""
         made = make_checkpoint(self._name(name), self._named(session), at=self._parts.clock.now())
         return await self._commit(made)
 
+    @operation("write")
     async def branch(
         self, name: str, goal: str | None = None, *, session: str | None = None, checkpoint: str | None = None
     ) -> TaskFrame:
@@ -155,10 +168,12 @@ class TaskStack:
         place = None if checkpoint is None else branch_name("checkpoint", checkpoint)
         return await self._commit(open_branch(title, frame, checkpoint=place, same_goal=goal is None))
 
+    @operation("write")
     async def switch(self, name: str, *, session: str | None = None) -> TaskBranch:
         """Makes a branch the running one. The first branch of a session is `main`."""
         return await self._commit(switch_branch(branch_name("name", name), self._session(session)))
 
+    @operation("write")
     async def inject(
         self, name: str, result: str | None = None, *, session: str | None = None, artifacts: Artifacts = ()
     ) -> TaskFrame:
@@ -170,14 +185,16 @@ class TaskStack:
         wanted, now = branch_name("name", name), self._parts.clock.now()
         return await self._commit(inject_branch(wanted, self._session(session), outcome, user=self._scope.user, at=now))
 
+    @operation("write")
     async def abandon(self, name: str, *, session: str | None = None) -> TaskBranch:
         """Ends a branch without a result; its tasks count no more. Idempotent."""
         plan = abandon_branch(branch_name("name", name), self._session(session), at=self._parts.clock.now())
         return await self._commit(plan)
 
+    @operation("read")
     async def branches(self, session: str | None = None) -> tuple[TaskBranch, ...]:
         """Returns the branches of a session, the oldest first."""
-        return await self._store.tasks.branches(self._session(session))
+        return await self._store.ask(BranchesOf(self._session(session)))
 
     async def expand(
         self, handle: str, context: Context | BuiltContext | None = None, *, filters: Filters | None = None
@@ -200,7 +217,7 @@ class TaskStack:
         return refuse_in_name(self._parts.secrets, "the name", branch_name("name", name))
 
     async def _commit(self, plan: Plan[T]) -> T:
-        return await self._store.journal.commit(plan)
+        return await self._store.commit(plan)
 
 
 def _status(value: object) -> TaskStatus:
@@ -278,12 +295,14 @@ class Delegations:
             assembling=own,
         )
 
+    @operation("write")
     async def finish(self, id: str, result: str, *, status: str = "complete", artifacts: Artifacts = ()) -> TaskFrame:
         """Ends a delegated task with the result that its agent brought, and returns its frame: a completed (or failed) task
         below the one that delegated it, which `agent.expand` reads back whole. Raises `NotFound`, and `InvalidInput`
         where it has ended already."""
         return await self._finish(id, result, status, artifacts)
 
+    @operation("read")
     async def list(self, session: str | None = None, *, open: bool = False, limit: int = 100) -> tuple[TaskFrame, ...]:
         """Returns at most `limit` (1 to 1,000) delegated tasks of a session, the latest first; with `open` those that run."""
         number("limit", limit, minimum=1, maximum=PAGE.maximum)
@@ -291,12 +310,12 @@ class Delegations:
         named = self._scope.session if session is None else string("session", session, ID)
         if named is None:
             raise InvalidInput("session is missing: name the conversation that delegated the tasks")
-        return await self._store.tasks.delegations(named, open=open, limit=limit)
+        return await self._store.ask(DelegatedFrames(named, open=open, limit=limit))
 
     async def allowed(self, session: str, filters: Filters | None = None) -> Filters:
         """Returns the filters that an agent in this session may use: `filters`, or as wide ones as it may. Raises
         `NotPermitted` where the session is that of a delegated task, and `filters` ask for more than its parent allowed."""
-        frame = await self._store.tasks.delegated(string("session", session, ID))
+        frame = await self._store.ask(DelegationInto(string("session", session, ID)))
         if frame is None:
             return filters or Filters()
         if filters is None:
@@ -309,7 +328,7 @@ class Delegations:
         frame = new_frame(task, session=session, user=self._scope.user, at=now, delegated=mode, secrets=self._parts.secrets)
         frame = replace(frame, child_session=uuid7(int(now.timestamp() * 1000)))
         allowed = None if filters is None else filters.sensitivities
-        return await self._store.journal.commit(delegate_task(frame, limits=self._parts.delegation, allowed=allowed))
+        return await self._store.commit(delegate_task(frame, limits=self._parts.delegation, allowed=allowed))
 
     async def _brief(
         self,
@@ -340,7 +359,7 @@ class Delegations:
     async def _finish(self, id: str, result: str, status: str, artifacts: Artifacts) -> TaskFrame:
         outcome = task_outcome(result, artifacts, secrets=self._parts.secrets)
         plan = finish_task(string("id", id, ID), closing_status(status), outcome, at=self._parts.clock.now())
-        return await self._store.journal.commit(plan)
+        return await self._store.commit(plan)
 
     def _shape(self, model: str, provider: str | None) -> str:
         return self._parts.catalog.find(model).provider if provider is None else string("provider", provider, NAME)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, get_args
 
 from germane.errors import InvalidInput, NotFound
-from germane.kinds.tasks.reads import FrameById, HeadOf, OpenChildren, PutBranch, PutFrame, PutHead
+from germane.kinds.tasks.reads import HeadOf, OpenChildren, PutBranch, PutFrame, PutHead, frame_by_id
 from germane.kinds.tasks.value import MAIN, Mode, StackHead, TaskArtifact, TaskBranch, TaskFrame, TaskStatus, check_room
 from germane.text.secrets.detection import SecretPolicy, SecretScreen
 from germane.types.candidate import Provenance, Sensitivity
@@ -94,12 +94,12 @@ def current_task(session: str) -> Generator[Read[Any], Any, str | None]:
 
 def current_frame(branch: TaskBranch) -> Generator[Read[Any], Any, TaskFrame | None]:
     """Returns the frame that a branch stands at; None where its stack is empty."""
-    return None if branch.current is None else (yield from read(FrameById(branch.current)))
+    return None if branch.current is None else (yield from frame_by_id(branch.current))
 
 
 def own_frame(id: str, session: str) -> Generator[Read[Any], Any, TaskFrame]:
     """Returns a frame of this session. Raises `NotFound`."""
-    frame = yield from read(FrameById(id))
+    frame = yield from frame_by_id(id)
     if frame is None or frame.session != session:
         raise NotFound(f"no task {quoted(id)} in this session")
     found: TaskFrame = frame

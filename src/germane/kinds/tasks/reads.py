@@ -1,4 +1,4 @@
-"""Task reads: what a store answers and changes about tasks: reads, changes, and the reader of one scope.
+"""Task reads: what a store answers and changes about tasks: reads and changes.
 
 Every store supports them. A store runs them within the part of the scope's own user (agent-wide if it has no user): no
 frame of another user or agent is ever read or changed.
@@ -6,12 +6,12 @@ frame of another user or agent is ever read or changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar
 
 from germane.kinds.tasks.value import DelegatedSession, StackHead, TaskBranch, TaskCheckpoint, TaskFrame, TaskStatus, TaskView
-from germane.types.plan import Change, Derivation, Read, TextOf
+from germane.types.plan import Change, Derivation, Read, TextOf, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,13 @@ class HeadOf(Read[StackHead | None]):
 
 
 @dataclass(frozen=True, slots=True)
-class FrameById(Read[TaskFrame | None]):
-    """The scope's own frame with this id."""
+class StackView(Read[TaskView | None]):
+    """What an assembly of this session sees; None where no task is open. `id` names a frame of the session that is to be the
+    current one; None is answered where the session has no such frame."""
 
-    id: str
+    quick: ClassVar[bool] = True
+    session: str
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,15 @@ class PathTo(Read[tuple[TaskFrame, ...]]):
     """The frames from the root to this one, both included; () where there is none."""
 
     id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListFrames(Read[tuple[TaskFrame, ...]]):
+    """At most `limit` frames, of one session or of all, the latest first."""
+
+    session: str | None
+    status: TaskStatus | None
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,13 @@ class BranchNamed(Read[TaskBranch | None]):
 
 
 @dataclass(frozen=True, slots=True)
+class BranchesOf(Read[tuple[TaskBranch, ...]]):
+    """The branches of a session, by the time they were made."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointNamed(Read[TaskCheckpoint | None]):
     """A checkpoint of a session."""
 
@@ -69,9 +88,19 @@ class CheckpointNamed(Read[TaskCheckpoint | None]):
 @dataclass(frozen=True, slots=True)
 class DelegationInto(Read[DelegatedSession | None]):
     """What the agent in this session was given; None where nobody delegated into it. A scope without a user finds what any
-    user of its agent delegated."""
+    user of its agent delegated: a delegated agent may have a narrower scope than its parent."""
+
+    quick: ClassVar[bool] = True
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class DelegatedFrames(Read[tuple[TaskFrame, ...]]):
+    """At most `limit` delegated frames of a session, the latest first; only those that haven't ended where `open`."""
 
     session: str
+    open: bool
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,37 +164,7 @@ class PutCheckpoint(Change):
     checkpoint: TaskCheckpoint
 
 
-# The reader answers outside of any plan.
-
-
-class TaskReader(Protocol):
-    """Every method sees the frames of the scope's own user, or the agent-wide ones where the scope has no user."""
-
-    async def head(self, session: str) -> StackHead | None:
-        """Returns where a session stands; None where it never had a task."""
-
-    async def view(self, session: str, id: str | None = None) -> TaskView | None:
-        """Returns what an assembly of the session sees; None where no task is open. `id` names a frame of the session that is
-        to be the current one; None where the session has no such frame."""
-
-    async def frames(self, ids: Sequence[str]) -> tuple[TaskFrame, ...]:
-        """Returns the frames with these ids, in this order; unknown ids are left out."""
-
-    async def path(self, id: str) -> tuple[TaskFrame, ...]:
-        """Returns the frames from the root to this one; () where there is no such frame."""
-
-    async def list(self, session: str | None, status: TaskStatus | None, limit: int) -> tuple[TaskFrame, ...]:
-        """Returns at most `limit` frames, of one session or of all, the latest first."""
-
-    async def branches(self, session: str) -> tuple[TaskBranch, ...]:
-        """Returns the branches of a session, by the time they were made."""
-
-    async def checkpoints(self, session: str) -> tuple[TaskCheckpoint, ...]:
-        """Returns the checkpoints of a session, by the time they were made."""
-
-    async def delegations(self, session: str, *, open: bool, limit: int) -> tuple[TaskFrame, ...]:
-        """Returns the delegated frames of a session, the latest first; only those that haven't ended where `open`."""
-
-    async def delegated(self, session: str) -> DelegatedSession | None:
-        """Returns what the agent in this session was given; None where nobody delegated into it. A scope without a user finds
-        what any user of its agent delegated: a delegated agent may have a narrower scope than its parent."""
+def frame_by_id(id: str) -> Generator[Read[Any], Any, TaskFrame | None]:
+    """Asks for one frame of the scope's own within a plan."""
+    found = yield from read(FramesById((id,)))
+    return found.get(id)

@@ -10,8 +10,6 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any
 
-import apsw
-
 from germane.errors import InvalidInput
 from germane.kinds.documents.reads import (
     DocumentContents,
@@ -23,7 +21,9 @@ from germane.kinds.documents.reads import (
     StoredPassage,
 )
 from germane.kinds.documents.value import DocumentPage, KeptDocument, source_of
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import SECRET, Listing, VisiblePartition, in_clause, merge_rows, owners
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.statements import (
     Row,
     first,
@@ -41,7 +41,6 @@ from germane.stores.sql.statements import (
     written_provenance,
 )
 from germane.stores.sql.transaction import Transaction
-from germane.stores.sqlite.readers import Readers, Reading
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -147,7 +146,7 @@ def place_passages(transaction: Transaction, partition: int, change: PlacePassag
     transaction.touch((partition,))
 
 
-def _session(connection: apsw.Connection, partition: int, id: str) -> Row | None:
+def _session(connection: Connection, partition: int, id: str) -> Row | None:
     sql = "SELECT key, document, started_at FROM sessions WHERE partition = ? AND id = ?"
     return first(connection, sql, (partition, to_sql(id)))
 

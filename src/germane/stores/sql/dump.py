@@ -11,8 +11,6 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
 
-import apsw
-
 from germane.errors import StoreUnavailable
 from germane.kinds.archive.value import KeptEntry
 from germane.kinds.blocks.value import ArchivalEntry
@@ -21,6 +19,7 @@ from germane.kinds.tasks.value import TaskFrame
 from germane.stores.sql.archive.archive_rows import ARCHIVED, HISTORY_TABLES, SUMMARY, archived_of, summary_of
 from germane.stores.sql.blocks.block_rows import seen_blocks, shares_of
 from germane.stores.sql.blocks.documents import ENTRY, entry_of, written_versions
+from germane.stores.sql.connection import Connection, Database
 from germane.stores.sql.events.event_rows import EVENT, event_of
 from germane.stores.sql.graph.lookup import ENTITY, PATTERN, RELATION, entity_of, pattern_of, relation_of, said_of
 from germane.stores.sql.graph.totals import GRAPH_TABLES
@@ -31,7 +30,6 @@ from germane.stores.sql.profile import marks_of
 from germane.stores.sql.statements import LISTED, Row, first, from_sql, maybe_moment, moment, only, rows, to_json
 from germane.stores.sql.tasks.task_rows import BRANCH, CHECKPOINT, branch_of, checkpoint_of, frames
 from germane.stores.sql.tombstones import TOMBSTONE_KINDS
-from germane.stores.sqlite.database import Database, store_errors
 from germane.transfer.contents import (
     Contents,
     Owned,
@@ -73,7 +71,7 @@ class Dump:
     def __init__(self, database: Database, reach: Reach) -> None:
         self._database, self._reach = database, reach
         self._lock = threading.Lock()
-        self._connection: apsw.Connection | None = None
+        self._connection: Connection | None = None
         self._left: Iterator[Contents | Owned] | None = None
         self._ended = ""
 
@@ -100,11 +98,11 @@ class Dump:
                 connection.close()
 
     def _portion(self) -> list[Contents | Owned]:
-        with self._lock, store_errors(self._database.name):
+        with self._lock, self._database.errors():
             if self._ended:
                 raise StoreUnavailable(f"the export of store {self._database.name!r} {self._ended}")
             if self._left is None:
-                self._connection = self._opened()
+                self._connection = self._database.snapshot()
                 self._left = _everything(self._connection, self._reach)
             portion, size = list[Contents | Owned](), 0
             for thing in self._left:
@@ -113,17 +111,6 @@ class Dump:
                 if len(portion) == _THINGS or size > _CHARACTERS:
                     break
             return portion
-
-    def _opened(self) -> apsw.Connection:
-        connection = self._database.connect(reading=True)
-        if self._database.path is None:
-            copy = apsw.Connection(":memory:")
-            with copy.backup("main", connection, "main") as backup:
-                backup.step(-1)
-            connection.close()
-            return copy
-        connection.execute("BEGIN; SELECT 1 FROM meta")
-        return connection
 
 
 def _size(thing: Contents | Owned) -> int:
@@ -140,7 +127,7 @@ def _size(thing: Contents | Owned) -> int:
     return 0
 
 
-def _everything(connection: apsw.Connection, reach: Reach) -> Iterator[Contents | Owned]:
+def _everything(connection: Connection, reach: Reach) -> Iterator[Contents | Owned]:
     owners = dict(_owners(connection, reach))
     gone = [row[0] for row in rows(connection, "SELECT id FROM partitions WHERE org = ?", (FORGOTTEN_ORG,))]
     nobodys = gone if reach.org is None else []
@@ -152,7 +139,7 @@ def _everything(connection: apsw.Connection, reach: Reach) -> Iterator[Contents 
         yield Owned(_NOBODY, _tombstone(stone))
 
 
-def _owners(connection: apsw.Connection, reach: Reach) -> Iterator[tuple[int, Owner]]:
+def _owners(connection: Connection, reach: Reach) -> Iterator[tuple[int, Owner]]:
     """The partitions within reach, with their owners: by org, agent and user, what is agent-wide first."""
     sql = "SELECT id, org, agent, user FROM partitions WHERE org <> ? ORDER BY org, agent, user"
     for id, org, agent, user in rows(connection, sql, (FORGOTTEN_ORG,)):
@@ -161,7 +148,7 @@ def _owners(connection: apsw.Connection, reach: Reach) -> Iterator[tuple[int, Ow
             yield id, owner
 
 
-def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
+def _contents(connection: Connection, partitions: list[int]) -> Contents:
     inside = f"WHERE partition IN {LISTED}"
     bound = (to_json(partitions),)
 
@@ -202,7 +189,7 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
     )
 
 
-def _things(connection: apsw.Connection, partition: int, owner: Owner) -> Iterator[Thing]:
+def _things(connection: Connection, partition: int, owner: Owner) -> Iterator[Thing]:
     users = {partition: owner.user}
     directive = first(connection, "SELECT text, id FROM directives WHERE partition = ?", (partition,))
     if directive is not None:
@@ -244,7 +231,7 @@ def _things(connection: apsw.Connection, partition: int, owner: Owner) -> Iterat
         yield _tombstone(stone)
 
 
-def _blocks(connection: apsw.Connection, partition: int, owner: Owner) -> Iterator[StoredBlock]:
+def _blocks(connection: Connection, partition: int, owner: Owner) -> Iterator[StoredBlock]:
     own = VisiblePartition(partition, owner.user, 0)
     keys = [key for (key,) in rows(connection, "SELECT key FROM blocks WHERE partition = ? ORDER BY key", (partition,))]
     for key in keys:
@@ -274,7 +261,7 @@ _ID = (
 
 
 def graph_things(
-    connection: apsw.Connection, partition: int, user: str | None
+    connection: Connection, partition: int, user: str | None
 ) -> Iterator[StoredEntity | StoredRelation | StoredPattern]:
     """Yields them in the order in which they were stored."""
     users = {partition: user}
@@ -299,10 +286,10 @@ def graph_things(
         yield StoredPattern(pattern=pattern_of(row, users), refs=refs)
 
 
-def _keys(connection: apsw.Connection, table: str, partition: int) -> list[int]:
+def _keys(connection: Connection, table: str, partition: int) -> list[int]:
     return sorted(key for (key,) in rows(connection, f"SELECT key FROM {table} WHERE partition = ?", (partition,)))
 
 
-def _sources(connection: apsw.Connection, table: str, column: str, key: int) -> Sources:
+def _sources(connection: Connection, table: str, column: str, key: int) -> Sources:
     sql = f"SELECT {_ID}, x.said FROM {table} x WHERE x.{column} = ? ORDER BY x.domain, x.thing"
     return tuple((id, said_of(said)) for id, said in rows(connection, sql, (key,)))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Sequence
 
-import apsw
-
 from germane.kinds.memories.reads import Forget, ForgetOwner, LeftOf, Remains, Select
 from germane.stores.sql.archive.archive_rows import HISTORY_TABLES, forget_history
 from germane.stores.sql.archive.outlines import mend_outlines
 from germane.stores.sql.blocks.block_rows import touch_block
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import delete_replacements
 from germane.stores.sql.events.sessions import shrink
 from germane.stores.sql.graph.totals import GRAPH_TABLES, forget_things, found_in_graph, remove_from_graph
@@ -101,7 +100,7 @@ def _unsay(transaction: Transaction, domain: str, found: Sequence[Row]) -> None:
         forget_things(transaction, partition, domain, [row[0] for row in found if row[2] == partition])
 
 
-def _found(connection: apsw.Connection, sql: str, ids: Iterable[str]) -> list[Row]:
+def _found(connection: Connection, sql: str, ids: Iterable[str]) -> list[Row]:
     found = (first(connection, sql, (id,)) for id in dict.fromkeys(ids))
     return [row for row in found if row is not None]
 
@@ -148,18 +147,18 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
     transaction.erase(partition.id, vanished=True)
 
 
-def _holds(connection: apsw.Connection, partition: int) -> bool:
+def _holds(connection: Connection, partition: int) -> bool:
     """Whether anything is stored in a partition, or shared with it."""
     return any(first(connection, f"SELECT 1 FROM {table} WHERE {column} = ?", (partition,)) for table, column in _CONTENTS)
 
 
-def _unname(connection: apsw.Connection, partition: int) -> None:
+def _unname(connection: Connection, partition: int) -> None:
     """Replaces the names of org, agent and user by ones that no scope has."""
     row = (FORGOTTEN_ORG, secrets.token_hex(16), partition)
     connection.execute("UPDATE partitions SET org = ?, agent = ?, user = '' WHERE id = ?", row)
 
 
-def _names_only_here(connection: apsw.Connection, partition: VisiblePartition) -> list[str]:
+def _names_only_here(connection: Connection, partition: VisiblePartition) -> list[str]:
     names = only(connection, "SELECT org, agent, user FROM partitions WHERE id = ?", (partition.id,))
     found = list[str]()
     for column, name in zip(("org", "agent", "user"), names, strict=True):
@@ -225,7 +224,7 @@ _PLACES = {
 """The places that hold anything of what is stored, each with the query that finds what is left."""
 
 
-def left_of(connection: apsw.Connection, read: LeftOf) -> Remains:
+def left_of(connection: Connection, read: LeftOf) -> Remains:
     """Looks for the ids, and for the row keys that their tombstones hold, in each table that holds anything of a memory or an
     event."""
     ids = to_json(list(read.ids))

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 
-import apsw
-
 from germane.kinds.archive.outline import first_id_of_outline_name, line_hash, outline_name
 from germane.kinds.blocks.value import block_hash, entry_hash, shown_id, stored_id
 from germane.kinds.graph.value import entity_hash, pattern_hash, relation_hash
 from germane.kinds.profile.reads import clause_hash, parse_clause_name
 from germane.kinds.tasks.value import stored_task, task_hash
 from germane.stores.sql.blocks.block_rows import seen_blocks
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.lookup import holding, sensitivity_codes
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, in_clause, visible_ids
 from germane.stores.sql.statements import LISTED, from_json, from_sql, maybe_moment, rows, sensitivity_of, to_json
@@ -25,7 +24,7 @@ _SIGN = "@"
 
 
 def allowed_now(
-    connection: apsw.Connection,
+    connection: Connection,
     visible: tuple[VisiblePartition, ...],
     user: str | None,
     ids: Sequence[str],
@@ -62,7 +61,7 @@ def allowed_now(
 
 
 def present_now(
-    connection: apsw.Connection,
+    connection: Connection,
     visible: tuple[VisiblePartition, ...],
     user: str | None,
     ids: Sequence[str],
@@ -87,7 +86,7 @@ def _of_gate(sensitivities: tuple[Sensitivity, ...], with_history: bool) -> Filt
 
 
 def clauses_now(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], names: Sequence[str], filters: Filters
+    connection: Connection, visible: tuple[VisiblePartition, ...], names: Sequence[str], filters: Filters
 ) -> dict[str, int]:
     """Returns those of `names` that are of clauses (`kinds/profile/reads.py`) whose message may be shown."""
     named = {name: clause for name in names if (clause := parse_clause_name(name)) is not None}
@@ -100,7 +99,7 @@ def clauses_now(
 
 
 def tasks_now(
-    connection: apsw.Connection,
+    connection: Connection,
     visible: tuple[VisiblePartition, ...],
     user: str | None,
     names: Sequence[str],
@@ -120,7 +119,7 @@ def tasks_now(
 
 
 def archived_now(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], user: str | None, ids: Sequence[str]
+    connection: Connection, visible: tuple[VisiblePartition, ...], user: str | None, ids: Sequence[str]
 ) -> dict[str, int]:
     """Returns those of `ids` that are blocks with their current version, or archival entries. Both are private."""
     found = dict[str, int]()
@@ -140,7 +139,7 @@ def archived_now(
 
 
 def graph_now(
-    connection: apsw.Connection,
+    connection: Connection,
     visible: tuple[VisiblePartition, ...],
     ids: Sequence[str],
     *,
@@ -188,7 +187,7 @@ _LINES = (
 
 
 def lines_now(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], names: Sequence[str], sensitivities: Sequence[str]
+    connection: Connection, visible: tuple[VisiblePartition, ...], names: Sequence[str], sensitivities: Sequence[str]
 ) -> dict[str, int]:
     """Returns those of `names` (`kinds/archive/outline.py`) that are lines of the scope with an allowed sensitivity."""
     ids = sorted({id for name in names if (id := first_id_of_outline_name(name)) is not None})

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
-import apsw
-
 from germane.kinds.blocks.value import stored_id
 from germane.kinds.injections import (
     MAX_AGE_DAYS,
@@ -22,6 +20,7 @@ from germane.kinds.injections import (
     Wanting,
     handles_of,
 )
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.gate import archived_now, clauses_now, graph_now, present_now, tasks_now
 from germane.stores.sql.listing import VisiblePartition, in_clause, owners
 from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, rows, to_json, to_sql
@@ -54,7 +53,7 @@ _HOLDING = (
 
 
 def injections_of(
-    connection: apsw.Connection, partition: int, session: str, wanting: Wanting
+    connection: Connection, partition: int, session: str, wanting: Wanting
 ) -> tuple[tuple[InjectionHead, ...], tuple[Injection, ...], WantedInjections]:
     """Returns the heads of the session's records, the records that `wanting` chooses, both oldest first, and what it chose."""
     places, heads = list[int](), list[InjectionHead]()
@@ -112,7 +111,7 @@ def forget_sessions(transaction: Transaction, partitions: Iterable[VisiblePartit
 
 
 def _as_stored(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], user: str | None, items: Sequence[InjectedItem]
+    connection: Connection, visible: tuple[VisiblePartition, ...], user: str | None, items: Sequence[InjectedItem]
 ) -> bool:
     """Whether each item is still stored with the content that it was made from, as a scope with this user sees it."""
     where = f"WHERE id = ?1 AND content_hash = ?2 AND partition IN {in_clause(visible)}"
@@ -129,7 +128,7 @@ def _as_stored(
 
 
 def _all_present(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], user: str | None, items: Sequence[InjectedItem]
+    connection: Connection, visible: tuple[VisiblePartition, ...], user: str | None, items: Sequence[InjectedItem]
 ) -> bool:
     """Whether each item is still stored, with whatever content."""
     ids = [item.id for item in items if item.stored]

@@ -5,17 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-import apsw
-
 from germane.errors import InvalidInput
 from germane.kinds.events.value import DOCUMENT, MESSAGE_TYPES
 from germane.stores.sql.archive.archive_rows import HISTORY_TABLES
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.totals import GRAPH_TABLES
 from germane.stores.sql.listing import SECRET, Listing, in_clause, visible_partitions
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.search.units import UNIT_TABLES
 from germane.stores.sql.statements import LISTED, first, from_sql, maybe_moment, micros, moment, only, rows, to_json, to_sql
 from germane.stores.sql.tombstones import TOMBSTONE_KINDS
-from germane.stores.sqlite.readers import Readers, Reading
 from germane.types.inventory import AgentPage, AgentSummary, OrgPage, OrgSummary, Stats, Tombstone, UserPage, UserSummary
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -170,7 +169,7 @@ def _continued(reading: Reading, what: str, scope: Scope, limit: int, cursor: st
     return listing, 0 if cursor is None else listing.position(cursor)[1]
 
 
-def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
+def _stats(connection: Connection, scope: Scope, at: datetime) -> Stats:
     visible = visible_partitions(connection, scope)
     here, users = in_clause(visible), None
     if scope.user is None:

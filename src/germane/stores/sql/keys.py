@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, TypeVar
 
-import apsw
-
 from germane.errors import InvalidInput, StoreUnavailable
 from germane.kinds.keys.plans import AddKey, ChangeKey, KeyById
 from germane.kinds.keys.value import RIGHTS, Key, StoredKey
+from germane.stores.sql.connection import Connection
+from germane.stores.sql.reading import Readers
 from germane.stores.sql.statements import Row, first, from_json, maybe_micros, maybe_moment, micros, moment, rows, to_json
-from germane.stores.sql.transaction import Transaction
-from germane.stores.sqlite.readers import Readers
-from germane.stores.sqlite.writer import Writer
+from germane.stores.sql.transaction import Transaction, Writer
 from germane.types.plan import Change, Plan, Read, run_plan
 
 T = TypeVar("T")
@@ -49,14 +47,14 @@ def _run(transaction: Transaction, plan: Plan[T]) -> T:
     return decision.outcome
 
 
-def _answer(connection: apsw.Connection, read: Read[Any]) -> Key | None:
+def _answer(connection: Connection, read: Read[Any]) -> Key | None:
     if not isinstance(read, KeyById):
         raise InvalidInput(f"the keys can't answer {type(read).__name__}")
     stored = _stored_key(connection, read.id)
     return None if stored is None else stored.key
 
 
-def _apply(connection: apsw.Connection, change: Change) -> None:
+def _apply(connection: Connection, change: Change) -> None:
     match change:
         case AddKey(stored):
             sql = f"INSERT INTO keys ({_COLUMNS}, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -69,7 +67,7 @@ def _apply(connection: apsw.Connection, change: Change) -> None:
             raise InvalidInput(f"the keys can't be changed by {type(change).__name__}")
 
 
-def _stored_key(connection: apsw.Connection, id: str) -> StoredKey | None:
+def _stored_key(connection: Connection, id: str) -> StoredKey | None:
     row = first(connection, f"SELECT {_COLUMNS}, digest FROM keys WHERE id = ?", (id,))
     return None if row is None else StoredKey(key=_key(row), digest=bytes(row[10]))
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-import apsw
-
 from germane.kinds.memories.value import Memory
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.statements import LISTED, first, only, rows, to_json
 from germane.types.plan import Derivation, uuid7
@@ -22,7 +21,7 @@ _NEAR = (
 
 
 def put_link(
-    connection: apsw.Connection,
+    connection: Connection,
     partition: int,
     kind: str,
     one: int,
@@ -36,23 +35,23 @@ def put_link(
     connection.execute(_PUT_LINK, (uuid7(now // 1000), partition, kind, one, other, reason, cosine, now))
 
 
-def mark_restored(connection: apsw.Connection, partition: int, key: int, now: int) -> None:
+def mark_restored(connection: Connection, partition: int, key: int, now: int) -> None:
     """Marks a memory as restored, by a link to itself: like other links it goes with the memory, and with its text."""
     put_link(connection, partition, "restored", key, key, now=now)
 
 
-def both_restored(connection: apsw.Connection, one: int, other: int) -> bool:
+def both_restored(connection: Connection, one: int, other: int) -> bool:
     """Whether both memories were restored, and have had the same text since."""
     sql = "SELECT count(*) FROM links WHERE kind = 'restored' AND one = other AND one IN (?, ?)"
     return int(only(connection, sql, (one, other))[0]) == 2
 
 
-def delete_links(connection: apsw.Connection, keys: Iterable[int]) -> None:
+def delete_links(connection: Connection, keys: Iterable[int]) -> None:
     """Removes the links of these memories."""
     connection.executemany("DELETE FROM links WHERE one = ?1 OR other = ?1", [(key,) for key in keys])
 
 
-def with_near_duplicates(connection: apsw.Connection, memories: Mapping[int, Memory]) -> dict[int, Memory]:
+def with_near_duplicates(connection: Connection, memories: Mapping[int, Memory]) -> dict[int, Memory]:
     """Returns the memories, by their keys, with the ids of their near-duplicates."""
     if not memories or first(connection, "SELECT 1 FROM links LIMIT 1") is None:
         return dict(memories)
@@ -88,7 +87,7 @@ _RELATED = (
 )
 
 
-def bind(connection: apsw.Connection, partition: int, derivation: Derivation) -> None:
+def bind(connection: Connection, partition: int, derivation: Derivation) -> None:
     """Keeps what a thing was made of, in place of what was kept of that before."""
     connection.execute("DELETE FROM derivations WHERE thing = ?", (derivation.thing,))
     if derivation.sources:
@@ -96,7 +95,7 @@ def bind(connection: apsw.Connection, partition: int, derivation: Derivation) ->
         connection.executemany("INSERT INTO derivations VALUES (?, ?, ?)", made)
 
 
-def unbind(connection: apsw.Connection, things: Iterable[str], *, replaced: bool) -> None:
+def unbind(connection: Connection, things: Iterable[str], *, replaced: bool) -> None:
     """Removes what is kept of these things, which are gone, and the bridges that lead nowhere then. Where others `replaced`
     them, those of which something was made stay as bridges."""
     waiting = list(things)
@@ -110,14 +109,14 @@ def unbind(connection: apsw.Connection, things: Iterable[str], *, replaced: bool
         waiting += [id for id in sources if first(connection, _IS_BRIDGE, (id,)) is not None]
 
 
-def derived_ids(connection: apsw.Connection, owner: tuple[str, str], sources: Sequence[str]) -> list[str]:
+def derived_ids(connection: Connection, owner: tuple[str, str], sources: Sequence[str]) -> list[str]:
     """Returns the ids of all that was made of these, directly or through others, by the same agent: `owner` is its org and its
     name. A user's memory may be made of what is agent-wide, so it may be anyone's of the agent."""
     return [id for (id,) in rows(connection, _DERIVED, (to_json(list(sources)), *owner))]
 
 
 def related_partitions(
-    connection: apsw.Connection, owner: tuple[str, str], table: str, ids: Sequence[str]
+    connection: Connection, owner: tuple[str, str], table: str, ids: Sequence[str]
 ) -> list[VisiblePartition]:
     """Returns the agent's partitions in which rows of `table` with these ids stand."""
     found = rows(connection, _RELATED.format(table), (to_json(list(ids)), *owner))

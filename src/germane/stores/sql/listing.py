@@ -17,9 +17,8 @@ from heapq import merge
 from struct import Struct
 from typing import Any, NamedTuple
 
-import apsw
-
 from germane.errors import InvalidInput
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.statements import Row, first, rows, to_json
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -109,7 +108,7 @@ class VisiblePartition(NamedTuple):
     revision: int
 
 
-def visible_partitions(connection: apsw.Connection, scope: Scope) -> tuple[VisiblePartition, ...]:
+def visible_partitions(connection: Connection, scope: Scope) -> tuple[VisiblePartition, ...]:
     """Returns the partitions that the scope sees: the agent-wide one, then its user's. A partition doesn't exist before its
     first write."""
     found = rows(connection, _SQL, (scope.org, scope.agent, "", scope.user or ""))
@@ -117,7 +116,7 @@ def visible_partitions(connection: apsw.Connection, scope: Scope) -> tuple[Visib
     return tuple(sorted(seen, key=lambda partition: partition.user is not None))
 
 
-def is_forgotten(connection: apsw.Connection, partition: int) -> bool:
+def is_forgotten(connection: Connection, partition: int) -> bool:
     """Whether this partition was forgotten as a whole, so that no scope can reach it."""
     return first(connection, "SELECT 1 FROM partitions WHERE id = ? AND org <> ?", (partition, FORGOTTEN_ORG)) is None
 

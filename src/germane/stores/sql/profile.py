@@ -9,17 +9,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import apsw
-
 from germane.kinds.messages.extraction import MAX_READ
 from germane.kinds.profile.reads import LinesNamed, Mark, MarkedLine, MarkLine, NamedLines, ToldClause, clause_name, thing_of
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import OUTDATED, outdated_in
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.search.units import text_bytes
 from germane.stores.sql.statements import LISTED, Row, from_sql, micros, moment, rows, sensitivity_of, to_json, to_sql
 from germane.stores.sql.transaction import Transaction
 from germane.stores.sql.where_clauses import for_events, impossible
-from germane.stores.sqlite.readers import Readers, Reading
 from germane.types.candidate import LONG_TEXT
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -88,7 +87,7 @@ class SqlProfile:
         return next((one for one in reading.visible(self._scope) if one.user == self._scope.user), None)
 
 
-def _most_telling(connection: apsw.Connection, own: VisiblePartition, limit: int, filters: Filters) -> tuple[ToldClause, ...]:
+def _most_telling(connection: Connection, own: VisiblePartition, limit: int, filters: Filters) -> tuple[ToldClause, ...]:
     """Reads the index from its beginning, until enough clauses have passed."""
     condition, bound = for_events((own,), filters)
     sql, values = f"{_MOST_TELLING} AND {condition}", [own.id, *bound]
@@ -173,7 +172,7 @@ def mark_line(transaction: Transaction, partition: int, change: MarkLine) -> Non
         transaction.touch((partition,))
 
 
-def marks_of(connection: apsw.Connection, partition: int) -> Iterator[MarkedLine]:
+def marks_of(connection: Connection, partition: int) -> Iterator[MarkedLine]:
     """Yields the marks of a partition, by line."""
     sql = "SELECT line, mark, at FROM profile_marks WHERE partition = ? ORDER BY line"
     for line, mark, at in rows(connection, sql, (partition,)):

@@ -11,10 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import apsw
-
 from germane.kinds.memories.reads import Forget, Select, Selection
 from germane.stores.sql.archive.archive_rows import history_of_events, selected_history
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.totals import graph_of, unsaid_without
 from germane.stores.sql.links import derived_ids, related_partitions
 from germane.stores.sql.listing import VisiblePartition
@@ -35,9 +34,7 @@ _SUCCESSOR = "iif(r.type = 'object', r.value, '{}')"
 """What a successor says of one memory; a caller may have written anything there."""
 
 
-def select(
-    connection: apsw.Connection, partition: VisiblePartition, read: Select
-) -> tuple[Selection, tuple[VisiblePartition, ...]]:
+def select(connection: Connection, partition: VisiblePartition, read: Select) -> tuple[Selection, tuple[VisiblePartition, ...]]:
     """Returns what matches all criteria given, with what goes with it, and the partitions in which this stands; nothing where
     no criterion is given."""
     given = [read.ids, read.key, read.tag, read.session, read.source_kind, read.channel, read.user]
@@ -60,7 +57,7 @@ def select(
     return replace(found, graph_ids=tuple(graph)), partitions
 
 
-def _graph(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
+def _graph(connection: Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
     """Returns the ids of entities, relations and patterns that match ids of germane's, the owner, or `everything`."""
     if read.everything or (read.user is not None and _whole(read)):
         return tuple(graph_of(connection, partition, None))
@@ -72,7 +69,7 @@ def _whole(read: Select) -> bool:
     return all(one is None for one in (read.ids, read.key, read.tag, read.session, read.source_kind, read.channel))
 
 
-def _blocks(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> list[str]:
+def _blocks(connection: Connection, partition: VisiblePartition, read: Select) -> list[str]:
     """Returns the ids of blocks and entries: they match `everything`, the owner, or ids of germane's, and no other
     criterion."""
     if any(one is not None for one in (read.key, read.tag, read.session, read.source_kind, read.channel)):
@@ -85,7 +82,7 @@ def _blocks(connection: apsw.Connection, partition: VisiblePartition, read: Sele
     return [id for (id,) in found]
 
 
-def _memories(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
+def _memories(connection: Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
     where, values = ["partition = ?"], list[Any]([partition.id])
     criteria: list[tuple[str, Any]] = [("fact_key = ?", read.key), ("session = ?", read.session), *_provenance(read)]
     criteria.append(("key IN (SELECT memory FROM memory_tags WHERE partition = memories.partition AND tag = ?)", read.tag))
@@ -97,7 +94,7 @@ def _memories(connection: apsw.Connection, partition: VisiblePartition, read: Se
     return _matching(connection, sql, values, read.ids, lambda wanted: _scanned(connection, sql, values, wanted))
 
 
-def _successors(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
+def _successors(connection: Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
     """The memories that were made of others which a consolidation removed, and which match."""
     where, values = list[str](), list[Any]([partition.id])
     for name in ("session", "channel", "source_kind", "key"):
@@ -122,7 +119,7 @@ def _provenance(read: Select) -> list[tuple[str, Any]]:
     return [(kind, read.source_kind), ("json_extract(provenance, '$.channel') = ?", read.channel)]
 
 
-def _events(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
+def _events(connection: Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
     if read.key is not None or read.tag is not None:
         return ()
     where, values = ["partition = ?"], list[Any]([partition.id])
@@ -147,7 +144,7 @@ def _events(connection: apsw.Connection, partition: VisiblePartition, read: Sele
 
 
 def _matching(
-    connection: apsw.Connection,
+    connection: Connection,
     sql: str,
     values: list[Any],
     ids: tuple[str, ...] | None,
@@ -165,7 +162,7 @@ def _matching(
     return tuple(map(from_sql, found))
 
 
-def _scanned(connection: apsw.Connection, sql: str, values: list[Any], wanted: Collection[Any]) -> list[str]:
+def _scanned(connection: Connection, sql: str, values: list[Any], wanted: Collection[Any]) -> list[str]:
     found = rows(connection, f"{sql} AND message_id IS NOT NULL ORDER BY key", values)
     return [id for id, message_id in found if message_id in wanted]
 
@@ -188,7 +185,7 @@ _DELEGATED = f"SELECT DISTINCT child_session FROM tasks WHERE id IN {LISTED} AND
 class _Following:
     """What was found so far, each id once, by the names of `Selection`."""
 
-    connection: apsw.Connection
+    connection: Connection
     owner: tuple[str, str]
     found: dict[str, dict[str, None]]
     partitions: dict[int, VisiblePartition]
@@ -236,7 +233,7 @@ class _Following:
 
 
 def with_consequences(
-    connection: apsw.Connection, partitions: Sequence[VisiblePartition], named: _Named, also: Sequence[str] = ()
+    connection: Connection, partitions: Sequence[VisiblePartition], named: _Named, also: Sequence[str] = ()
 ) -> tuple[_Named, tuple[VisiblePartition, ...]]:
     """Returns what is `named` with all that goes with it, and the partitions in which this stands. `also` are ids that may be
     gone already: what was made of them goes too."""
@@ -290,7 +287,7 @@ _TAKE_PLACE_OF_UNIT = (
 )
 
 
-def waiting_behind(connection: apsw.Connection, memories: Collection[str], gone: Iterable[str]) -> list[str]:
+def waiting_behind(connection: Connection, memories: Collection[str], gone: Iterable[str]) -> list[str]:
     """Returns the ids of what waits behind those of the memories that aren't forgotten for their sources: one of these stays.
     `gone` are the ids of all that is forgotten."""
     return [id for (id,) in rows(connection, _BEHIND_NAMED, (to_json(list(memories)), to_json(list(gone))))]

@@ -11,24 +11,23 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-import apsw
-
+from germane.stores.sql.connection import Connection
 from germane.types.candidate import Provenance, Sensitivity
 
 Row = tuple[Any, ...]
 
 
-def rows(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+def rows(connection: Connection, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
     """Returns an iterator over all rows."""
     return connection.execute(sql, values)
 
 
-def first(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Row | None:
+def first(connection: Connection, sql: str, values: Sequence[Any] = ()) -> Row | None:
     """Returns the first row, or None."""
     return connection.execute(sql, values).fetchone()
 
 
-def only(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Row:
+def only(connection: Connection, sql: str, values: Sequence[Any] = ()) -> Row:
     """Returns the row of a query that always has one, such as a count."""
     found = first(connection, sql, values)
     assert found is not None

@@ -7,23 +7,26 @@ before the commit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-import apsw
-
-from germane.errors import EmbedderError
+from germane.errors import EmbedderError, InvalidInput
 from germane.ports.models import Embedder
 from germane.search.quantised import encode
 from germane.search.unit import Unit
 from germane.stores.sql.archive.outlines import write_outlines
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.sessions import GrowingSession, number_anew
 from germane.stores.sql.listing import VisiblePartition, visible_partitions
+from germane.stores.sql.reading import ScopeReading
 from germane.stores.sql.search.near_duplicates import NearDuplicates, Vectored
 from germane.stores.sql.search.units import Domain, Pending, insert_units
 from germane.stores.sql.statements import Row, only, to_sql
+from germane.types.plan import Change
 from germane.types.scope import Scope
+
+T = TypeVar("T")
 
 _MAX_EMBEDDED = 65_536
 """Bytes of long texts that are embedded within one commit: more would keep the other writes waiting."""
@@ -47,7 +50,7 @@ class Transaction:
 
     def __init__(
         self,
-        connection: apsw.Connection,
+        connection: Connection,
         embedder: Embedder,
         model: int,
         now: int,
@@ -119,7 +122,7 @@ class Transaction:
         self._vanished, self._replaced = savepoint.vanished, savepoint.replaced
         self._visible.clear()
 
-    def visible_partitions(self, scope: Scope) -> tuple[VisiblePartition, ...]:
+    def visible(self, scope: Scope) -> tuple[VisiblePartition, ...]:
         """Returns the partitions that the scope sees, read from the file once."""
         whose = (scope.org, scope.agent, scope.user)
         if whose not in self._visible:
@@ -128,7 +131,7 @@ class Transaction:
 
     def own(self, scope: Scope) -> int:
         """Returns the id of the partition that this scope writes to; creates it where it doesn't exist."""
-        for partition in self.visible_partitions(scope):
+        for partition in self.visible(scope):
             if partition.user == scope.user:
                 return partition.id
         row = (scope.org, scope.agent, scope.user or "")
@@ -203,6 +206,38 @@ class Transaction:
         return self.revision
 
 
+class ScopeWriting(ScopeReading):
+    """What the function that applies a change gets: the scope of the plan, and the transaction. `selected` are the partitions
+    that a `Select` of the same plan named: what the plan forgets is in them, or the scope's own."""
+
+    __slots__ = ("selected", "transaction")
+
+    def __init__(self, scope: Scope, transaction: Transaction) -> None:
+        super().__init__(scope, transaction)
+        self.transaction, self.selected = transaction, set[VisiblePartition]()
+
+    def own_id(self) -> int:
+        """Returns the id of the partition that the scope writes to; creates it where it doesn't exist."""
+        return self.transaction.own(self.scope)
+
+    def check_owner(self, user: str | None) -> None:
+        """Raises `InvalidInput` unless what is written belongs to the scope's own user."""
+        if user != self.scope.user:
+            raise InvalidInput("what is written must belong to the scope's own user, or be agent-wide where it has none")
+
+
+Appliers = Mapping[type[Change], Callable[[ScopeWriting, Any], object]]
+"""Changes, with the function that applies each."""
+
+
+class Writer(Protocol):
+    """Runs writes one after another."""
+
+    async def run(self, work: Callable[[Transaction], T]) -> T:
+        """Runs `work` in the next commit and returns its result once that is durable. Raises what `work` raises, and
+        `StoreUnavailable` where the store is closed."""
+
+
 def _embedded_now(pending: Sequence[Pending]) -> tuple[list[Pending], list[Pending]]:
     """The units to be embedded within the commit, and the parts of long texts that are left for afterwards."""
     now, later, size = list[Pending](), list[Pending](), 0
@@ -229,7 +264,7 @@ _SPEAKER = (
 class EventBatch:
     """Rows that wait to be written, and the sessions that they belong to as they will be then."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._sessions: dict[tuple[int, str], GrowingSession] = {}
         self._rows: list[Row] = []

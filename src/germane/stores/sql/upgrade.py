@@ -11,20 +11,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-import apsw
-
 from germane.kinds.events.value import Event
 from germane.kinds.messages.extraction import MAX_READ, told_by
 from germane.kinds.profile.telling import TELLING_VERSION, TellingClause
 from germane.search.unit import Analysis, analyse_parts
 from germane.stores.sql.archive.outlines import complete_outline
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import EVENT, event_of, units_of
 from germane.stores.sql.progress import Progress
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.search.units import delete_units
 from germane.stores.sql.statements import first, only, rows
-from germane.stores.sql.transaction import Transaction
-from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.writer import Writer
+from germane.stores.sql.transaction import Transaction, Writer
 
 _NEXT_UNDIVIDED = "SELECT key FROM undivided ORDER BY key LIMIT 1"
 _FOUND = tuple[int, Event | None, tuple[Analysis, ...]]
@@ -125,7 +123,7 @@ class _Portion(NamedTuple):
     next: int | None
 
 
-def expect_clauses(connection: apsw.Connection) -> None:
+def expect_clauses(connection: Connection) -> None:
     """Has all sessions read in the background, where another version of germane has read them, or none."""
     known = first(connection, "SELECT value FROM meta WHERE key = 'telling'")
     if known == (_KNOWN,):

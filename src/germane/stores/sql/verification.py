@@ -12,8 +12,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import apsw
-
 from germane.errors import InvalidInput, MissingExtra, NotFound, StoreCorrupt
 from germane.kinds.archive.value import checksum_of
 from germane.kinds.blocks.document import BlockDocument
@@ -24,6 +22,7 @@ from germane.kinds.memories.plans import hash_of
 from germane.search.unit import analyse_parts, analyse_text
 from germane.stores.sql.blocks.block_rows import SeenBlock, seen_blocks
 from germane.stores.sql.blocks.documents import archived_by_key, document_of
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import EVENT, event_of
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.memories.memory_rows import MEMORY, memory_of
@@ -74,7 +73,7 @@ HISTORY_ORPHANS = {
 """What `verification.py` counts: each finding with the FROM and WHERE of its query."""
 
 
-def verify_archive(connection: apsw.Connection) -> tuple[str, str, bool]:
+def verify_archive(connection: Connection) -> tuple[str, str, bool]:
     """Compares the archived messages with the checksums stored with them."""
     total = changed = 0
     for messages, checksum in rows(connection, "SELECT messages, checksum FROM history_archive"):
@@ -156,7 +155,7 @@ _ORPHANS = {
 Finding = tuple[str, str, bool]
 
 
-def verify(connection: apsw.Connection, *, full: bool, progress: Callable[[int, int], None] | None) -> list[Finding]:
+def verify(connection: Connection, *, full: bool, progress: Callable[[int, int], None] | None) -> list[Finding]:
     """Returns the findings. `full` makes all search rows again. `progress` is called with texts done and in all."""
     memories, events = (only(connection, f"SELECT count(*) FROM {table}")[0] for table in ("memories", "events"))
     archived = only(connection, "SELECT count(*) FROM units_blocks WHERE kind <> 9")[0]
@@ -204,14 +203,14 @@ class _Counted:
         return [("checksums", said, not self._changed), ("search rows", search, not self._differing)]
 
 
-def _rows(connection: apsw.Connection, sql: str, key: str) -> Iterator[tuple[Any, ...]]:
+def _rows(connection: Connection, sql: str, key: str) -> Iterator[tuple[Any, ...]]:
     after = 0
     while page := list(rows(connection, f"{sql} WHERE {key} > ? ORDER BY {key} LIMIT ?", (after, _PAGE))):
         yield from page
         after = page[-1][0]
 
 
-def _memory(connection: apsw.Connection, row: tuple[Any, ...], looked_up: bool) -> tuple[bool | None, bool | None]:
+def _memory(connection: Connection, row: tuple[Any, ...], looked_up: bool) -> tuple[bool | None, bool | None]:
     memory = memory_of(row, {row[2]: None})
     same = None if _UNCLEAR in memory.text else hash_of(memory.kind, memory.content) == memory.content_hash
     if not looked_up:
@@ -220,7 +219,7 @@ def _memory(connection: apsw.Connection, row: tuple[Any, ...], looked_up: bool) 
     return same, _stored(connection, "units_memories", row[0]) == [terms]
 
 
-def _event(connection: apsw.Connection, row: tuple[Any, ...], looked_up: bool) -> tuple[bool | None, bool | None]:
+def _event(connection: Connection, row: tuple[Any, ...], looked_up: bool) -> tuple[bool | None, bool | None]:
     event = event_of(row, {row[1]: None})
     same = _unchanged(event)
     if not looked_up:
@@ -241,7 +240,7 @@ def _unchanged(event: Event) -> bool | None:
     return None if redacted_once else False
 
 
-def _archived(connection: apsw.Connection, row: tuple[Any, ...], looked_up: bool) -> tuple[bool | None, bool | None]:
+def _archived(connection: Connection, row: tuple[Any, ...], looked_up: bool) -> tuple[bool | None, bool | None]:
     """An archival entry or block; the checksums of blocks are compared with their documents."""
     if not looked_up:
         return True, None
@@ -250,7 +249,7 @@ def _archived(connection: apsw.Connection, row: tuple[Any, ...], looked_up: bool
     return True, key not in found or _stored(connection, "units_blocks", key) == [analyse_text(searched_text(found[key])).terms]
 
 
-def _stored(connection: apsw.Connection, table: str, key: int) -> list[bytes]:
+def _stored(connection: Connection, table: str, key: int) -> list[bytes]:
     order = " ORDER BY part" if table == "units_parts" else ""
     return [terms for (terms,) in rows(connection, f"SELECT terms FROM {table} WHERE key = ?{order}", (key,))]
 
@@ -262,7 +261,7 @@ _NAMED = 5
 """Damaged blocks that a finding names by their ids."""
 
 
-def verify_blocks(connection: apsw.Connection) -> tuple[str, str, bool]:
+def verify_blocks(connection: Connection) -> tuple[str, str, bool]:
     """Returns the finding about all blocks: the ids of those whose document is damaged, or isn't what is shown."""
     count, damaged, mendable = 0, list[str](), list[str]()
     try:
@@ -293,12 +292,12 @@ def _named(ids: Sequence[str]) -> str:
     return ", ".join(ids[:_NAMED]) + more
 
 
-def _all(connection: apsw.Connection) -> Iterator[SeenBlock]:
+def _all(connection: Connection) -> Iterator[SeenBlock]:
     for key, partition in list(rows(connection, "SELECT key, partition FROM blocks ORDER BY key")):
         yield from seen_blocks(connection, (VisiblePartition(partition, None, 0),), None, "b.key = ?", (key,), shared=False)
 
 
-def _sound(connection: apsw.Connection, seen: SeenBlock, *, rebuild: bool = False) -> bool:
+def _sound(connection: Connection, seen: SeenBlock, *, rebuild: bool = False) -> bool:
     block, stored = seen.block, document_of(connection, seen.key, DocumentOf(seen.block.id, rebuild=rebuild))
     try:
         document = BlockDocument.load(block.schema, stored.snapshot, stored.deltas)

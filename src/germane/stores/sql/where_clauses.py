@@ -7,12 +7,11 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-import apsw
-
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.events.value import Event
 from germane.kinds.memories.value import Memory
 from germane.search.unit import SENSITIVITY_CODES
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, in_clause, visible_ids
 from germane.stores.sql.search.units import Domain
 from germane.stores.sql.statements import LISTED, micros, to_json, to_sql
@@ -29,12 +28,12 @@ TYPED_ONLY: Mapping[bool | None, str] = MappingProxyType(
 planner from reading and sorting all of a session's by their positions."""
 
 
-def keys_passing(domain: Domain) -> Callable[[apsw.Connection, tuple[VisiblePartition, ...], Filters], frozenset[int] | None]:
+def keys_passing(domain: Domain) -> Callable[[Connection, tuple[VisiblePartition, ...], Filters], frozenset[int] | None]:
     """Returns the function that finds the keys which pass the filters that search doesn't check itself."""
     return {"events": event_keys, "memories": memory_keys, "blocks": _all_keys}[domain]
 
 
-def _all_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> None:
+def _all_keys(connection: Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> None:
     return None
 
 
@@ -85,7 +84,7 @@ def for_events(visible: tuple[VisiblePartition, ...], filters: Filters) -> Claus
     return clause, values
 
 
-def memory_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> frozenset[int] | None:
+def memory_keys(connection: Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> frozenset[int] | None:
     """Returns the keys that pass the filters that search doesn't check itself (tags, session); None where none is set."""
     if filters.tags is None and filters.session is None:
         return None
@@ -95,7 +94,7 @@ def memory_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ..
     return frozenset(key for (key,) in connection.execute(f"SELECT key FROM memories{how} WHERE {clause}", values))
 
 
-def event_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> frozenset[int] | None:
+def event_keys(connection: Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> frozenset[int] | None:
     """Returns the keys that pass the filters that search doesn't check itself (event types, session, task); None where
     none is set."""
     parts, values = [f"partition IN {in_clause(visible)}"], list[Any]()

@@ -18,7 +18,7 @@ from germane.errors import InvalidInput, StoreUnavailable
 from germane.stores.contract import Checkup
 from germane.stores.sql.statements import moment, only, rows
 from germane.stores.sql.verification import verify
-from germane.stores.sqlite.database import APPLICATION, Database, migrations, private_mode, store_errors
+from germane.stores.sqlite.database import APPLICATION, SqliteDatabase, migrations, private_mode, store_errors
 from germane.stores.sqlite.erasure import ErasureState, erasure_state
 from germane.stores.sqlite.scrub import Scrub
 
@@ -26,7 +26,7 @@ _PAGES = 2000
 """Pages copied between two progress reports."""
 
 
-async def back_up(database: Database, target: Path, progress: Callable[[int, int], None] | None) -> None:
+async def back_up(database: SqliteDatabase, target: Path, progress: Callable[[int, int], None] | None) -> None:
     """Copies the database to `target`, which must not exist; it is created only when the copy is complete. Where a scrub is due
     in the database, the copy is scrubbed: it holds nothing that was forgotten before. `progress(done, total)` is called in the
     event loop, with pages. Cancelling stops the copy and removes it. Raises `InvalidInput` where the target exists, and
@@ -43,7 +43,7 @@ async def back_up(database: Database, target: Path, progress: Callable[[int, int
         stop.set()
 
 
-def _copy(database: Database, target: Path, report: Callable[[int, int], None], stop: threading.Event) -> None:
+def _copy(database: SqliteDatabase, target: Path, report: Callable[[int, int], None], stop: threading.Event) -> None:
     if target.exists():
         raise InvalidInput(f"backup target {str(target)!r} exists: choose another name")
     if not target.absolute().parent.is_dir():
@@ -65,7 +65,7 @@ def _copy(database: Database, target: Path, report: Callable[[int, int], None], 
 
 def _scrubbed(partial: Path, target: str) -> None:
     """Overwrites what the copy holds of forgotten texts, if anything."""
-    copy = Database.at(partial)
+    copy = SqliteDatabase.at(partial)
     connection, guard = copy.connect(), copy.connect(reading=True)
     try:
         if erasure_state(connection).due and (waiting := Scrub(copy, connection, guard, nullcontext()).run()):
@@ -75,7 +75,7 @@ def _scrubbed(partial: Path, target: str) -> None:
         connection.close()
 
 
-def _pages(database: Database, partial: Path, report: Callable[[int, int], None], stop: threading.Event) -> None:
+def _pages(database: SqliteDatabase, partial: Path, report: Callable[[int, int], None], stop: threading.Event) -> None:
     source = database.connect(reading=True)
     with private_mode(partial) as mode:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
@@ -99,12 +99,12 @@ _MIN_FREE_BYTES = 100 << 20
 _COUNTED_TABLES = ("partitions", "sessions", "events", "memories", "blocks", "tombstones")
 
 
-async def verify_store(database: Database, *, full: bool, progress: Callable[[int, int], None] | None) -> Checkup:
+async def verify_store(database: SqliteDatabase, *, full: bool, progress: Callable[[int, int], None] | None) -> Checkup:
     """Compares the content with what was derived from it, in a thread; see `verification.py`."""
     return await asyncio.to_thread(_verified, database, full, progress)
 
 
-def _verified(database: Database, full: bool, progress: Callable[[int, int], None] | None) -> Checkup:
+def _verified(database: SqliteDatabase, full: bool, progress: Callable[[int, int], None] | None) -> Checkup:
     with store_errors(database.name):
         connection = database.connect(reading=True)
         try:
@@ -113,13 +113,15 @@ def _verified(database: Database, full: bool, progress: Callable[[int, int], Non
             connection.close()
 
 
-async def examine(database: Database, model: str, *, stale: int, refused: int, read_only: bool, waiting_for: str) -> Checkup:
+async def examine(
+    database: SqliteDatabase, model: str, *, stale: int, refused: int, read_only: bool, waiting_for: str
+) -> Checkup:
     """Examines the file in a thread. `stale` is the number of texts without a vector of `model`, `refused` of those that the
     embedder refuses, `waiting_for` what delayed this process's last scrub, in words."""
     return await asyncio.to_thread(_examine, database, _vectors(model, stale, refused), read_only, waiting_for)
 
 
-def _examine(database: Database, vectors: tuple[str, str, bool], read_only: bool, waiting_for: str) -> Checkup:
+def _examine(database: SqliteDatabase, vectors: tuple[str, str, bool], read_only: bool, waiting_for: str) -> Checkup:
     findings: list[tuple[str, str, bool]] = [("file", database.name, True)]
     with store_errors(database.name):
         connection = database.connect(reading=True)

@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -45,7 +45,7 @@ def migrations() -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Database:
+class SqliteDatabase:
     """`name` stands in messages, SQLite opens `uri`, and `path` is None for a database in memory."""
 
     name: str
@@ -54,7 +54,7 @@ class Database:
     vfs: str | None = None
 
     @classmethod
-    def at(cls, path: str | Path, vfs: str | None = None) -> Database:
+    def at(cls, path: str | Path, vfs: str | None = None) -> SqliteDatabase:
         """Returns the database at `path`. Each `:memory:` is a new database that lives as long as its connections."""
         if str(path) == ":memory:":
             return cls(name=":memory:", uri=f"file:/germane-{secrets.token_hex(8)}?vfs=memdb", path=None)
@@ -77,6 +77,23 @@ class Database:
         connection.execute(f"PRAGMA cache_size = -{_READ_CACHE if reading else _WRITE_CACHE}")
         return connection
 
+    def snapshot(self) -> apsw.Connection:
+        """Opens a connection that reads the database as it is now until it is closed; a database in memory is copied, since its
+        readers would block its writer. Raises what SQLite raises."""
+        connection = self.connect(reading=True)
+        if self.path is None:
+            copy = apsw.Connection(":memory:")
+            with copy.backup("main", connection, "main") as backup:
+                backup.step(-1)
+            connection.close()
+            return copy
+        connection.execute("BEGIN; SELECT 1 FROM meta")
+        return connection
+
+    def errors(self) -> AbstractContextManager[None]:
+        """Within this block germane's errors are raised in place of SQLite's."""
+        return store_errors(self.name)
+
     def room(self, connection: apsw.Connection, pages: int) -> int:
         """Extends the file to the size that the open transaction needs, where that is more than the `pages` that it has room
         for. So a full disk is noticed before the commit, and not when the log is copied into the file, where it would block
@@ -92,7 +109,7 @@ class Database:
                 raise apsw.FullError("the disk is full") from error
         return wanted
 
-    def open(self, clock: Clock) -> tuple[apsw.Connection | None, Database]:
+    def open(self, clock: Clock) -> tuple[apsw.Connection | None, SqliteDatabase]:
         """Opens and migrates the store. Returns the connection for writing (None where the store is read-only), and the
         database to open connections for reading from. Raises `StoreUnavailable`, `StoreCorrupt` or `StoreTooNew`."""
         if self.path is not None and self.path.is_dir():
@@ -106,7 +123,7 @@ class Database:
                 raise
             return self._opened(clock)
 
-    def _opened(self, clock: Clock) -> tuple[apsw.Connection | None, Database]:
+    def _opened(self, clock: Clock) -> tuple[apsw.Connection | None, SqliteDatabase]:
         with store_errors(self.name):
             try:
                 connection = self.connect()
@@ -118,7 +135,7 @@ class Database:
                 connection.close()
                 raise
 
-    def _prepared(self, connection: apsw.Connection, clock: Clock) -> tuple[apsw.Connection | None, Database]:
+    def _prepared(self, connection: apsw.Connection, clock: Clock) -> tuple[apsw.Connection | None, SqliteDatabase]:
         try:
             self._known(connection)
             if connection.readonly("main"):
@@ -142,7 +159,7 @@ class Database:
                 connection.execute("BEGIN IMMEDIATE; COMMIT")
         connection.pragma("journal_mode", "wal")
 
-    def _readable(self) -> Database:
+    def _readable(self) -> SqliteDatabase:
         """Returns this database as it can be read: with its log, or as an immutable file where no log can be created beside
         it."""
         if self.path is None or not self.path.exists():
@@ -161,11 +178,11 @@ class Database:
                 last = error
         raise StoreUnavailable(f"store {self.name!r} can't be opened: check its permissions") from last
 
-    def _frozen(self) -> Database:
+    def _frozen(self) -> SqliteDatabase:
         log = Path(f"{self.path}-wal")
         if log.exists() and log.stat().st_size:
             return self  # an immutable file is read without its log, whose commits would be missing
-        return Database(name=self.name, uri=f"{self.uri}?immutable=1", path=self.path, vfs=self.vfs)
+        return SqliteDatabase(name=self.name, uri=f"{self.uri}?immutable=1", path=self.path, vfs=self.vfs)
 
     def _known(self, connection: apsw.Connection) -> int:
         """Returns the schema's version, 0 for an empty file. Raises `StoreCorrupt` where the file isn't a germane store, and
@@ -295,7 +312,7 @@ def known_dimension(path: str | Path, family: str) -> int | None:
     if str(path) == ":memory:" or not Path(path).is_file():
         return None
     try:
-        connection = Database.at(path).connect(reading=True)
+        connection = SqliteDatabase.at(path).connect(reading=True)
         try:
             sql = "SELECT dimension FROM models WHERE identity = ? || '/' || dimension ORDER BY id DESC LIMIT 1"
             found = first(connection, sql, (family,))

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import apsw
 
 from germane.stores.sql.statements import only
-from germane.stores.sqlite.database import Database, Reserve
+from germane.stores.sqlite.database import Reserve, SqliteDatabase
 from germane.stores.sqlite.jobs import Job, deliver
 from germane.stores.sqlite.scrub import Scrub
 
@@ -73,7 +73,7 @@ class Erasure:
     risen, at most twice a second. Each poll tells `known` a revision. Where the store isn't `writable`, nothing is scrubbed."""
 
     def __init__(
-        self, database: Database, listener: Callable[[apsw.Connection], None], known: KnownRevision, *, writable: bool
+        self, database: SqliteDatabase, listener: Callable[[apsw.Connection], None], known: KnownRevision, *, writable: bool
     ) -> None:
         self._database, self._listener, self._known, self._writable = database, listener, known, writable
         self._guard = database.connect(reading=True)

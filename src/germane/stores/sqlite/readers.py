@@ -20,17 +20,17 @@ import apsw
 
 from germane.errors import StoreUnavailable
 from germane.stores.sql.listing import VisiblePartition, visible_partitions
-from germane.stores.sqlite.database import Database, to_store_error
+from germane.stores.sqlite.database import SqliteDatabase, to_store_error
 from germane.stores.sqlite.jobs import Job, deliver
 from germane.types.scope import Scope
 
 T = TypeVar("T")
-_Queue = queue.SimpleQueue["list[Job] | Callable[[Reading], object] | None"]
+_Queue = queue.SimpleQueue["list[Job] | Callable[[SqliteReading], object] | None"]
 _STEPS = 2000
 """Instructions of SQLite's virtual machine between two checks for cancellation."""
 
 
-class Reading:
+class SqliteReading:
     """What a read gets: its thread's connection, inside a snapshot, and `stop`, which says whether the read was cancelled."""
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -59,6 +59,9 @@ class Reading:
             known = self._visible[scope] = visible_partitions(self.connection, scope)
         return known
 
+    def write_events(self) -> None:
+        """See `ReadTransaction.write_events`."""
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Within this block all reads see the file as it was at the first read."""
@@ -70,7 +73,7 @@ class Reading:
             if self.connection.in_transaction:
                 self.connection.execute("COMMIT")
 
-    def do(self, work: Callable[[Reading], T], stopped: Callable[[], bool]) -> T:
+    def do(self, work: Callable[[SqliteReading], T], stopped: Callable[[], bool]) -> T:
         """Runs `work`, which is stopped when `stopped()` is true."""
         self._stopped = stopped
         try:
@@ -79,10 +82,10 @@ class Reading:
             self._stopped = _never
 
 
-class Readers:
+class SqliteReaders:
     """`count` threads for searches, and `count` threads for all other reads."""
 
-    def __init__(self, database: Database, count: int) -> None:
+    def __init__(self, database: SqliteDatabase, count: int) -> None:
         self._name = database.name
         self._small: _Queue = queue.SimpleQueue()
         self._large: _Queue = queue.SimpleQueue()
@@ -98,22 +101,22 @@ class Readers:
         for thread in self._threads:
             thread.start()
 
-    async def run(self, work: Callable[[Reading], T]) -> T:
+    async def run(self, work: Callable[[SqliteReading], T]) -> T:
         """Runs a read by itself; for reads that may take long but aren't searches."""
         job = Job(work)
         self._put(self._small, [job])
         outcome: T = await self._outcome(job)
         return outcome
 
-    async def search(self, work: Callable[[Reading], T]) -> T:
+    async def search(self, work: Callable[[SqliteReading], T]) -> T:
         """Runs a search; the searches of one request run one after another in one thread."""
         return await self._with_others(self._large, work)
 
-    async def read_batched(self, work: Callable[[Reading], T]) -> T:
+    async def read_batched(self, work: Callable[[SqliteReading], T]) -> T:
         """Runs a small read together with all others of this iteration of the event loop, in order, within one snapshot."""
         return await self._with_others(self._small, work)
 
-    def run_in_background(self, work: Callable[[Reading], object]) -> None:
+    def run_in_background(self, work: Callable[[SqliteReading], object]) -> None:
         """Runs `work` later, without a result; its exceptions are dropped. May be called from any thread."""
         with self._lock:
             if not self._closed:
@@ -133,7 +136,7 @@ class Readers:
         for thread in self._threads:
             thread.join()
 
-    async def _with_others(self, lane: _Queue, work: Callable[[Reading], T]) -> T:
+    async def _with_others(self, lane: _Queue, work: Callable[[SqliteReading], T]) -> T:
         job = Job(work)
         key = job.loop, lane
         together = self._together.get(key)
@@ -170,7 +173,7 @@ class Readers:
         return StoreUnavailable(f"store {self._name!r} is closed")
 
     def _serve(self, connection: apsw.Connection, lane: _Queue) -> None:
-        reading = Reading(connection)
+        reading = SqliteReading(connection)
         while (item := lane.get()) is not None:
             if isinstance(item, list):
                 self._work(reading, item)
@@ -179,7 +182,7 @@ class Readers:
                     reading.do(item, lambda: self._closed)
         connection.close()
 
-    def _work(self, reading: Reading, jobs: list[Job]) -> None:
+    def _work(self, reading: SqliteReading, jobs: list[Job]) -> None:
         try:
             with reading.snapshot():
                 for job in jobs:
@@ -190,7 +193,7 @@ class Readers:
                 job.error = job.error or (self._gone() if self._closed else to_store_error(error, self._name))
         deliver(jobs)
 
-    def _settle(self, reading: Reading, job: Job) -> None:
+    def _settle(self, reading: SqliteReading, job: Job) -> None:
         try:
             if self._closed:
                 raise self._gone()

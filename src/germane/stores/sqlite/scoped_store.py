@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
+from germane.errors import InvalidInput, StoreUnavailable
 from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
 from germane.stores.sql.blocks.plans import SqlBlocks
@@ -21,15 +22,22 @@ from germane.stores.sql.inventory import SqlInventory
 from germane.stores.sql.listing import visible_partitions
 from germane.stores.sql.memories.conflicts import directive
 from germane.stores.sql.memories.reader import SqlMemories
+from germane.stores.sql.plan_run import READS, PlanRun
 from germane.stores.sql.profile import SqlProfile
-from germane.stores.sql.tasks.plans import SqlTasks, delegated_session
-from germane.stores.sqlite.journal import SqliteJournal
-from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sql.reading import ScopeReading
+from germane.stores.sql.tasks.plans import delegated_session
+from germane.stores.sqlite.erasure import Erasure, KnownRevision, erasure_state
+from germane.stores.sqlite.readers import SqliteReaders, SqliteReading
+from germane.stores.sqlite.writer import SqliteWriter
+from germane.types.plan import Plan, Read
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
 if TYPE_CHECKING:
     from germane.stores.sql.archive.reader import SqlHistory
+
+
+T = TypeVar("T")
 
 
 class SqliteScopedStore:
@@ -40,18 +48,21 @@ class SqliteScopedStore:
     def __init__(
         self,
         scope: Scope,
-        readers: Readers,
+        readers: SqliteReaders,
         memories: SqlMemories,
         events: SqlEvents,
         blocks: SqlBlocks,
         graph: SqlGraph,
         inventory: SqlInventory,
-        journal: SqliteJournal,
+        writer: SqliteWriter | None,
+        erasure: Erasure,
+        known: KnownRevision,
+        name: str,
     ) -> None:
         self._scope, self._readers = scope, readers
         self._memories, self._events, self._blocks = memories, events, blocks
-        self._graph, self._inventory, self._journal = graph, inventory, journal
-        self._tasks = SqlTasks(scope, readers)
+        self._graph, self._inventory = graph, inventory
+        self._writer, self._erasure, self._known, self._name = writer, erasure, known, name
 
     @property
     def scope(self) -> Scope:
@@ -78,10 +89,6 @@ class SqliteScopedStore:
         return self._graph
 
     @property
-    def tasks(self) -> SqlTasks:
-        return self._tasks
-
-    @property
     def history(self) -> SqlHistory:
         from germane.stores.sql.archive.reader import SqlHistory as SqliteHistory
 
@@ -95,9 +102,36 @@ class SqliteScopedStore:
     def inventory(self) -> SqlInventory:
         return self._inventory
 
-    @property
-    def journal(self) -> SqliteJournal:
-        return self._journal
+    async def ask(self, read: Read[T]) -> T:
+        answer = READS.get(type(read))
+        if answer is None:
+            raise InvalidInput(f"the store can't answer {type(read).__name__} outside of a plan")
+        run = self._readers.read_batched if read.quick else self._readers.run
+        found: T = await run(lambda reading: answer(ScopeReading(self._scope, reading), read))
+        return found
+
+    async def commit(self, plan: Plan[T]) -> T:
+        if self._writer is None:
+            raise StoreUnavailable(f"store {self._name!r} is read-only: check the permissions of the file and of its directory")
+        return await self._writer.run(PlanRun(self._scope, plan))
+
+    async def revision(self) -> int:
+        """See `ScopedStore.revision`. The last removal of a whole partition counts for every scope, since the removed partition
+        has no revision of its own any more."""
+
+        def work(reading: SqliteReading) -> int:
+            visible = reading.visible(self._scope)
+            revision = max([erasure_state(reading.connection).vanished, *(partition.revision for partition in visible)])
+            self._known.saw(revision)
+            return revision
+
+        return await self._readers.read_batched(work)
+
+    def known_revision(self) -> int:
+        return self._known.latest
+
+    async def scrub(self) -> str:
+        return await self._erasure.scrub()
 
     async def directive(self) -> Directive:
         return await self._readers.read_batched(
@@ -112,7 +146,7 @@ class SqliteScopedStore:
         if session is None:
             return KeptInjections()
 
-        def work(reading: Reading) -> KeptInjections:
+        def work(reading: SqliteReading) -> KeptInjections:
             visible = reading.visible(self._scope)
             own = [partition.id for partition in visible if partition.user == self._scope.user]
             if own:

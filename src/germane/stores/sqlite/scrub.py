@@ -22,7 +22,7 @@ from itertools import groupby
 import apsw
 
 from germane.stores.sql.statements import first, only, rows
-from germane.stores.sqlite.database import BUSY, Database
+from germane.stores.sqlite.database import BUSY, SqliteDatabase
 from germane.stores.sqlite.raw_file import CLASSIFIABLE_PAGES, RawFile, gaps, log_is_empty, pages_in_log
 
 _CHUNK = 512
@@ -51,7 +51,11 @@ class Scrub:
     in the moments in which this process should write nothing else."""
 
     def __init__(
-        self, database: Database, connection: apsw.Connection, guard: apsw.Connection, gate: AbstractContextManager[object]
+        self,
+        database: SqliteDatabase,
+        connection: apsw.Connection,
+        guard: apsw.Connection,
+        gate: AbstractContextManager[object],
     ) -> None:
         self._database, self._connection, self._guard, self._gate = database, connection, guard, gate
         self._version = self._patience = 0

@@ -42,12 +42,11 @@ from germane.stores.sql.search.units import Domain
 from germane.stores.sql.statements import micros, only
 from germane.stores.sql.transaction import Transaction
 from germane.stores.sql.upgrade import divide, expect_clauses, outline_sessions, tell_sessions, undivided, unoutlined, untold
-from germane.stores.sqlite.database import Database, store_errors
+from germane.stores.sqlite.database import SqliteDatabase, store_errors
 from germane.stores.sqlite.erasure import Erasure, KnownRevision
-from germane.stores.sqlite.journal import SqliteJournal
-from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.readers import SqliteReaders, SqliteReading
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
-from germane.stores.sqlite.writer import Writer
+from germane.stores.sqlite.writer import SqliteWriter
 from germane.types.inventory import AgentPage, OrgPage
 from germane.types.scope import Scope
 
@@ -69,7 +68,7 @@ class SqliteStore:
 
     def __init__(
         self,
-        database: Database,
+        database: SqliteDatabase,
         writing: apsw.Connection | None,
         embedder: Embedder,
         *,
@@ -86,8 +85,8 @@ class SqliteStore:
             self._model = model_row(database, writing, embedder)
             if writing is not None:
                 expect_clauses(writing)
-            self._readers = Readers(database, readers)
-            self._background = Readers(database, 1)
+            self._readers = SqliteReaders(database, readers)
+            self._background = SqliteReaders(database, 1)
         self._partitions = Partitions(
             dimension=dimension_if_known(embedder),
             model=self._model,
@@ -102,7 +101,7 @@ class SqliteStore:
         self._known = KnownRevision()
         with store_errors(database.name):
             self._erasure = Erasure(database, self._vanished, self._known, writable=writing is not None)
-        self._writer = None if writing is None else Writer(writing, self._begin, database, self._erasure, self._known)
+        self._writer = None if writing is None else SqliteWriter(writing, self._begin, database, self._erasure, self._known)
         self._breath = breath
         self._embedding = Embedding(embedder, self._model, self._background, breath)
         self._dumps: WeakSet[Dump] = WeakSet()
@@ -136,7 +135,7 @@ class SqliteStore:
         scrubbing and waits for it up to a quarter of a second; it continues in a thread, and `check` reports it meanwhile.
         Raises `StoreUnavailable`, `StoreCorrupt` or `StoreTooNew`.
         """
-        writing, database = Database.at(path, vfs).open(clock)
+        writing, database = SqliteDatabase.at(path, vfs).open(clock)
         try:
             store = cls(
                 database,
@@ -179,7 +178,10 @@ class SqliteStore:
             SqlBlocks(scope, readers, self._archive),
             SqlGraph(scope, readers),
             SqlInventory(scope, readers),
-            SqliteJournal(scope, self._writer, readers, self._erasure, self._known, self._database.name),
+            self._writer,
+            self._erasure,
+            self._known,
+            self._database.name,
         )
 
     def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
@@ -189,7 +191,7 @@ class SqliteStore:
         return await self._readers.run(lambda reading: directives(reading.connection, limit))
 
     async def warm(self, scope: Scope) -> None:
-        def work(reading: Reading) -> None:
+        def work(reading: SqliteReading) -> None:
             visible = reading.visible(scope)
             for domain in ("memories", "events"):
                 self._partitions.ready(reading, visible, domain, wait=True)
@@ -293,7 +295,7 @@ class SqliteStore:
         await asyncio.to_thread(self._join)
         self._partitions.forget()
 
-    async def _learn_dimension(self, writer: Writer) -> None:
+    async def _learn_dimension(self, writer: SqliteWriter) -> None:
         """Takes the dimension of an embedder that didn't know it when the store was opened. Raises `EmbedderError`."""
         if self._model:
             return
@@ -332,7 +334,7 @@ class SqliteStore:
         if self._listener is not None:
             self._listener(partial(directive_now, connection))
 
-    def _write(self) -> Writer:
+    def _write(self) -> SqliteWriter:
         if self._writer is None:
             raise StoreUnavailable(f"store {self._database.name!r} is read-only: check its permissions")
         return self._writer

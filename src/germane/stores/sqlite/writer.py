@@ -20,7 +20,7 @@ import apsw
 
 from germane.errors import StoreUnavailable
 from germane.stores.sql.transaction import Transaction
-from germane.stores.sqlite.database import Database, to_store_error
+from germane.stores.sqlite.database import SqliteDatabase, to_store_error
 from germane.stores.sqlite.erasure import Erasure, KnownRevision
 from germane.stores.sqlite.jobs import Job, deliver
 
@@ -29,7 +29,7 @@ _MAX_JOBS = 500
 """Jobs in one commit at most."""
 
 
-class Writer:
+class SqliteWriter:
     """`connection` is used by the writer's thread alone; `begin` makes the transaction of one commit. Each commit is told to
     `known` before its callers are answered."""
 
@@ -37,7 +37,7 @@ class Writer:
         self,
         connection: apsw.Connection,
         begin: Callable[[apsw.Connection], Transaction],
-        database: Database,
+        database: SqliteDatabase,
         erasure: Erasure,
         known: KnownRevision,
     ) -> None:
@@ -191,5 +191,5 @@ class Writer:
 
 
 def _forgets(job: Job) -> bool:
-    """Whether the job only forgets, as far as is known before its plan has run (see `journal.py`)."""
+    """Whether the job only forgets, as far as is known before its plan has run (see `PlanRun`)."""
     return bool(getattr(job.work, "forgets", False))

@@ -7,8 +7,6 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-import apsw
-
 from germane.compaction.notes import SpanSummary
 from germane.errors import InvalidInput
 from germane.kinds.archive.value import (
@@ -28,6 +26,7 @@ from germane.kinds.archive.value import (
 )
 from germane.kinds.memories.reads import Forget, Select
 from germane.stores.sql.archive.outlines import complete_outline, has_unoutlined
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, only, rows, to_json, to_sql
 from germane.stores.sql.tasks.task_rows import drop_pointers
@@ -85,7 +84,7 @@ def summary_of(row: Row) -> KeptSummary:
 
 
 def entries_by_handle(
-    connection: apsw.Connection, partition: int, handles: Sequence[str], session: str | None
+    connection: Connection, partition: int, handles: Sequence[str], session: str | None
 ) -> tuple[KeptEntry, ...]:
     """See `HistoryReader.archived`."""
     found: list[KeptEntry] = []
@@ -100,28 +99,28 @@ def entries_by_handle(
     return tuple(found)
 
 
-def latest_summaries(connection: apsw.Connection, partition: int, session: str, limit: int) -> tuple[KeptSummary, ...]:
+def latest_summaries(connection: Connection, partition: int, session: str, limit: int) -> tuple[KeptSummary, ...]:
     """See `HistoryReader.summaries`."""
     sql = f"{SUMMARY} AND session = ? ORDER BY key DESC LIMIT ?"
     found = [summary_of(row) for row in rows(connection, sql, (partition, to_sql(session), limit))]
     return tuple(reversed(found))
 
 
-def handles_kept(connection: apsw.Connection, partition: int, session: str, handles: Sequence[str]) -> frozenset[str]:
+def handles_kept(connection: Connection, partition: int, session: str, handles: Sequence[str]) -> frozenset[str]:
     """See `HandlesKept`."""
     found = rows(connection, _HANDLES, (partition, to_sql(session), to_json(list(handles))))
     return frozenset(from_sql(handle) for (handle,) in found)
 
 
 def summaries_kept(
-    connection: apsw.Connection, partition: int, session: str, fingerprints: Sequence[str]
+    connection: Connection, partition: int, session: str, fingerprints: Sequence[str]
 ) -> tuple[KeptSummary, ...]:
     """See `SummariesKept`."""
     sql = f"{SUMMARY} AND session = ? AND fingerprint IN {LISTED} ORDER BY key"
     return tuple(map(summary_of, rows(connection, sql, (partition, to_sql(session), to_json(list(fingerprints))))))
 
 
-def put_archived(connection: apsw.Connection, partition: int, archived: KeptEntry) -> None:
+def put_archived(connection: Connection, partition: int, archived: KeptEntry) -> None:
     """See `PutArchived`."""
     entry = archived.entry
     row = (
@@ -145,7 +144,7 @@ def put_archived(connection: apsw.Connection, partition: int, archived: KeptEntr
     )
 
 
-def put_summary(connection: apsw.Connection, partition: int, kept: KeptSummary) -> None:
+def put_summary(connection: Connection, partition: int, kept: KeptSummary) -> None:
     """See `PutSummary`."""
     summary = kept.summary
     row = (
@@ -214,14 +213,14 @@ def apply_history(transaction: Transaction, scope: Scope, change: Change) -> Non
     transaction.touch((partition,))
 
 
-def session_key(connection: apsw.Connection, partition: int, session: str) -> int | None:
+def session_key(connection: Connection, partition: int, session: str) -> int | None:
     """Returns the key of a session that is a conversation; None where there is none."""
     sql = "SELECT key FROM sessions WHERE partition = ? AND id = ? AND document IS NULL"
     row = first(connection, sql, (partition, to_sql(session)))
     return None if row is None else int(row[0])
 
 
-def _in_use(connection: apsw.Connection, partition: int, ids: tuple[str, ...]) -> HistoryIds:
+def _in_use(connection: Connection, partition: int, ids: tuple[str, ...]) -> HistoryIds:
     wanted = to_json(list(ids))
     own = {
         id: (from_sql(session), from_sql(under), method)
@@ -249,7 +248,7 @@ _SESSIONS = (
 
 
 def selected_history(
-    connection: apsw.Connection, partition: VisiblePartition, read: Select, events: Sequence[str]
+    connection: Connection, partition: VisiblePartition, read: Select, events: Sequence[str]
 ) -> tuple[str, ...]:
     """Returns the ids of entries and summaries that match ids, handles, a session, the owner or `everything`, and no other
     criterion; and of those that go with `events`."""
@@ -268,7 +267,7 @@ def selected_history(
     return tuple(found)
 
 
-def history_of_events(connection: apsw.Connection, partition: VisiblePartition, events: Sequence[str]) -> list[str]:
+def history_of_events(connection: Connection, partition: VisiblePartition, events: Sequence[str]) -> list[str]:
     """Returns the ids of the entries and summaries of the sessions in which these messages stand."""
     if not events:
         return []
@@ -299,7 +298,7 @@ def forget_history(transaction: Transaction, partitions: tuple[VisiblePartition,
             _remember_handles(connection, partition.id, handles)
 
 
-def _remember_handles(connection: apsw.Connection, partition: int, handles: Iterable[str]) -> None:
+def _remember_handles(connection: Connection, partition: int, handles: Iterable[str]) -> None:
     """Keeps that these were forgotten here."""
     scope: tuple[str, str, str] = only(connection, "SELECT org, agent, user FROM partitions WHERE id = ?", (partition,))
     marks = [(_mark(*scope, handle),) for handle in handles]
@@ -307,7 +306,7 @@ def _remember_handles(connection: apsw.Connection, partition: int, handles: Iter
 
 
 def forgotten_handles(
-    connection: apsw.Connection, org: str, agent: str, user: str | None, handles: Collection[str]
+    connection: Connection, org: str, agent: str, user: str | None, handles: Collection[str]
 ) -> frozenset[str]:
     """See `HistoryReader.forgotten`. The scope may be gone with all that it held."""
     marks = {_mark(org, agent, user or "", handle): handle for handle in handles}

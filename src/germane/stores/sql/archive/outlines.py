@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import apsw
-
 from germane.kinds.archive.outline import (
     MAX_EXCHANGE_MESSAGES,
     OutlinedMessage,
@@ -20,6 +18,7 @@ from germane.kinds.archive.outline import (
 )
 from germane.kinds.events.value import Event
 from germane.search.unit import SENSITIVITY_CODES
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.sessions import GrowingSession
 from germane.stores.sql.statements import Row, first, from_json, from_sql, only, rows, to_json, to_sql
 
@@ -40,7 +39,7 @@ _MAX_POSITION = 1 << 62
 """Larger than every position."""
 
 
-def write_outlines(connection: apsw.Connection, grown: Iterable[GrowingSession]) -> None:
+def write_outlines(connection: Connection, grown: Iterable[GrowingSession]) -> None:
     """Makes the lines of the exchanges that have ended with what was just written to these sessions, and notes in each where
     its open exchange begins now. Lines behind a message that was written late are made anew."""
     ended = {session.key: session for session in grown if session.ended_exchange and session.key is not None}
@@ -66,7 +65,7 @@ def write_outlines(connection: apsw.Connection, grown: Iterable[GrowingSession])
     connection.executemany(_INSERT, lines)
 
 
-def complete_outline(connection: apsw.Connection, session: int) -> bool:
+def complete_outline(connection: Connection, session: int) -> bool:
     """Makes lines that the session lacks. Returns whether more are left."""
     left = _extend(connection, session, _AT_ONCE)
     if not left:
@@ -74,18 +73,18 @@ def complete_outline(connection: apsw.Connection, session: int) -> bool:
     return left
 
 
-def has_unoutlined(connection: apsw.Connection, session: int) -> bool:
+def has_unoutlined(connection: Connection, session: int) -> bool:
     return first(connection, "SELECT 1 FROM unoutlined WHERE session = ?", (session,)) is not None
 
 
 def messages_between(
-    connection: apsw.Connection, session: int, start: int, last: int = _MAX_POSITION, limit: int = _AT_WRITE
+    connection: Connection, session: int, start: int, last: int = _MAX_POSITION, limit: int = _AT_WRITE
 ) -> list[OutlinedMessage]:
     """Returns the session's messages from one position to another, the first `limit` of them."""
     return [_read(*row) for row in rows(connection, _SAID, (session, start, last, limit))]
 
 
-def mend_outlines(connection: apsw.Connection, forgotten: Mapping[int, Iterable[int]]) -> None:
+def mend_outlines(connection: Connection, forgotten: Mapping[int, Iterable[int]]) -> None:
     """Makes the lines anew in which messages stood that are gone now, by session and position. What is left of an exchange
     whose beginning is gone belongs to the exchange before it."""
     for session, positions in forgotten.items():
@@ -104,7 +103,7 @@ def mend_outlines(connection: apsw.Connection, forgotten: Mapping[int, Iterable[
             _reopen(connection, session, row[0])
 
 
-def _mend(connection: apsw.Connection, session: int, start: int, last: int, headless: bool) -> None:
+def _mend(connection: Connection, session: int, start: int, last: int, headless: bool) -> None:
     connection.execute("DELETE FROM history_outlines WHERE session = ? AND first = ?", (session, start))
     said = messages_between(connection, session, start, last)
     if said and headless and not begins_exchange(said[0].type):
@@ -115,7 +114,7 @@ def _mend(connection: apsw.Connection, session: int, start: int, last: int, head
     _put(connection, session, list(split_exchanges(said)))
 
 
-def _reopen(connection: apsw.Connection, session: int, start: int) -> None:
+def _reopen(connection: Connection, session: int, start: int) -> None:
     """Lets the last exchange go on, where the beginning of the one after it is gone."""
     said = messages_between(connection, session, start, limit=1)
     before = first(connection, _BEFORE, (session, start))
@@ -140,7 +139,7 @@ def _said(event: Event) -> OutlinedMessage:
     return OutlinedMessage(event.position, event.type, event.role, event.name, event.text, event.raw, level)
 
 
-def _stored_before(connection: apsw.Connection, ended: Mapping[int, GrowingSession]) -> dict[int, list[OutlinedMessage]]:
+def _stored_before(connection: Connection, ended: Mapping[int, GrowingSession]) -> dict[int, list[OutlinedMessage]]:
     """The messages of the open exchanges as they were before the commit, for all sessions with one statement. A session isn't
     in it if something was written before its last message, or if so many are open that they have to be read in portions."""
     plain = {key: one for key, one in ended.items() if one.appended and one.lowest is None and one.open < _AT_WRITE}
@@ -154,7 +153,7 @@ def _stored_before(connection: apsw.Connection, ended: Mapping[int, GrowingSessi
     return found
 
 
-def _extend(connection: apsw.Connection, session: int, limit: int) -> bool:
+def _extend(connection: Connection, session: int, limit: int) -> bool:
     """Makes the lines of the exchanges that end within `limit` messages. Returns whether there are more messages."""
     (start,) = only(connection, "SELECT outlined FROM sessions WHERE key = ?", (session,))
     said = messages_between(connection, session, start, limit=limit)
@@ -165,7 +164,7 @@ def _extend(connection: apsw.Connection, session: int, limit: int) -> bool:
     return len(said) == limit
 
 
-def _put(connection: apsw.Connection, session: int, exchanges: Sequence[Sequence[OutlinedMessage]]) -> None:
+def _put(connection: Connection, session: int, exchanges: Sequence[Sequence[OutlinedMessage]]) -> None:
     connection.executemany(_INSERT, _lines(session, exchanges))
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import apsw
-
 from germane.errors import InvalidInput
 from germane.kinds.archive.outline import OutlinedMessage, OutlineLine, OutlinePage, line_of_exchange, split_exchanges
 from germane.kinds.archive.value import KeptEntry, KeptSummary
@@ -20,11 +18,12 @@ from germane.stores.sql.archive.archive_rows import (
     summaries_kept,
 )
 from germane.stores.sql.archive.outlines import has_unoutlined, messages_between
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.sessions import latest_sessions
 from germane.stores.sql.listing import SECRET, Listing, VisiblePartition
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.statements import Row, from_sql, micros, moment, only, rows, sensitivity_of, to_sql
 from germane.stores.sql.where_clauses import impossible
-from germane.stores.sqlite.readers import Readers, Reading
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -68,7 +67,7 @@ class SqlHistory:
         if limit < 1:
             raise InvalidInput(f"limit must be 1 or more, not {limit}")
 
-        def read(connection: apsw.Connection, own: int) -> OutlinePage:
+        def read(connection: Connection, own: int) -> OutlinePage:
             """A cursor has the position at which the last line's exchange begins."""
             listing = Listing(only(connection, SECRET)[0], self._scope, Filters(session=session), "outline")
             after = -1 if cursor is None else listing.position(cursor)[1]
@@ -98,13 +97,13 @@ class SqlHistory:
         return await self._readers.run(work)
 
     async def outline_left(self, session: str) -> bool:
-        def read(connection: apsw.Connection, own: int) -> bool:
+        def read(connection: Connection, own: int) -> bool:
             key = session_key(connection, own, session)
             return key is not None and has_unoutlined(connection, key)
 
         return await self._own(read, False)
 
-    async def _own(self, read: Callable[[apsw.Connection, int], T], empty: T) -> T:
+    async def _own(self, read: Callable[[Connection, int], T], empty: T) -> T:
         def work(reading: Reading) -> T:
             visible = reading.visible(self._scope)
             own = next((partition.id for partition in visible if partition.user == self._scope.user), None)
@@ -114,7 +113,7 @@ class SqlHistory:
 
 
 def _latest(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], limit: int, filters: Filters
+    connection: Connection, visible: tuple[VisiblePartition, ...], limit: int, filters: Filters
 ) -> tuple[OutlineLine, ...]:
     """See `HistoryReader.latest_lines`. Opens the sessions by their latest message, until there are enough lines."""
     among, bound = "", list[Any]()
@@ -157,12 +156,12 @@ def _lines(session: str, found: Sequence[Row]) -> tuple[OutlineLine, ...]:
     )
 
 
-def _worded(connection: apsw.Connection, key: int, row: Row) -> Row:
+def _worded(connection: Connection, key: int, row: Row) -> Row:
     """The row of a line that was stored without its text."""
     return (line_of_exchange(messages_between(connection, key, row[-1], row[-1])), *row[1:]) if row[5] == 1 else row
 
 
-def _open(connection: apsw.Connection, session: str, key: int, said: Sequence[OutlinedMessage]) -> OutlineLine:
+def _open(connection: Connection, session: str, key: int, said: Sequence[OutlinedMessage]) -> OutlineLine:
     """The line of an exchange that goes on, made for this reading."""
     (first_id, first_at), (last_id, last_at) = (only(connection, _EVENT_AT, (key, one.position)) for one in (said[0], said[-1]))
     return OutlineLine(

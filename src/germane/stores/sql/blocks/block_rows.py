@@ -9,13 +9,12 @@ import json
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import apsw
-
 from germane.errors import NotFound
 from germane.kinds.blocks.permission import ConsentRequest, Share, effective_permission
 from germane.kinds.blocks.schema import Schema, parse_schema
 from germane.kinds.blocks.value import ArchivalEntry, Block, searched_text
 from germane.search.unit import KIND_CODES, describe
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, in_clause, visible_ids
 from germane.stores.sql.statements import first, from_sql, maybe_micros, maybe_moment, micros, moment, rows, to_json, to_sql
 from germane.stores.sql.transaction import Transaction
@@ -74,7 +73,7 @@ class SeenBlock(NamedTuple):
 
 
 def seen_blocks(
-    connection: apsw.Connection,
+    connection: Connection,
     visible: tuple[VisiblePartition, ...],
     user: str | None,
     clause: str,
@@ -92,9 +91,7 @@ def seen_blocks(
     return sorted((_seen(row, user) for row in rows(connection, sql, bound)), key=lambda seen: seen.rank)
 
 
-def block_named(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], user: str | None, name: str
-) -> list[SeenBlock]:
+def block_named(connection: Connection, visible: tuple[VisiblePartition, ...], user: str | None, name: str) -> list[SeenBlock]:
     """Returns the block with this id, deleted or not, or those with this label key; see `BlocksNamed`. The id comes first: else
     whoever shares a block could label it with the id of another one."""
     found = seen_blocks(connection, visible, user, "b.id = ?", (name,)) if len(name) == _ID else []
@@ -126,15 +123,13 @@ def put_block(transaction: Transaction, partition: int, key: int | None, block: 
     return key
 
 
-def unindexed(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], user: str | None, limit: int
-) -> list[SeenBlock]:
+def unindexed(connection: Connection, visible: tuple[VisiblePartition, ...], user: str | None, limit: int) -> list[SeenBlock]:
     """Returns at most `limit` blocks of the partitions themselves that have no search row of their present text."""
     clause = _UNINDEXED.format(in_clause(visible))
     return seen_blocks(connection, visible, user, clause, (KIND_CODES["hidden"], limit), shared=False)
 
 
-def all_indexed(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> bool:
+def all_indexed(connection: Connection, visible: tuple[VisiblePartition, ...]) -> bool:
     """Whether `unindexed` would find nothing."""
     sql = f"SELECT 1 FROM blocks b WHERE {_LACKING.format(in_clause(visible))} LIMIT 1"
     return not visible or first(connection, sql, (KIND_CODES["hidden"],)) is None
@@ -254,13 +249,13 @@ _SHARES = (
 )
 
 
-def consents(connection: apsw.Connection, clause: str, values: tuple[Any, ...], limit: int) -> tuple[ConsentRequest, ...]:
+def consents(connection: Connection, clause: str, values: tuple[Any, ...], limit: int) -> tuple[ConsentRequest, ...]:
     """Returns the requests `c` on blocks `b` that meet the clause, newest first."""
     sql = f"{_CONSENT} WHERE {clause} ORDER BY c.requested_at DESC, c.id DESC LIMIT ?"
     return tuple(_request(row) for row in rows(connection, sql, (*values, limit)))
 
 
-def put_consent(connection: apsw.Connection, block: int, requester: int, request: ConsentRequest) -> None:
+def put_consent(connection: Connection, block: int, requester: int, request: ConsentRequest) -> None:
     """Inserts the request or notes its answer; the block's oldest requests beyond 200 are removed."""
     row = (
         request.id,
@@ -283,7 +278,7 @@ def put_consent(connection: apsw.Connection, block: int, requester: int, request
     connection.execute(_TRIM, (block, _MAX_CONSENTS))
 
 
-def shares_of(connection: apsw.Connection, own: VisiblePartition, id: str | None = None) -> tuple[Share, ...]:
+def shares_of(connection: Connection, own: VisiblePartition, id: str | None = None) -> tuple[Share, ...]:
     """Returns the shares of the partition's blocks, or of the one with this id, by label and agent."""
     clause, values = ("", (own.id,)) if id is None else (" AND b.id = ?", (own.id, id))
     found = rows(connection, f"{_SHARES}{clause} ORDER BY b.label, p.agent", values)

@@ -7,16 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import apsw
-
 from germane.errors import NotFound
 from germane.kinds.blocks.reads import DocumentOf, PutSnapshot, PutVersion, RestoreHistory, StoredDocument, TakeBack
 from germane.kinds.blocks.value import ArchivalEntry, KeptVersion, Version
 from germane.stores.sql.blocks.block_rows import derive_entry
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, in_clause, owners, visible_ids
+from germane.stores.sql.reading import Reading
 from germane.stores.sql.statements import LISTED, first, from_sql, micros, moment, only, rows, to_json, to_sql
 from germane.stores.sql.transaction import Transaction
-from germane.stores.sqlite.readers import Reading
 
 _INSERT_VERSION = (
     "INSERT INTO block_versions (block, number, kind, at, by, operation, reason, characters, content_hash, frontiers, delta,"
@@ -31,7 +30,7 @@ _DELTAS = "SELECT delta FROM block_versions WHERE block = ? AND number > ? AND d
 
 
 def history_of(
-    connection: apsw.Connection, key: int, limit: int | None = None, *, since: int | None = None
+    connection: Connection, key: int, limit: int | None = None, *, since: int | None = None
 ) -> tuple[KeptVersion, ...]:
     """Returns the versions that are kept, by number; the last `limit` of them, where one is given. Whom the block was shared
     with at `since`, in microseconds, is given what it was then, without who had made it so and why, and what followed."""
@@ -47,12 +46,12 @@ def history_of(
     return (replace(first_seen, version=replace(first_seen.version, by="", reason="")), *found[shared + 1 :])
 
 
-def written_versions(connection: apsw.Connection, key: int) -> tuple[tuple[KeptVersion, bytes | None], ...]:
+def written_versions(connection: Connection, key: int) -> tuple[tuple[KeptVersion, bytes | None], ...]:
     """Returns the versions that are kept, by number, each with its change where that is kept by itself."""
     return tuple((_kept(row), row[13]) for row in rows(connection, _HISTORY, (key,)))
 
 
-def document_of(connection: apsw.Connection, key: int, read: DocumentOf) -> StoredDocument:
+def document_of(connection: Connection, key: int, read: DocumentOf) -> StoredDocument:
     """Returns the changes after the version that was asked for, where all of them are kept by themselves, else the whole
     document; with `rebuild` all changes, where none is gone."""
     snapshot = first(connection, "SELECT number, data FROM block_snapshots WHERE block = ?", (key,))
@@ -78,22 +77,22 @@ def document_of(connection: apsw.Connection, key: int, read: DocumentOf) -> Stor
     )
 
 
-def put_version(connection: apsw.Connection, key: int, change: PutVersion) -> None:
+def put_version(connection: Connection, key: int, change: PutVersion) -> None:
     _insert(connection, key, [(change.entry, change.delta or None)])
 
 
-def restore_history(connection: apsw.Connection, key: int, change: RestoreHistory) -> None:
+def restore_history(connection: Connection, key: int, change: RestoreHistory) -> None:
     _insert(connection, key, change.versions)
     if change.snapshot is not None:
         connection.execute("INSERT INTO block_snapshots VALUES (?, ?, ?)", (key, *change.snapshot))
 
 
-def take_back(connection: apsw.Connection, key: int, change: TakeBack) -> None:
+def take_back(connection: Connection, key: int, change: TakeBack) -> None:
     sql = "UPDATE block_versions SET undone_by = ?, span = coalesce(?, span) WHERE block = ? AND number = ?"
     connection.execute(sql, (change.by, change.span, key, change.number))
 
 
-def put_snapshot(connection: apsw.Connection, key: int, change: PutSnapshot) -> None:
+def put_snapshot(connection: Connection, key: int, change: PutSnapshot) -> None:
     """Keeps the changes as long as nothing before them is gone: a damaged snapshot can then be made anew from them."""
     connection.execute("INSERT OR REPLACE INTO block_snapshots VALUES (?, ?, ?)", (key, change.number, change.data))
     connection.execute("DELETE FROM block_versions WHERE block = ? AND number < ?", (key, change.first))
@@ -101,7 +100,7 @@ def put_snapshot(connection: apsw.Connection, key: int, change: PutSnapshot) -> 
         connection.execute("UPDATE block_versions SET delta = NULL WHERE block = ? AND number <= ?", (key, change.number))
 
 
-def _insert(connection: apsw.Connection, key: int, versions: Iterable[tuple[KeptVersion, bytes | None]]) -> None:
+def _insert(connection: Connection, key: int, versions: Iterable[tuple[KeptVersion, bytes | None]]) -> None:
     connection.executemany(_INSERT_VERSION, [_row(key, kept, delta) for kept, delta in versions])
 
 
@@ -163,7 +162,7 @@ def entry_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> ArchivalE
     return ArchivalEntry(id=row[1], text=from_sql(row[3]), metadata=metadata, user=users[row[2]], created_at=moment(row[5]))
 
 
-def entries_of(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], ids: Sequence[str]) -> list[ArchivalEntry]:
+def entries_of(connection: Connection, visible: tuple[VisiblePartition, ...], ids: Sequence[str]) -> list[ArchivalEntry]:
     """Returns the entries with these ids in the partitions, in the order of the ids."""
     sql = f"{ENTRY} WHERE id IN {LISTED} AND +partition IN {in_clause(visible)}"
     users = owners(visible)
@@ -183,7 +182,7 @@ def put_entry(transaction: Transaction, partition: int, entry: ArchivalEntry) ->
     transaction.touch((partition,))
 
 
-def has_archive(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> bool:
+def has_archive(connection: Connection, visible: tuple[VisiblePartition, ...]) -> bool:
     """Returns whether the partitions may have anything that a search of the archive finds."""
     sql = f"SELECT EXISTS (SELECT 1 FROM units_blocks WHERE partition IN {IN_VISIBLE})"
     return bool(only(connection, sql, visible_ids(visible))[0])
@@ -197,7 +196,7 @@ def fetch_archived(
 
 
 def archived_by_key(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], keys: Sequence[int]
+    connection: Connection, visible: tuple[VisiblePartition, ...], keys: Sequence[int]
 ) -> dict[int, ArchivalEntry]:
     """Returns entries and blocks by their keys, without the agent-wide blocks that the user's own hide."""
     wanted, users = (to_json(list(keys)), *visible_ids(visible)), owners(visible)

@@ -59,10 +59,10 @@ from germane.stores.sql.blocks.documents import (
     take_back,
 )
 from germane.stores.sql.listing import VisiblePartition
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.search.partitions import Searcher
 from germane.stores.sql.statements import LISTED, micros, rows, to_json
 from germane.stores.sql.transaction import Transaction
-from germane.stores.sqlite.readers import Readers, Reading
 from germane.types.evidence import Found
 from germane.types.plan import Change, Read
 from germane.types.query import Query
@@ -104,7 +104,7 @@ class BlockWork:
         self._found: dict[str, SeenBlock] = {}
 
     def answer(self, read: Read[Any]) -> Any:
-        visible, connection = self._transaction.visible_partitions(self._scope), self._connection
+        visible, connection = self._transaction.visible(self._scope), self._connection
         own = tuple(partition for partition in visible if partition.user == self._scope.user)
         match read:
             case BlocksNamed(name):

@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import apsw
-
 from germane.kinds.events.reads import (
     EventsById,
     EventsByMessageId,
@@ -22,6 +20,7 @@ from germane.kinds.events.reads import (
 from germane.kinds.events.value import Event, EventHead, ReplacementLink, Session
 from germane.kinds.messages.extraction import told_by
 from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, analyse_parts, describe, parts
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import VisiblePartition, in_clause, owners
 from germane.stores.sql.search.units import passage
 from germane.stores.sql.statements import (
@@ -113,7 +112,7 @@ def put_replacement(transaction: Transaction, partition: int, change: PutReplace
         transaction.touch((partition,))
 
 
-def delete_replacements(connection: apsw.Connection, events: Iterable[tuple[int, str]]) -> None:
+def delete_replacements(connection: Connection, events: Iterable[tuple[int, str]]) -> None:
     """Removes what is noted of these events, by key and id."""
     gone = list(events)
     connection.executemany("DELETE FROM replacements WHERE newer = ?", [(key,) for key, _ in gone])
@@ -176,7 +175,7 @@ def event_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Event:
 
 
 def brief_of(
-    connection: apsw.Connection,
+    connection: Connection,
     row: tuple[Any, ...],
     users: Mapping[int, str | None],
     place: tuple[int, int] | None = None,
@@ -192,7 +191,7 @@ def brief_of(
 
 
 def with_newer(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], found: Sequence[Event], best: Collection[str] = ()
+    connection: Connection, visible: tuple[VisiblePartition, ...], found: Sequence[Event], best: Collection[str] = ()
 ) -> tuple[Event, ...]:
     """Returns the events, each with those that ended something in it, and in these in turn, up to three of a row; the `best` of
     them, by id, also with those that only may have. Reads nothing where none is outdated."""

@@ -25,10 +25,10 @@ from germane.stores.sql.listing import (
     visible_ids,
     visible_partitions,
 )
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.search.partitions import Searcher, speaker_names
 from germane.stores.sql.statements import LISTED, Row, moment, only, rows, to_json, to_sql
 from germane.stores.sql.where_clauses import TYPED_ONLY, Clause, excluded, for_events, impossible
-from germane.stores.sqlite.readers import Readers, Reading
 from germane.types.evidence import Found
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import apsw
-
 from germane.kinds.archive.outline import MAX_EXCHANGE_MESSAGES, begins_exchange
 from germane.kinds.events.value import DOCUMENT, FIRST_TYPED, Event
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, merge_rows, visible_ids
 from germane.stores.sql.statements import Row, first, micros, rows, to_json, to_sql
 from germane.types.scope import Scope
@@ -41,7 +40,7 @@ class GrowingSession:
         *("appended", "ended_exchange", "key", "lowest", "next", "open", "outlined", "partition", "said"),
     )
 
-    def __init__(self, connection: apsw.Connection, partition: int, id: str) -> None:
+    def __init__(self, connection: Connection, partition: int, id: str) -> None:
         sql = "SELECT key, started_at, last_at, next, outlined FROM sessions WHERE partition = ? AND id = ?"
         row = first(connection, sql, (partition, to_sql(id)))
         self.partition, self._id, self._added = partition, id, 0
@@ -107,7 +106,7 @@ class GrowingSession:
         """Whether the session begins earlier than its row says."""
         return self._started != self._was
 
-    def create(self, connection: apsw.Connection) -> int:
+    def create(self, connection: Connection) -> int:
         """Inserts the row where there is none, with the times of what was added so far. Returns its key."""
         if self.key is None:
             sql = (
@@ -124,7 +123,7 @@ class GrowingSession:
         """Returns the beginning, the end, the number of added events, the next position, the outline's end, and the key."""
         return self._started, self._last, self._added, self.next, self.outlined, self.key
 
-    def _number(self, connection: apsw.Connection) -> None:
+    def _number(self, connection: Connection) -> None:
         """Gives a new session the next number; where it began before others, all are renumbered."""
         latest = first(connection, _LATEST, (self.partition, self.key))
         if latest is not None and self._started is not None and self._started < latest[1]:
@@ -134,12 +133,12 @@ class GrowingSession:
             connection.execute("UPDATE sessions SET number = ? WHERE key = ?", (number, self.key))
 
 
-def number_anew(connection: apsw.Connection, partitions: Iterable[int]) -> None:
+def number_anew(connection: Connection, partitions: Iterable[int]) -> None:
     """Numbers the sessions of these partitions by their beginning."""
     connection.executemany(_NUMBERED, [(partition,) for partition in partitions])
 
 
-def running_session(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], scope: Scope) -> int | None:
+def running_session(connection: Connection, visible: tuple[VisiblePartition, ...], scope: Scope) -> int | None:
     """Returns the key of the scope's session; None where the scope has none, or nothing of it is stored."""
     if scope.session is None:
         return None
@@ -148,7 +147,7 @@ def running_session(connection: apsw.Connection, visible: tuple[VisiblePartition
     return None if row is None else int(row[0])
 
 
-def shrink(connection: apsw.Connection, sessions: Iterable[int]) -> None:
+def shrink(connection: Connection, sessions: Iterable[int]) -> None:
     """Updates these sessions after events were removed: recounts them, removes the empty ones, and renumbers the rest."""
     partitions: set[int] = set()
     for key in sessions:
@@ -169,7 +168,7 @@ _NEWEST = (1 << 63) - 1, (1 << 63) - 1
 
 
 def latest_sessions(
-    connection: apsw.Connection,
+    connection: Connection,
     visible: tuple[VisiblePartition, ...],
     condition: str = "",
     values: Sequence[Any] = (),

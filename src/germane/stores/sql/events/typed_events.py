@@ -5,11 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-import apsw
-
 from germane.kinds.events.highlights import EventMark, highlights
 from germane.kinds.events.reads import EventsNamed, LatestTyped, PositionsTaken, TypedPosition
 from germane.kinds.events.value import Event
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import BRIEF, EVENT, brief_of, event_of
 from germane.stores.sql.events.sessions import latest_sessions
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, owners, visible_ids
@@ -64,7 +63,7 @@ def positions_taken(transaction: Transaction, partition: VisiblePartition, read:
 
 
 def highlights_of(
-    connection: apsw.Connection,
+    connection: Connection,
     visible: tuple[VisiblePartition, ...],
     filters: Filters,
     *,
@@ -96,7 +95,7 @@ def highlights_of(
 
 
 def _sessions(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters, limit: int, but: str | None
+    connection: Connection, visible: tuple[VisiblePartition, ...], filters: Filters, limit: int, but: str | None
 ) -> list[int]:
     condition, values = "", list[Any]()
     if filters.session is not None:

@@ -9,12 +9,11 @@ from datetime import datetime
 from math import log2
 from typing import Any
 
-import apsw
-
 from germane.kinds.graph.statement import EntityStatement
 from germane.kinds.graph.traversal import Edge
 from germane.kinds.graph.value import SALIENCE_HALF_LIFE, Entity, Pattern, Relation
 from germane.search.unit import SENSITIVITY_CODES
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, owners, visible_ids
 from germane.stores.sql.statements import (
     LISTED,
@@ -161,14 +160,14 @@ def entity_clause(visible: tuple[VisiblePartition, ...], filters: Filters, name:
     return clause, values
 
 
-def entities_by_key(connection: apsw.Connection, users: Mapping[int, str | None], keys: Iterable[int]) -> dict[int, Entity]:
+def entities_by_key(connection: Connection, users: Mapping[int, str | None], keys: Iterable[int]) -> dict[int, Entity]:
     """Returns entities by their row keys, in the order of the keys."""
     wanted = list(keys)
     found = {row[0]: entity_of(row, users) for row in rows(connection, f"{ENTITY} WHERE n.key IN {LISTED}", (to_json(wanted),))}
     return {key: found[key] for key in wanted if key in found}
 
 
-def relations_by_key(connection: apsw.Connection, users: Mapping[int, str | None], keys: Sequence[int]) -> dict[int, Relation]:
+def relations_by_key(connection: Connection, users: Mapping[int, str | None], keys: Sequence[int]) -> dict[int, Relation]:
     """Returns relations by their row keys, in the order of the keys."""
     found = {
         row[0]: relation_of(row, users) for row in rows(connection, f"{RELATION} WHERE r.key IN {LISTED}", (to_json(keys),))
@@ -192,7 +191,7 @@ _SHARED = 500
 
 
 def entities_named(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], keys: Sequence[str], filters: Filters, limit: int
+    connection: Connection, visible: tuple[VisiblePartition, ...], keys: Sequence[str], filters: Filters, limit: int
 ) -> tuple[Entity, ...]:
     """Returns the entities that are found by these name keys, in the order of the keys, at most `limit`. Of a key that more
     than 500 entities share, the first 500 are looked at, whatever the filters."""
@@ -211,7 +210,7 @@ def entities_named(
     return tuple(found.values())[:limit]
 
 
-def _used(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], keys: Iterable[str]) -> tuple[str | bytes, ...]:
+def _used(connection: Connection, visible: tuple[VisiblePartition, ...], keys: Iterable[str]) -> tuple[str | bytes, ...]:
     """Returns those of the keys that an entity has, as they are stored: of the many that a query may mean, few."""
     wanted = tuple(dict.fromkeys(to_sql(key) for key in keys))
     texts = [key for key in wanted if isinstance(key, str)]
@@ -224,7 +223,7 @@ def _used(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], ke
 
 
 def salient_entities(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], limit: int, at: datetime, filters: Filters
+    connection: Connection, visible: tuple[VisiblePartition, ...], limit: int, at: datetime, filters: Filters
 ) -> tuple[Entity, ...]:
     """Returns the entities of the largest salience at a time, the most salient first. Of each type and partition no more are
     read than `limit`, besides those that the filters leave out and those that were mentioned after that time."""
@@ -297,7 +296,7 @@ def holding(at: datetime | None) -> tuple[str, list[Any]]:
 
 
 def heaviest_edges(
-    connection: apsw.Connection,
+    connection: Connection,
     visible: tuple[VisiblePartition, ...],
     *,
     at: datetime | None,
@@ -331,7 +330,7 @@ def heaviest_edges(
 
 
 def all_edges(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], *, at: datetime | None, filters: Filters, limit: int
+    connection: Connection, visible: tuple[VisiblePartition, ...], *, at: datetime | None, filters: Filters, limit: int
 ) -> Answer:
     """Returns what answers with all relations of each entity, at most `limit` of one level."""
     seen, also = entity_clause(visible, filters, "o")
@@ -347,7 +346,7 @@ def all_edges(
 
 
 def directed_edges(
-    connection: apsw.Connection,
+    connection: Connection,
     visible: tuple[VisiblePartition, ...],
     types: Sequence[str],
     *,
@@ -370,7 +369,7 @@ def directed_edges(
     )
 
 
-def _grouped(connection: apsw.Connection, sql: str, bound: Sequence[Any]) -> dict[int, list[Edge]]:
+def _grouped(connection: Connection, sql: str, bound: Sequence[Any]) -> dict[int, list[Edge]]:
     found = dict[int, list[Edge]]()
     for entity, key, source, target, strength in rows(connection, sql, bound):
         found.setdefault(entity, []).append(Edge(key, source, target, strength))

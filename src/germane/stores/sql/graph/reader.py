@@ -7,11 +7,10 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, TypeVar
 
-import apsw
-
 from germane.errors import InvalidInput
 from germane.kinds.graph.traversal import MAX_DEPTH, MAX_READ, chain, run_walk, shortest_path, walk
 from germane.kinds.graph.value import Entity, EntityPage, Neighbourhood, Pattern, Relation, Step
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.lookup import (
     ENTITY,
     all_edges,
@@ -26,8 +25,8 @@ from germane.stores.sql.graph.lookup import (
 )
 from germane.stores.sql.graph.writing import matching_patterns
 from germane.stores.sql.listing import SECRET, Listing, VisiblePartition, in_clause, merge_rows, owners, visible_partitions
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.statements import LISTED, Row, first, micros, only, rows, to_json, to_sql
-from germane.stores.sqlite.readers import Readers, Reading
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -50,7 +49,7 @@ class SqlGraph:
         self._scope, self._readers = scope, readers
 
     async def entities(self, ids: Sequence[str]) -> tuple[Entity, ...]:
-        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Entity, ...]:
+        def work(connection: Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Entity, ...]:
             sql = f"{ENTITY} WHERE n.id IN {LISTED} AND +n.partition IN {in_clause(visible)}"
             found = {row[2]: entity_of(row, owners(visible)) for row in rows(connection, sql, (to_json(list(ids)),))}
             return tuple(found[id] for id in dict.fromkeys(ids) if id in found)
@@ -58,13 +57,13 @@ class SqlGraph:
         return await self._read(work, ())
 
     async def named(self, keys: Sequence[str], *, filters: Filters, limit: int = 50) -> tuple[Entity, ...]:
-        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Entity, ...]:
+        def work(connection: Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Entity, ...]:
             return entities_named(connection, visible, keys, filters, limit)
 
         return await self._read(work, ())
 
     async def salient(self, limit: int, *, at: datetime, filters: Filters) -> tuple[Entity, ...]:
-        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Entity, ...]:
+        def work(connection: Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Entity, ...]:
             return salient_entities(connection, visible, limit, at, filters)
 
         return await self._read(work, ())
@@ -115,7 +114,7 @@ class SqlGraph:
         if not 0 <= depth <= MAX_DEPTH or fan_out < 1 or limit < 0:
             raise InvalidInput(f"depth must be 0 to {MAX_DEPTH}, fan_out 1 or more, limit 0 or more")
 
-        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> Neighbourhood:
+        def work(connection: Connection, visible: tuple[VisiblePartition, ...]) -> Neighbourhood:
             keys = _keys(connection, visible, starts, filters)
             answer = heaviest_edges(connection, visible, at=at, filters=filters, limit=fan_out + 1)
             walked = run_walk(walk(keys, depth=depth, fan_out=fan_out, limit=limit), answer)
@@ -132,7 +131,7 @@ class SqlGraph:
         return await self._read(work, Neighbourhood())
 
     async def path(self, start: str, goal: str, *, at: datetime | None, filters: Filters) -> tuple[Step, ...] | None:
-        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Step, ...] | None:
+        def work(connection: Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Step, ...] | None:
             ends = [_keys(connection, visible, (id,), filters) for id in (start, goal)]
             if not all(ends):
                 return None
@@ -155,7 +154,7 @@ class SqlGraph:
         at: datetime | None = None,
         filters: Filters = _ANY_SENSITIVITY,
     ) -> tuple[Relation, ...]:
-        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Relation, ...]:
+        def work(connection: Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Relation, ...]:
             keys = _keys(connection, visible, (start,), filters)
             if not keys:
                 return ()
@@ -169,7 +168,7 @@ class SqlGraph:
     async def relations(
         self, entity: str, *, at: datetime | None, limit: int = 100, filters: Filters = _ANY_SENSITIVITY
     ) -> tuple[Relation, ...]:
-        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Relation, ...]:
+        def work(connection: Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Relation, ...]:
             keys = _keys(connection, visible, (entity,), filters)
             edges = heaviest_edges(connection, visible, at=at, filters=filters, limit=limit)(keys) if keys else {}
             found = [edge.key for edge in edges.get(keys[0], ())] if keys else []
@@ -178,7 +177,7 @@ class SqlGraph:
         return await self._read(work, ())
 
     async def mentions(self, entity: str, *, limit: int = 100, before: datetime | None = None) -> tuple[str, ...]:
-        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[str, ...]:
+        def work(connection: Connection, visible: tuple[VisiblePartition, ...]) -> tuple[str, ...]:
             keys = _keys(connection, visible, (entity,), _ANY_SENSITIVITY)
             if not keys:
                 return ()
@@ -191,7 +190,7 @@ class SqlGraph:
         return await self._read(work, ())
 
     async def mentioned_in(self, things: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> dict[str, tuple[str, ...]]:
+        def work(connection: Connection, visible: tuple[VisiblePartition, ...]) -> dict[str, tuple[str, ...]]:
             found = dict[str, tuple[str, ...]]()
             for domain, table in _DOMAINS.items():
                 sql = (
@@ -208,14 +207,14 @@ class SqlGraph:
     async def patterns(
         self, words: Sequence[str], *, intent: str | None, entity_types: Sequence[str], filters: Filters, limit: int = 20
     ) -> tuple[Pattern, ...]:
-        def work(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Pattern, ...]:
+        def work(connection: Connection, visible: tuple[VisiblePartition, ...]) -> tuple[Pattern, ...]:
             asked: dict[str, Any] = {"intent": intent, "entity_types": entity_types, "filters": filters, "limit": limit}
             return matching_patterns(connection, visible, owners(visible), words, **asked)
 
         return await self._read(work, ())
 
     async def _read(
-        self, work: Callable[[apsw.Connection, tuple[VisiblePartition, ...]], T], nothing: T, *, small: bool = True
+        self, work: Callable[[Connection, tuple[VisiblePartition, ...]], T], nothing: T, *, small: bool = True
     ) -> T:
         def reading_work(reading: Reading) -> T:
             visible = reading.visible(self._scope)
@@ -224,9 +223,7 @@ class SqlGraph:
         return await (self._readers.read_batched(reading_work) if small else self._readers.run(reading_work))
 
 
-def _keys(
-    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], ids: Sequence[str], filters: Filters
-) -> list[int]:
+def _keys(connection: Connection, visible: tuple[VisiblePartition, ...], ids: Sequence[str], filters: Filters) -> list[int]:
     """Returns the row keys of the entities with these ids, in this order."""
     clause, values = entity_clause(visible, filters)
     sql = f"SELECT n.id, n.key FROM entities n INDEXED BY entities_id WHERE n.id IN {LISTED} AND {clause}"

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-import apsw
-
 from germane.errors import InvalidInput
 from germane.kinds.graph.aliases import name_key
 from germane.kinds.graph.reads import MergeEntities
 from germane.kinds.graph.statement import keys_of, merge_statements, rewritten
 from germane.kinds.graph.value import Entity
 from germane.search.unit import SENSITIVITY_CODES
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.lookup import entities_by_key, entity_row, said_of, written_said
 from germane.stores.sql.graph.writing import own_key, write_names
 from germane.stores.sql.injections import withdraw
@@ -145,7 +144,7 @@ def _salience(kept: Entity, gone: Entity) -> tuple[float, int]:
     return max(kept.salience_at(at), gone.salience_at(at)), micros(at)
 
 
-def _move_mentions(connection: apsw.Connection, kept: int, gone: int) -> None:
+def _move_mentions(connection: Connection, kept: int, gone: int) -> None:
     sql = (
         "SELECT g.domain, g.thing, g.said, k.said FROM mentions g JOIN mentions k"
         " ON k.domain = g.domain AND k.thing = g.thing AND k.entity = ? WHERE g.entity = ?"
@@ -158,7 +157,7 @@ def _move_mentions(connection: apsw.Connection, kept: int, gone: int) -> None:
     connection.execute("UPDATE OR IGNORE mentions SET entity = ? WHERE entity = ?", (kept, gone))
 
 
-def _move_relations(connection: apsw.Connection, kept: int, gone: int) -> None:
+def _move_relations(connection: Connection, kept: int, gone: int) -> None:
     """Relations between the two go. Of two that say the same until the same time, the refs of one go to the other."""
     connection.execute(
         "DELETE FROM relations WHERE (source = ?1 AND target = ?2) OR (source = ?2 AND target = ?1)", (kept, gone)
@@ -175,7 +174,7 @@ def _move_relations(connection: apsw.Connection, kept: int, gone: int) -> None:
     connection.execute("UPDATE relations SET target = ?1 WHERE target = ?2", (kept, gone))
 
 
-def _join_relations(connection: apsw.Connection, kept: int, gone: int) -> None:
+def _join_relations(connection: Connection, kept: int, gone: int) -> None:
     connection.execute("UPDATE OR IGNORE relation_refs SET relation = ? WHERE relation = ?", (kept, gone))
     connection.execute(
         "UPDATE relations SET weight = max(relations.weight, o.weight), confidence = max(relations.confidence, o.confidence),"
@@ -187,7 +186,7 @@ def _join_relations(connection: apsw.Connection, kept: int, gone: int) -> None:
     connection.execute("DELETE FROM relations WHERE key = ?", (gone,))
 
 
-def _join_stated(connection: apsw.Connection, kept: int, gone: int) -> None:
+def _join_stated(connection: Connection, kept: int, gone: int) -> None:
     stated = [only(connection, "SELECT stated FROM entities WHERE key = ?", (key,))[0] for key in (kept, gone)]
     told = [said_of(one) for one in stated if one is not None]
     if told:
@@ -201,7 +200,7 @@ GRAPH_TABLES = ("entities", "relations", "patterns")
 _DOMAINS = {"events": "events", "memories": "memories", "blocks": "archival_entries"}
 
 
-def graph_of(connection: apsw.Connection, partition: VisiblePartition, ids: Sequence[str] | None) -> list[str]:
+def graph_of(connection: Connection, partition: VisiblePartition, ids: Sequence[str] | None) -> list[str]:
     """Returns the ids of the partition's entities, relations and patterns: of these, or of all."""
     among, bound = ("", ()) if ids is None else (f" AND id IN {LISTED}", (to_json(list(ids)),))
     found = list[str]()
@@ -215,7 +214,7 @@ def graph_of(connection: apsw.Connection, partition: VisiblePartition, ids: Sequ
     return found
 
 
-def unsaid_without(connection: apsw.Connection, partition: VisiblePartition, things: Sequence[str]) -> list[str]:
+def unsaid_without(connection: Connection, partition: VisiblePartition, things: Sequence[str]) -> list[str]:
     """Returns the ids of the entities, relations and patterns that go with these messages, memories and archival entries:
     nothing else mentions or states them, and nobody stored them on purpose."""
     keys = dict[str, str]()
@@ -239,7 +238,7 @@ def unsaid_without(connection: apsw.Connection, partition: VisiblePartition, thi
 
 
 def found_in_graph(
-    connection: apsw.Connection, partitions: tuple[VisiblePartition, ...], ids: Sequence[str]
+    connection: Connection, partitions: tuple[VisiblePartition, ...], ids: Sequence[str]
 ) -> dict[str, list[Row]]:
     """Returns key, id and partition of those of `ids` that lie in these partitions, by table."""
     sql = f"SELECT key, id, partition FROM {{}} WHERE id IN {LISTED} AND +partition IN {in_clause(partitions)}"

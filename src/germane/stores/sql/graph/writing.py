@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import apsw
-
 from germane.errors import Conflict, NotFound
 from germane.kinds.graph.aliases import name_key
 from germane.kinds.graph.reads import CountPattern, EndRelation, PutEntity, PutMentions, PutPattern, PutRelation
 from germane.kinds.graph.statement import EntityStatement, merge_statements
 from germane.kinds.graph.value import Pattern
 from germane.search.unit import SENSITIVITY_CODES
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.lookup import PATTERN, entity_row, pattern_of, said_of, sensitivity_codes, written_said
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.stores.sql.statements import LISTED, first, maybe_micros, micros, only, rows, to_json, to_sql
@@ -63,7 +62,7 @@ def put_entity(transaction: Transaction, partition: int, change: PutEntity) -> N
     transaction.touch((partition,))
 
 
-def write_names(connection: apsw.Connection, partition: int, entity: int, keys: Iterable[str]) -> None:
+def write_names(connection: Connection, partition: int, entity: int, keys: Iterable[str]) -> None:
     """Makes `keys` the keys that an entity is found by."""
     wanted = {to_sql(key) for key in keys if key}
     held = {key for (key,) in rows(connection, "SELECT key FROM entity_names WHERE entity = ?", (entity,))}
@@ -140,7 +139,7 @@ def end_relation(transaction: Transaction, partition: int, change: EndRelation) 
     transaction.touch((partition,))
 
 
-def own_key(connection: apsw.Connection, partition: int, table: str, id: str) -> int:
+def own_key(connection: Connection, partition: int, table: str, id: str) -> int:
     """Returns the row key of the partition's own entity, relation or pattern. Raises `NotFound`."""
     found = first(connection, f"SELECT key FROM {table} WHERE id = ? AND partition = ?", (to_sql(id), partition))
     if found is None:
@@ -212,7 +211,7 @@ def count_pattern(transaction: Transaction, partition: int, change: CountPattern
 
 
 def matching_patterns(
-    connection: apsw.Connection,
+    connection: Connection,
     visible: tuple[VisiblePartition, ...],
     users: Mapping[int, str | None],
     words: Sequence[str],

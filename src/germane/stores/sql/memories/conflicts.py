@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import islice
 
-import apsw
-
 from germane.errors import NotFound
 from germane.kinds.memories.conflicts import Contradiction, ContradictionRecord
 from germane.kinds.memories.directive import Directive
@@ -22,6 +20,7 @@ from germane.kinds.memories.reads import (
     RestoreConflict,
 )
 from germane.kinds.memories.value import Memory
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.links import put_link
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.stores.sql.memories.memory_rows import MEMORY, memory_of
@@ -100,9 +99,7 @@ def conflict_by_id(transaction: Transaction, partition: VisiblePartition, read: 
     return next(iter(_conflicts(transaction.connection, partition, list(found))), None)
 
 
-def open_conflicts(
-    connection: apsw.Connection, partition: VisiblePartition, at: datetime, limit: int
-) -> tuple[Contradiction, ...]:
+def open_conflicts(connection: Connection, partition: VisiblePartition, at: datetime, limit: int) -> tuple[Contradiction, ...]:
     """Returns the partition's open conflicts, oldest first. Two texts that differ are no conflict any more when one of the
     memories has ended."""
     found = rows(connection, f"{_CONFLICT} AND resolved_at IS NULL ORDER BY created_at, id", (partition.id,))
@@ -113,7 +110,7 @@ def open_conflicts(
     return tuple(open_ones[:limit])
 
 
-def _conflicts(connection: apsw.Connection, partition: VisiblePartition, found: list[Row]) -> list[Contradiction]:
+def _conflicts(connection: Connection, partition: VisiblePartition, found: list[Row]) -> list[Contradiction]:
     sides = _memories(connection, partition, {key for row in found for key in row[2:4]})
     return [
         Contradiction(
@@ -130,14 +127,14 @@ def _conflicts(connection: apsw.Connection, partition: VisiblePartition, found: 
     ]
 
 
-def resolve_conflict(connection: apsw.Connection, partition: int, change: ResolveConflict) -> None:
+def resolve_conflict(connection: Connection, partition: int, change: ResolveConflict) -> None:
     sql = "UPDATE links SET resolved_at = ?, kept = ? WHERE id = ? AND partition = ? AND kind = 'conflict'"
     connection.execute(sql, (micros(change.at), change.kept, change.id, partition))
     if not connection.changes():
         raise NotFound(f"no conflict {change.id!r} here")
 
 
-def _memories(connection: apsw.Connection, partition: VisiblePartition, keys: Iterable[int]) -> dict[int, Memory]:
+def _memories(connection: Connection, partition: VisiblePartition, keys: Iterable[int]) -> dict[int, Memory]:
     sql = f"{MEMORY} WHERE +partition = ? AND key IN {LISTED}"
     found = rows(connection, sql, (partition.id, to_json(sorted(keys))))
     return {row[0]: memory_of(row, {partition.id: partition.user}) for row in found}
@@ -173,18 +170,18 @@ def own_directive(transaction: Transaction, partition: VisiblePartition, _: OwnD
     return "" if found is None else from_sql(found[0])
 
 
-def directive_now(connection: apsw.Connection, org: str, agent: str, user: str | None) -> str:
+def directive_now(connection: Connection, org: str, agent: str, user: str | None) -> str:
     """Returns the directive of exactly this partition, '' for none; cheap enough for thousands of calls."""
     found = first(connection, _NOW, (org, agent, user or ""))
     return "" if found is None else from_sql(found[0])
 
 
-def directives(connection: apsw.Connection, limit: int) -> list[tuple[str, str, str | None, str]]:
+def directives(connection: Connection, limit: int) -> list[tuple[str, str, str | None, str]]:
     """Returns at most `limit` directives with their org, agent and user: the agents' first, then those set last."""
     return [(org, agent, user or None, from_sql(text)) for org, agent, user, text in rows(connection, _ALL, (limit,))]
 
 
-def directive(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], scope: Scope) -> Directive:
+def directive(connection: Connection, visible: tuple[VisiblePartition, ...], scope: Scope) -> Directive:
     """Returns the agent's directive and that of the scope's user."""
     sql = f"SELECT partition, text FROM directives WHERE partition IN {IN_VISIBLE}"
     found: dict[int, str | bytes] = dict(rows(connection, sql, visible_ids(visible)))

@@ -5,17 +5,15 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-import apsw
-
 from germane.errors import StoreUnavailable
 from germane.kinds.events.value import Event
 from germane.kinds.memories.llm_extraction.queue import Claim, ClaimHeld, LLMUsage, QueueReport, readable
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import EVENT, event_of
 from germane.stores.sql.listing import FORGOTTEN_ORG, VisiblePartition
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.statements import Row, first, from_sql, micros, only, rows, to_sql
-from germane.stores.sql.transaction import Transaction
-from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.writer import Writer
+from germane.stores.sql.transaction import Transaction, Writer
 from germane.types.scope import Scope
 
 T = TypeVar("T")
@@ -134,7 +132,7 @@ class SqlExtractionQueue:
 
     async def spend(self, scope: Scope, day: int, *, calls: int, input_tokens: int, output_tokens: int) -> None:
         def work(to: Transaction) -> None:
-            own = next((one for one in to.visible_partitions(scope) if one.user == scope.user), None)
+            own = next((one for one in to.visible(scope) if one.user == scope.user), None)
             if own is not None:
                 to.connection.execute(_SPENT, (day, own.id, calls, input_tokens, output_tokens))
 
@@ -177,7 +175,7 @@ class SqlExtractionQueue:
         return self._writer
 
 
-def _queue_new(connection: apsw.Connection, at: int) -> None:
+def _queue_new(connection: Connection, at: int) -> None:
     """Queues the sessions that got messages since the last call, of whichever process."""
     seen, newest = first(connection, _MARK), only(connection, "SELECT coalesce(max(key), 0) FROM events")[0]
     if seen is None or newest <= int(seen[0]):
@@ -205,7 +203,7 @@ def _chosen(within: Scope | None) -> tuple[str, tuple[Any, ...]]:
     return (" AND q.state > 0", ()) if within is None else _limits(within)
 
 
-def _usage(connection: apsw.Connection, day: int) -> tuple[LLMUsage, ...]:
+def _usage(connection: Connection, day: int) -> tuple[LLMUsage, ...]:
     sql = (
         "SELECT p.org, CASE WHEN p.org = ? THEN '' ELSE p.agent END, sum(u.calls), sum(u.input_tokens), sum(u.output_tokens)"
         " FROM llm_usage u JOIN partitions p ON p.id = u.partition WHERE u.day = ? GROUP BY 1, 2 ORDER BY 1, 2"
@@ -233,7 +231,7 @@ _CUT = EVENT.replace(
 _HELD = "SELECT stop FROM extraction_queue WHERE session = ? AND first = ? AND holder = ?"
 
 
-def claim_of(connection: apsw.Connection, row: Row, holder: str) -> Claim:
+def claim_of(connection: Connection, row: Row, holder: str) -> Claim:
     """Returns the claim on the beginning of a due row of the queue. Without a message of the user's it has no turns."""
     session, begin, stop, tries, length, partition, org, agent, user, id = row
     scope = Scope(org=from_sql(org), agent=from_sql(agent), user=from_sql(user) or None, session=from_sql(id))
@@ -270,12 +268,12 @@ def claim_of(connection: apsw.Connection, row: Row, holder: str) -> Claim:
     )
 
 
-def held_row(connection: apsw.Connection, claim: Claim) -> Row | None:
+def held_row(connection: Connection, claim: Claim) -> Row | None:
     """Returns the row of the claim (its `stop`), None where its holder has lost the lease."""
     return first(connection, _HELD, (claim.session, claim.first, claim.holder))
 
 
-def next_position(connection: apsw.Connection, session: int) -> int:
+def next_position(connection: Connection, session: int) -> int:
     """Returns the position of the session's next message."""
     return int(only(connection, "SELECT next FROM sessions WHERE key = ?", (session,))[0])
 
@@ -286,7 +284,7 @@ def claim_held(transaction: Transaction, partition: VisiblePartition, read: Clai
     return here and held_row(transaction.connection, read.claim) is not None
 
 
-def finish_claim(connection: apsw.Connection, claim: Claim) -> None:
+def finish_claim(connection: Connection, claim: Claim) -> None:
     """Removes the claim's messages from the queue; what follows them is due at once."""
     row = held_row(connection, claim)
     if row is None:

@@ -9,7 +9,6 @@ from datetime import datetime
 from math import inf
 from typing import Any
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +26,7 @@ from germane.kinds.memories.reads import (
 )
 from germane.kinds.memories.value import KINDS, Content, Fact, Memory
 from germane.search.unit import SENSITIVITY_CODES, TEMPORAL, USER, describe
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.totals import forget_things
 from germane.stores.sql.injections import withdraw
 from germane.stores.sql.links import delete_links, mark_restored
@@ -95,14 +95,14 @@ def memory_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Memory:
     )
 
 
-def by_id(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], read: MemoriesById) -> dict[str, Memory]:
+def by_id(connection: Connection, visible: tuple[VisiblePartition, ...], read: MemoriesById) -> dict[str, Memory]:
     sql = f"{MEMORY} WHERE +partition IN {in_clause(visible)} AND id IN {LISTED}"
     users = owners(visible)
     found = [memory_of(row, users) for row in connection.execute(sql, (to_json(read.ids),))]
     return {memory.id: memory for memory in found}
 
 
-def by_key(connection: apsw.Connection, partition: int, keys: Sequence[int]) -> dict[int, Memory]:
+def by_key(connection: Connection, partition: int, keys: Sequence[int]) -> dict[int, Memory]:
     """Returns memories of one partition by their keys, without their user."""
     sql = f"{MEMORY} WHERE +partition = ? AND key IN {LISTED}"
     return {row[0]: memory_of(row, {partition: None}) for row in connection.execute(sql, (partition, to_json(list(keys))))}
@@ -127,7 +127,7 @@ def derived_from(transaction: Transaction, partition: VisiblePartition, read: De
     return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
 
-def derived_keys(connection: apsw.Connection, partition: int, sources: Iterable[str]) -> list[int]:
+def derived_keys(connection: Connection, partition: int, sources: Iterable[str]) -> list[int]:
     """Returns the keys of the partition's memories that derive from these ids, directly or through other memories."""
     return [key for (key,) in connection.execute(_DERIVED, (to_json(list(sources)), partition))]
 
@@ -141,7 +141,7 @@ def mark_stale(transaction: Transaction, partition: int, sources: Iterable[str],
         transaction.touch((partition,))
 
 
-def _refuse_circle(connection: apsw.Connection, partition: int, memory: Memory) -> None:
+def _refuse_circle(connection: Connection, partition: int, memory: Memory) -> None:
     """Raises `InvalidInput` where the memory would derive from itself, directly or through others."""
     if not memory.derived_from:
         return
@@ -216,16 +216,16 @@ def end_memory(transaction: Transaction, partition: int, change: EndMemory) -> N
     transaction.touch((partition,))
 
 
-def count_feedback(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], change: CountFeedback) -> None:
+def count_feedback(connection: Connection, visible: tuple[VisiblePartition, ...], change: CountFeedback) -> None:
     column = "helpful" if change.helpful else "harmful"
     _count(connection, visible, column, change.ids)
 
 
-def count_retrievals(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], change: CountRetrievals) -> None:
+def count_retrievals(connection: Connection, visible: tuple[VisiblePartition, ...], change: CountRetrievals) -> None:
     _count(connection, visible, "retrieval_count", change.ids)
 
 
-def _count(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], column: str, ids: tuple[str, ...]) -> None:
+def _count(connection: Connection, visible: tuple[VisiblePartition, ...], column: str, ids: tuple[str, ...]) -> None:
     sql = f"UPDATE memories SET {column} = {column} + 1 WHERE id = ? AND partition IN {in_clause(visible)}"
     connection.executemany(sql, [(id,) for id in ids])
 

@@ -6,21 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import apsw
-
 from germane.errors import InvalidInput
 from germane.kinds.memories.conflicts import Contradiction
 from germane.kinds.memories.reads import DropVectors, Page
 from germane.kinds.memories.value import Memory, SizedMemory
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.links import with_near_duplicates
 from germane.stores.sql.listing import IN_VISIBLE, SECRET, Listing, VisiblePartition, in_clause, merge_rows, owners, visible_ids
 from germane.stores.sql.memories.conflicts import open_conflicts
 from germane.stores.sql.memories.memory_rows import MEMORY, memory_of
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.search.partitions import Searcher
 from germane.stores.sql.statements import LISTED, Row, only, rows, to_json, to_sql
 from germane.stores.sql.transaction import Transaction
 from germane.stores.sql.where_clauses import BY_KEY, excluded, for_memories, impossible, tagged
-from germane.stores.sqlite.readers import Readers, Reading
 from germane.types.evidence import Found
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
@@ -173,7 +172,7 @@ _SIZES = (
 )
 
 
-def sized_memories(connection: apsw.Connection, partition: VisiblePartition, after: int, limit: int) -> tuple[SizedMemory, ...]:
+def sized_memories(connection: Connection, partition: VisiblePartition, after: int, limit: int) -> tuple[SizedMemory, ...]:
     sql = f"{MEMORY} WHERE +partition = ? AND key > ? ORDER BY key LIMIT ?"
     found = {
         row[0]: memory_of(row, {partition.id: partition.user}) for row in rows(connection, sql, (partition.id, after, limit))

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,15 +21,14 @@ from germane.ports.models import Embedder, dimension_if_known, embed_in_backgrou
 from germane.search.quantised import encode
 from germane.search.unit import MAX_PART
 from germane.stores.sql.blocks.documents import archived_by_key
+from germane.stores.sql.connection import Connection, Database
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.memories.memory_rows import MEMORY, memory_of
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.search.near_duplicates import Vectored
 from germane.stores.sql.search.units import UNIT_TABLES, part_text
 from germane.stores.sql.statements import first, from_sql, only, rows
-from germane.stores.sql.transaction import Transaction
-from germane.stores.sqlite.database import Database
-from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.writer import Writer
+from germane.stores.sql.transaction import Transaction, Writer
 
 _BATCH = 256
 _BATCH_BYTES = 65_536
@@ -58,7 +56,7 @@ class _Text(NamedTuple):
     text: str
 
 
-def model_row(database: Database, writing: apsw.Connection | None, embedder: Embedder) -> int:
+def model_row(database: Database, writing: Connection | None, embedder: Embedder) -> int:
     """Returns the file's row id of the embedder's model, which is inserted where it is new; 0 where it is new and the file is
     read-only, and while the embedder's dimension isn't known."""
     if not dimension_if_known(embedder):
@@ -215,7 +213,7 @@ def _place(table: str, text: _Text) -> _Place:
     return table, text.key, text.part, text.revision
 
 
-def _text(connection: apsw.Connection, table: str, key: int, partition: int, start: int, stop: int) -> str:
+def _text(connection: Connection, table: str, key: int, partition: int, start: int, stop: int) -> str:
     if table == "units_memories":
         return memory_of(only(connection, f"{MEMORY} WHERE key = ?", (key,)), {partition: None}).text
     if table == "units_blocks":

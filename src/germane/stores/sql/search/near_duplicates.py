@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-import apsw
 import numpy as np
 
 from germane.kinds.memories.conflicts import NEAR_COSINE, Compared, LinkKind, relation
 from germane.kinds.memories.value import Memory
 from germane.search.quantised import Bits, Signatures, decode, dequantise
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.links import both_restored, put_link
 from germane.stores.sql.search.units import forgotten_keys
 from germane.stores.sql.statements import LISTED, rows, to_json
 from germane.types.caches import SizedLru
 
-ReadMemories = Callable[[apsw.Connection, int, Sequence[int]], dict[int, Memory]]
+ReadMemories = Callable[[Connection, int, Sequence[int]], dict[int, Memory]]
 _MAX_ROWS = 2_000_000
 """Signatures in memory, of 40 bytes each, besides those of the partition in use."""
 _OBJECTS = 100
@@ -76,7 +76,7 @@ class NearDuplicates:
             known.committed.drop(gone)
             known.added.drop(gone)
 
-    def link(self, connection: apsw.Connection, found: Sequence[Vectored], *, revision: int, now: int) -> None:
+    def link(self, connection: Connection, found: Sequence[Vectored], *, revision: int, now: int) -> None:
         """Links the memories of `found` with those that are nearly the same, and with one another. `revision` is the one that
         the running transaction creates, `now` is in microseconds."""
         if not self.dimension:
@@ -87,7 +87,7 @@ class NearDuplicates:
         for partition, some in by_partition.items():
             self._link_in(connection, partition, some, revision, now)
 
-    def _link_in(self, connection: apsw.Connection, partition: int, found: Sequence[Vectored], revision: int, now: int) -> None:
+    def _link_in(self, connection: Connection, partition: int, found: Sequence[Vectored], revision: int, now: int) -> None:
         values, scales = decode([one.vector for one in found], self.dimension)
         there = np.flatnonzero(scales)
         if not len(there):
@@ -115,7 +115,7 @@ class NearDuplicates:
                 if kind != "conflict" or not both_restored(connection, one, other):
                     put_link(connection, partition, kind, one, other, reason=reason, cosine=cosine, now=now)
 
-    def _current(self, connection: apsw.Connection, partition: int, revision: int) -> _Known:
+    def _current(self, connection: Connection, partition: int, revision: int) -> _Known:
         """The partition's signatures as of the last commit. What the transaction adds may be rolled back, so that it is kept
         apart, and read from the file after its commit."""
         known = self._known.use(partition)
@@ -148,7 +148,7 @@ class NearDuplicates:
 
 
 def _near_pairs(
-    connection: apsw.Connection, partition: int, pairs: list[tuple[int, int]], dimension: int
+    connection: Connection, partition: int, pairs: list[tuple[int, int]], dimension: int
 ) -> dict[tuple[int, int], float]:
     """Returns the cosines of those pairs of memories whose stored vectors are near enough."""
     if not pairs:

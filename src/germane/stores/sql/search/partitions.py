@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Generic, TypeVar
 
-import apsw
-
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.events.value import Event
 from germane.kinds.memories.value import Memory
@@ -26,12 +24,13 @@ from germane.search.relevance import Relevance
 from germane.search.unit import Unit
 from germane.stores.contract import StillLoading
 from germane.stores.sql.blocks.documents import has_archive
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.sessions import running_session
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
+from germane.stores.sql.reading import Readers, Reading
 from germane.stores.sql.search.units import Domain, changed_units, forgotten_keys, many_changed
 from germane.stores.sql.statements import LISTED, first, from_sql, rows, to_json
 from germane.stores.sql.where_clauses import excluded, impossible, keys_passing
-from germane.stores.sqlite.readers import Readers, Reading
 from germane.types.caches import SizedLru
 from germane.types.evidence import Found, Hit, Unread
 from germane.types.query import Query
@@ -148,7 +147,7 @@ class Partitions:
                 self._held.put((partition, domain), loaded)
             return loaded
 
-    def _large(self, connection: apsw.Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> bool:
+    def _large(self, connection: Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> bool:
         return (loaded.loading and not loaded.partition.revision) or many_changed(
             connection, domain, in_file.id, loaded.partition.revision, _MAX_UNITS_AWAITED
         )
@@ -171,7 +170,7 @@ class Partitions:
 
         self._run_in_background(load)
 
-    def _refresh(self, connection: apsw.Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> None:
+    def _refresh(self, connection: Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> None:
         """Within a snapshot of the file that is at `in_file.revision`. What was forgotten is found no more and counts no more;
         its row goes when the partition is built anew."""
         partition = loaded.partition
@@ -194,7 +193,7 @@ class Partitions:
             self._load_in_background(in_file, loaded, domain)
         return None
 
-    def _rebuild(self, connection: apsw.Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> None:
+    def _rebuild(self, connection: Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> None:
         """Loads the whole partition, and then replaces the one in use."""
         partition = Partition(loaded.dimension)
         units = changed_units(connection, domain, in_file.id, 0, loaded.model)
@@ -230,21 +229,21 @@ def _trim() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _speakers(connection: apsw.Connection, in_file: VisiblePartition, domain: Domain) -> Speakers:
+def _speakers(connection: Connection, in_file: VisiblePartition, domain: Domain) -> Speakers:
     return Speakers(speakers_of(connection, in_file.id) if domain == "events" else ())
 
 
 # Speakers: the names under which messages were recorded.
 
 
-def speaker_names(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[str, ...]:
+def speaker_names(connection: Connection, visible: tuple[VisiblePartition, ...]) -> tuple[str, ...]:
     """Returns the distinct names, sorted."""
     sql = f"SELECT DISTINCT name FROM speakers WHERE partition IN {IN_VISIBLE} ORDER BY name"
     found = rows(connection, sql, visible_ids(visible))
     return tuple(from_sql(name) for (name,) in found)
 
 
-def speakers_of(connection: apsw.Connection, partition: int, codes: Set[int] | None = None) -> Iterator[tuple[int, str]]:
+def speakers_of(connection: Connection, partition: int, codes: Set[int] | None = None) -> Iterator[tuple[int, str]]:
     """Yields the hashes and names of a partition's speakers, of all or of those with these hashes."""
     sql, bound = "SELECT code, name FROM speakers WHERE partition = ?", tuple[object, ...]((partition,))
     if codes is not None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-import apsw
-
 from germane.search.unit import MAX_PART, Unit
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.statements import first
 from germane.types.candidate import PassageRange
 
@@ -48,7 +47,7 @@ class Pending(NamedTuple):
 
 
 def insert_units(
-    connection: apsw.Connection,
+    connection: Connection,
     pending: Sequence[Pending],
     vectors: Sequence[bytes | None],
     *,
@@ -74,28 +73,26 @@ def insert_units(
         connection.executemany(_INSERT_PART, divided)
 
 
-def delete_units(connection: apsw.Connection, domain: Domain, keys: Iterable[int]) -> None:
+def delete_units(connection: Connection, domain: Domain, keys: Iterable[int]) -> None:
     bound = [(key,) for key in keys]
     for table in UNIT_TABLES[domain]:
         connection.executemany(f"DELETE FROM {table} WHERE key = ?", bound)
 
 
-def changed_units(
-    connection: apsw.Connection, domain: Domain, partition: int, since: int, model: int
-) -> Iterator[tuple[Any, ...]]:
+def changed_units(connection: Connection, domain: Domain, partition: int, since: int, model: int) -> Iterator[tuple[Any, ...]]:
     """Yields the rows of units newer than revision `since`, in the order of `Unit`'s fields; vectors of other models are
     None."""
     selects = (_CHANGED.format(_PLACES.get(table, "0, 0, 0"), table) for table in UNIT_TABLES[domain])
     return connection.execute(" UNION ALL ".join(selects), (model, partition, since))
 
 
-def forgotten_keys(connection: apsw.Connection, domain: Domain, partition: int, since: int) -> list[int]:
+def forgotten_keys(connection: Connection, domain: Domain, partition: int, since: int) -> list[int]:
     """Returns the keys that were forgotten after revision `since`."""
     sql = "SELECT key FROM tombstones WHERE partition = ? AND what = ? AND revision > ?"
     return [key for (key,) in connection.execute(sql, (partition, domain, since))]
 
 
-def many_changed(connection: apsw.Connection, domain: Domain, partition: int, since: int, count: int) -> bool:
+def many_changed(connection: Connection, domain: Domain, partition: int, since: int, count: int) -> bool:
     """Whether more than `count` units of one table changed after revision `since`."""
     sql = "SELECT 1 FROM {} WHERE partition = ? AND revision > ? LIMIT 1 OFFSET ?"
     bound = (partition, since, count)
@@ -116,7 +113,7 @@ class Passage(NamedTuple):
     passage: PassageRange
 
 
-def passage(connection: apsw.Connection, key: int, size: int, place: tuple[int, int] | None = None) -> Passage:
+def passage(connection: Connection, key: int, size: int, place: tuple[int, int] | None = None) -> Passage:
     """Returns the part at `place` (first byte and end) of the text of event `key`, which has `size` bytes; by default the first
     part. It begins and ends with a word where it can. An ellipsis marks where the text was cut."""
     start, stop = place or (0, 0)
@@ -132,12 +129,12 @@ def passage(connection: apsw.Connection, key: int, size: int, place: tuple[int, 
     return Passage(shown, PassageRange(begin + low, begin + high, size, found=place is not None and place[1] > 0))
 
 
-def part_text(connection: apsw.Connection, key: int, start: int, stop: int) -> str:
+def part_text(connection: Connection, key: int, start: int, stop: int) -> str:
     """Returns these bytes of the text of event `key`; no character may begin before `start` or end behind `stop`."""
     return text_bytes(connection, key, start, stop).decode("utf-8", "surrogatepass")
 
 
-def text_bytes(connection: apsw.Connection, key: int, start: int, stop: int) -> bytes:
+def text_bytes(connection: Connection, key: int, start: int, stop: int) -> bytes:
     """Returns the bytes of the text of event `key` from `start` to `stop`."""
     with connection.blob_open("main", "events", "text", key, False) as blob:
         blob.seek(start)

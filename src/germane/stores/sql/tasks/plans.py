@@ -1,4 +1,4 @@
-"""Plans: answers the reads of one plan about tasks, applies its changes, and forgets frames.
+"""Plans: answers the reads about tasks, applies the changes of plans, and forgets frames.
 
 Reads and changes are bound to the scope's own partition.
 """
@@ -6,21 +6,21 @@ Reads and changes are bound to the scope's own partition.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
-
-import apsw
+from typing import Any
 
 from germane.errors import InvalidInput
 from germane.kinds.memories.reads import Forget, Select
 from germane.kinds.tasks.reads import (
+    BranchesOf,
     BranchNamed,
     CheckpointNamed,
+    DelegatedFrames,
     DelegationInto,
-    FrameById,
     FramesById,
     HeadOf,
+    ListFrames,
     OpenChildren,
     OpenDelegations,
     PathTo,
@@ -28,6 +28,7 @@ from germane.kinds.tasks.reads import (
     PutCheckpoint,
     PutFrame,
     PutHead,
+    StackView,
     TaskIds,
     TaskIdsInUse,
 )
@@ -36,15 +37,15 @@ from germane.kinds.tasks.value import (
     MAX_BRANCHES,
     MAX_DEPTH,
     DelegatedSession,
-    StackHead,
     TaskBranch,
     TaskCheckpoint,
     TaskFrame,
-    TaskStatus,
     TaskView,
     task_view,
 )
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import VisiblePartition
+from germane.stores.sql.reading import Answers, ScopeReading, of_own
 from germane.stores.sql.statements import LISTED, first, from_sql, only, rows, to_json, to_sql
 from germane.stores.sql.tasks.task_rows import (
     BRANCH,
@@ -61,88 +62,47 @@ from germane.stores.sql.tasks.task_rows import (
     put_head,
 )
 from germane.stores.sql.tombstones import bury
-from germane.stores.sql.transaction import Transaction
-from germane.stores.sqlite.readers import Readers, Reading
-from germane.types.plan import Change, Read
+from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction
 from germane.types.scope import Scope
 
-TASK_READS = (
-    *(HeadOf, FrameById, FramesById, PathTo, OpenChildren, BranchNamed, CheckpointNamed, DelegationInto, OpenDelegations),
-    TaskIdsInUse,
-)
-TASK_CHANGES = (PutFrame, PutBranch, PutHead, PutCheckpoint)
+_OPEN_STATES = "status IN ('active', 'blocked')"
 _OPEN = (
     "t.status IN ('active', 'blocked') AND t.parent = ? AND NOT EXISTS (SELECT 1 FROM task_branches b WHERE"
     " b.partition = t.partition AND b.session = t.session AND b.name = t.branch AND b.state <> 'open') ORDER BY t.key LIMIT 20"
 )
 
 
-def answer_task(transaction: Transaction, scope: Scope, own: VisiblePartition | None, read: Read[Any]) -> Any:
-    """Answers a read of `TASK_READS`; `own` is the partition of the scope's own user, None where it doesn't exist."""
-    connection = transaction.connection
-    if isinstance(read, TaskIdsInUse):
-        return _in_use(transaction, own, read)
-    if isinstance(read, DelegationInto):
-        return delegated_session(connection, scope.within(read.session))
-    if own is None:
-        return _nothing(read)
-    match read:
-        case HeadOf(session):
-            return head_of(connection, own, session)
-        case FrameById(id):
-            return frames_by_id(connection, own, (id,)).get(id)
-        case FramesById(ids):
-            return frames_by_id(connection, own, ids)
-        case PathTo(id):
-            return path_to(connection, own, id)
-        case OpenChildren(id):
-            return frames(connection, own, _OPEN, (id,))
-        case BranchNamed(session, name):
-            return branch_named(connection, own, session, name)
-        case CheckpointNamed(session, name):
-            asked = (own.id, to_sql(session), to_sql(name))
-            row = first(connection, f"{CHECKPOINT} AND session = ? AND name = ?", asked)
-            return None if row is None else checkpoint_of(row)
-        case OpenDelegations(session):
-            sql = (
-                "SELECT count(*) FROM tasks WHERE partition = ? AND session = ? AND delegated IS NOT NULL"
-                " AND status IN ('active', 'blocked')"
-            )
-            return only(connection, sql, (own.id, to_sql(session)))[0]
-    raise InvalidInput(f"the store can't answer {type(read).__name__}")
+def _listed(connection: Connection, own: VisiblePartition, read: ListFrames) -> tuple[TaskFrame, ...]:
+    wanted = [("t.session = ?", None if read.session is None else to_sql(read.session)), ("t.status = ?", read.status)]
+    clauses = [clause for clause, value in wanted if value is not None] or ["1"]
+    values: tuple[Any, ...] = tuple(value for _, value in wanted if value is not None)
+    return frames(connection, own, f"{' AND '.join(clauses)} ORDER BY t.key DESC LIMIT ?", (*values, read.limit))
 
 
-def apply_task(transaction: Transaction, scope: Scope, change: Change) -> None:
-    """Applies a change of `TASK_CHANGES`. Raises `InvalidInput` for a frame of somebody else."""
-    if isinstance(change, PutFrame) and change.frame.user != scope.user:
-        raise InvalidInput("a task must belong to the scope's own user, or be agent-wide where it has none")
-    partition, connection = transaction.own(scope), transaction.connection
-    match change:
-        case PutFrame(frame):
-            put_frame(connection, partition, frame)
-        case PutBranch(branch):
-            put_branch(connection, partition, branch)
-        case PutHead(session, branch, moves):
-            put_head(connection, partition, session, branch, moves)
-        case PutCheckpoint(checkpoint):
-            put_checkpoint(connection, partition, checkpoint)
-    transaction.touch((partition,))
+def _branches(connection: Connection, own: VisiblePartition, read: BranchesOf) -> tuple[TaskBranch, ...]:
+    sql = f"{BRANCH} AND session = ? ORDER BY forked_at, name"
+    return tuple(map(branch_of, rows(connection, sql, (own.id, to_sql(read.session)))))
 
 
-def _nothing(read: Read[Any]) -> Any:
-    """The answer where the scope has stored nothing yet."""
-    match read:
-        case FramesById():
-            return {}
-        case PathTo() | OpenChildren():
-            return ()
-        case OpenDelegations():
-            return 0
-    return None
+def _checkpoint(connection: Connection, own: VisiblePartition, read: CheckpointNamed) -> TaskCheckpoint | None:
+    asked = (own.id, to_sql(read.session), to_sql(read.name))
+    row = first(connection, f"{CHECKPOINT} AND session = ? AND name = ?", asked)
+    return None if row is None else checkpoint_of(row)
 
 
-def _in_use(transaction: Transaction, own: VisiblePartition | None, read: TaskIdsInUse) -> TaskIds:
-    connection, wanted = transaction.connection, to_json(list(read.ids))
+def _delegated(connection: Connection, own: VisiblePartition, read: DelegatedFrames) -> tuple[TaskFrame, ...]:
+    state = f" AND t.{_OPEN_STATES}" if read.open else ""
+    clause = f"t.session = ? AND t.delegated IS NOT NULL{state} ORDER BY t.key DESC LIMIT ?"
+    return frames(connection, own, clause, (to_sql(read.session), read.limit))
+
+
+def _open_delegations(connection: Connection, own: VisiblePartition, read: OpenDelegations) -> int:
+    sql = f"SELECT count(*) FROM tasks WHERE partition = ? AND session = ? AND delegated IS NOT NULL AND {_OPEN_STATES}"
+    return int(only(connection, sql, (own.id, to_sql(read.session)))[0])
+
+
+def _in_use(reading: ScopeReading, read: TaskIdsInUse) -> TaskIds:
+    connection, own, wanted = reading.connection, reading.own, to_json(list(read.ids))
     mine = {} if own is None else frames_by_id(connection, own, read.ids)
     forgotten = frozenset(id for (id,) in rows(connection, f"SELECT id FROM tombstones WHERE id IN {LISTED}", (wanted,)))
     taken = {id for (id,) in rows(connection, f"SELECT id FROM tasks WHERE id IN {LISTED}", (wanted,))}
@@ -161,7 +121,7 @@ _BELOW = (
 )
 
 
-def selected_tasks(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
+def selected_tasks(connection: Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
     """Returns the ids of the frames that match, with all frames below them: they match ids, a session (their own, or that in
     which another agent worked on them), the owner or `everything`, and no other criterion."""
     if any(one is not None for one in (read.key, read.tag, read.source_kind, read.channel)):
@@ -195,7 +155,7 @@ def forget_tasks(transaction: Transaction, partitions: tuple[VisiblePartition, .
         bury(transaction, "tasks", [(0, id, partition.id) for id in above], change)
 
 
-def _move_up(connection: apsw.Connection, partition: int, above: dict[str, str | None]) -> None:
+def _move_up(connection: Connection, partition: int, above: dict[str, str | None]) -> None:
     """Points branches and checkpoints at what is left above the deleted frames, by the frames' parents."""
     for table, column in (*(("task_branches", name) for name in ("base", "root", "current")), ("task_checkpoints", "frame")):
         sql = f"SELECT session, name, {column} FROM {table} WHERE partition = ? AND {column} IS NOT NULL"
@@ -208,76 +168,6 @@ def _move_up(connection: apsw.Connection, partition: int, above: dict[str, str |
             kept = None if column == "root" else left
             update = f"UPDATE {table} SET {column} = ? WHERE partition = ? AND session = ? AND name = ?"
             connection.execute(update, (kept, partition, session, name))
-
-
-# Reader: reads the tasks of one scope, the frames above a frame, and what an assembly sees of its session's tasks.
-
-
-T = TypeVar("T")
-
-
-class SqlTasks:
-    """Implements `germane.kinds.tasks.reads.TaskReader`."""
-
-    def __init__(self, scope: Scope, readers: Readers) -> None:
-        self._scope, self._readers = scope, readers
-
-    async def head(self, session: str) -> StackHead | None:
-        return await self._own(lambda connection, own: head_of(connection, own, session), None)
-
-    async def view(self, session: str, id: str | None = None) -> TaskView | None:
-        def work(reading: Reading) -> TaskView | None:
-            own = self._partition(reading)
-            return None if own is None else view_of(reading.connection, own, session, id)
-
-        return await self._readers.read_batched(work)
-
-    async def frames(self, ids: Sequence[str]) -> tuple[TaskFrame, ...]:
-        none: dict[str, TaskFrame] = {}
-        found = await self._own(lambda connection, own: frames_by_id(connection, own, ids), none)
-        return tuple(found[id] for id in dict.fromkeys(ids) if id in found)
-
-    async def path(self, id: str) -> tuple[TaskFrame, ...]:
-        return await self._own(lambda connection, own: path_to(connection, own, id), ())
-
-    async def list(self, session: str | None, status: TaskStatus | None, limit: int) -> tuple[TaskFrame, ...]:
-        wanted = [("t.session = ?", None if session is None else to_sql(session)), ("t.status = ?", status)]
-        clauses = [clause for clause, value in wanted if value is not None] or ["1"]
-        values: tuple[Any, ...] = tuple(value for _, value in wanted if value is not None)
-        clause = f"{' AND '.join(clauses)} ORDER BY t.key DESC LIMIT ?"
-        return await self._own(lambda connection, own: frames(connection, own, clause, (*values, limit)), ())
-
-    async def branches(self, session: str) -> tuple[TaskBranch, ...]:
-        sql = f"{BRANCH} AND session = ? ORDER BY forked_at, name"
-        return await self._own(
-            lambda connection, own: tuple(map(branch_of, rows(connection, sql, (own.id, to_sql(session))))), ()
-        )
-
-    async def checkpoints(self, session: str) -> tuple[TaskCheckpoint, ...]:
-        sql = f"{CHECKPOINT} AND session = ? ORDER BY created_at, name"
-        return await self._own(
-            lambda connection, own: tuple(map(checkpoint_of, rows(connection, sql, (own.id, to_sql(session))))), ()
-        )
-
-    async def delegations(self, session: str, *, open: bool, limit: int) -> tuple[TaskFrame, ...]:
-        state = " AND t.status IN ('active', 'blocked')" if open else ""
-        clause = f"t.session = ? AND t.delegated IS NOT NULL{state} ORDER BY t.key DESC LIMIT ?"
-        return await self._own(lambda connection, own: frames(connection, own, clause, (to_sql(session), limit)), ())
-
-    async def delegated(self, session: str) -> DelegatedSession | None:
-        scope = self._scope.within(session)
-        return await self._readers.read_batched(lambda reading: delegated_session(reading.connection, scope))
-
-    async def _own(self, read: Callable[[apsw.Connection, VisiblePartition], T], empty: T) -> T:
-        def work(reading: Reading) -> T:
-            own = self._partition(reading)
-            return empty if own is None else read(reading.connection, own)
-
-        return await self._readers.run(work)
-
-    def _partition(self, reading: Reading) -> VisiblePartition | None:
-        visible = reading.visible(self._scope)
-        return next((partition for partition in visible if partition.user == self._scope.user), None)
 
 
 # Paths: the frames above, below and beside one frame.
@@ -297,14 +187,14 @@ _RUNNING = "SELECT branch, moves FROM task_heads WHERE partition = ? AND session
 _ENDED = "t.status IN ('complete', 'failed') AND"
 
 
-def path_to(connection: apsw.Connection, partition: VisiblePartition, id: str) -> tuple[TaskFrame, ...]:
+def path_to(connection: Connection, partition: VisiblePartition, id: str) -> tuple[TaskFrame, ...]:
     """Returns the frames from the root to this one; () where the partition has no such frame."""
     ids = [one for (one,) in rows(connection, _PATH, (partition.id, id))]
     found = frames_by_id(connection, partition, ids)
     return tuple(found[one] for one in ids)
 
 
-def view_of(connection: apsw.Connection, partition: VisiblePartition, session: str, id: str | None = None) -> TaskView | None:
+def view_of(connection: Connection, partition: VisiblePartition, session: str, id: str | None = None) -> TaskView | None:
     """Returns what an assembly of this session sees; None where no task is open. `id` names the frame that is to be the
     current one, which must be of this session."""
     row = first(connection, _RUNNING, (partition.id, to_sql(session)))
@@ -323,7 +213,7 @@ def view_of(connection: apsw.Connection, partition: VisiblePartition, session: s
     return task_view(path, near, forks, moves=row[1], elsewhere=_elsewhere(connection, partition, session, forks))
 
 
-def forks_of(connection: apsw.Connection, partition: VisiblePartition, branch: TaskBranch) -> dict[str, datetime | None]:
+def forks_of(connection: Connection, partition: VisiblePartition, branch: TaskBranch) -> dict[str, datetime | None]:
     """Returns the branches whose frames this one sees: itself, and those above until it, or one between, left them."""
     forks: dict[str, datetime | None] = {branch.name: None}
     until: datetime | None = None
@@ -339,7 +229,7 @@ def forks_of(connection: apsw.Connection, partition: VisiblePartition, branch: T
 
 
 def _elsewhere(
-    connection: apsw.Connection, partition: VisiblePartition, session: str, forks: Mapping[str, datetime | None]
+    connection: Connection, partition: VisiblePartition, session: str, forks: Mapping[str, datetime | None]
 ) -> dict[str, datetime | None]:
     """The frames of branches that aren't seen, or only until a time. A branch that was injected where it is seen is seen."""
     found = dict[str, datetime | None]()
@@ -355,7 +245,7 @@ def _elsewhere(
 
 
 def _below(
-    connection: apsw.Connection, partition: VisiblePartition, session: str, parent: str | None, limit: int, ended: str
+    connection: Connection, partition: VisiblePartition, session: str, parent: str | None, limit: int, ended: str
 ) -> tuple[TaskFrame, ...]:
     if parent is None:
         clause = f"{ended} t.session = ? AND t.parent IS NULL ORDER BY t.key DESC LIMIT ?"
@@ -373,7 +263,7 @@ _DELEGATION = (
 )
 
 
-def delegated_session(connection: apsw.Connection, scope: Scope) -> DelegatedSession | None:
+def delegated_session(connection: Connection, scope: Scope) -> DelegatedSession | None:
     """Returns what the agent in the scope's session was given; None where nobody delegated into it. The frame is its parent's:
     the user's own, or for a scope without a user, which may be narrower than its parent's, any user's of the same agent."""
     if scope.session is None:
@@ -381,3 +271,50 @@ def delegated_session(connection: apsw.Connection, scope: Scope) -> DelegatedSes
     named = (to_sql(scope.session), scope.org, scope.agent, scope.user is None, to_sql(scope.user or ""))
     row = first(connection, _DELEGATION, named)
     return None if row is None else DelegatedSession(depth=row[0], allowed=tuple(json.loads(row[1])), open=bool(row[2]))
+
+
+# The tables of the kind.
+
+
+def _nothing() -> None:
+    return None
+
+
+TASK_READS: Answers = {
+    HeadOf: of_own(lambda connection, own, read: head_of(connection, own, read.session), _nothing),
+    StackView: of_own(lambda connection, own, read: view_of(connection, own, read.session, read.id), _nothing),
+    FramesById: of_own(lambda connection, own, read: frames_by_id(connection, own, read.ids), dict),
+    PathTo: of_own(lambda connection, own, read: path_to(connection, own, read.id), tuple),
+    ListFrames: of_own(_listed, tuple),
+    OpenChildren: of_own(lambda connection, own, read: frames(connection, own, _OPEN, (read.id,)), tuple),
+    BranchNamed: of_own(lambda connection, own, read: branch_named(connection, own, read.session, read.name), _nothing),
+    BranchesOf: of_own(_branches, tuple),
+    CheckpointNamed: of_own(_checkpoint, _nothing),
+    DelegationInto: lambda reading, read: delegated_session(reading.connection, reading.scope.within(read.session)),
+    DelegatedFrames: of_own(_delegated, tuple),
+    OpenDelegations: of_own(_open_delegations, int),
+    TaskIdsInUse: _in_use,
+}
+
+
+def _put_frame(writing: ScopeWriting, change: PutFrame) -> None:
+    """Raises `InvalidInput` for a frame of somebody else."""
+    if change.frame.user != writing.scope.user:
+        raise InvalidInput("a task must belong to the scope's own user, or be agent-wide where it has none")
+    _put(writing, lambda partition: put_frame(writing.connection, partition, change.frame))
+
+
+def _put(writing: ScopeWriting, put: Callable[[int], None]) -> None:
+    partition = writing.own_id()
+    put(partition)
+    writing.transaction.touch((partition,))
+
+
+TASK_CHANGES: Appliers = {
+    PutFrame: _put_frame,
+    PutBranch: lambda to, change: _put(to, lambda partition: put_branch(to.connection, partition, change.branch)),
+    PutHead: lambda to, change: _put(
+        to, lambda partition: put_head(to.connection, partition, change.session, change.branch, change.moves)
+    ),
+    PutCheckpoint: lambda to, change: _put(to, lambda partition: put_checkpoint(to.connection, partition, change.checkpoint)),
+}

@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import apsw
-
 from germane.kinds.tasks.value import StackHead, TaskArtifact, TaskBranch, TaskCheckpoint, TaskFrame
+from germane.stores.sql.connection import Connection
 from germane.stores.sql.injections import withdraw
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.statements import (
@@ -90,7 +89,7 @@ def frame_of(row: Row, user: str | None) -> TaskFrame:
 
 
 def frames(
-    connection: apsw.Connection, partition: VisiblePartition, clause: str, values: Sequence[Any] = (), *, children: bool = True
+    connection: Connection, partition: VisiblePartition, clause: str, values: Sequence[Any] = (), *, children: bool = True
 ) -> tuple[TaskFrame, ...]:
     """Returns the frames of a partition that match an SQL condition on `t`, which may end with an order and a limit; without
     the ids of their children where nobody needs these."""
@@ -99,7 +98,7 @@ def frames(
     return tuple(frame_of(row, partition.user) for row in found)
 
 
-def frames_by_id(connection: apsw.Connection, partition: VisiblePartition, ids: Sequence[str]) -> dict[str, TaskFrame]:
+def frames_by_id(connection: Connection, partition: VisiblePartition, ids: Sequence[str]) -> dict[str, TaskFrame]:
     """Returns the frames of a partition with these ids, by id."""
     sql = f"{_FRAME.format(_CHILDREN)} AND t.id IN {LISTED}"
     sql = sql.replace("FROM tasks t", "FROM tasks t INDEXED BY tasks_id")  # SQLite would read the whole partition
@@ -107,7 +106,7 @@ def frames_by_id(connection: apsw.Connection, partition: VisiblePartition, ids: 
     return {row[0]: frame_of(row, partition.user) for row in found}
 
 
-def head_of(connection: apsw.Connection, partition: VisiblePartition, session: str) -> StackHead | None:
+def head_of(connection: Connection, partition: VisiblePartition, session: str) -> StackHead | None:
     """Returns where a session stands; None where it never had a task."""
     row = first(connection, _HEAD, (partition.id, to_sql(session)))
     if row is None:
@@ -118,7 +117,7 @@ def head_of(connection: apsw.Connection, partition: VisiblePartition, session: s
     return StackHead(branch=branch, moves=row[1], open=row[2], frames=row[3], branches=row[4], checkpoints=row[5])
 
 
-def branch_named(connection: apsw.Connection, partition: VisiblePartition, session: str, name: str) -> TaskBranch | None:
+def branch_named(connection: Connection, partition: VisiblePartition, session: str, name: str) -> TaskBranch | None:
     row = first(connection, f"{BRANCH} AND session = ? AND name = ?", (partition.id, to_sql(session), to_sql(name)))
     return None if row is None else branch_of(row)
 
@@ -147,7 +146,7 @@ def checkpoint_of(row: Row) -> TaskCheckpoint:
     )
 
 
-def put_frame(connection: apsw.Connection, partition: int, frame: TaskFrame) -> None:
+def put_frame(connection: Connection, partition: int, frame: TaskFrame) -> None:
     """Inserts a frame, or updates the one of this partition with its id; one of another partition stays as it is."""
     known = first(connection, "SELECT key FROM tasks WHERE id = ?", (frame.id,))
     if known is None:
@@ -180,7 +179,7 @@ def put_frame(connection: apsw.Connection, partition: int, frame: TaskFrame) -> 
     put_pointers(connection, key, (one.id for one in frame.artifacts))
 
 
-def put_branch(connection: apsw.Connection, partition: int, branch: TaskBranch) -> None:
+def put_branch(connection: Connection, partition: int, branch: TaskBranch) -> None:
     row = (
         partition,
         to_sql(branch.session),
@@ -196,7 +195,7 @@ def put_branch(connection: apsw.Connection, partition: int, branch: TaskBranch) 
     connection.execute("INSERT OR REPLACE INTO task_branches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
-def put_head(connection: apsw.Connection, partition: int, session: str, branch: str, moves: int | None = None) -> None:
+def put_head(connection: Connection, partition: int, session: str, branch: str, moves: int | None = None) -> None:
     """Sets the running branch and counts a move; a new session begins with `moves`, where given."""
     sql = (
         "INSERT INTO task_heads VALUES (?, ?, ?, ?) ON CONFLICT (partition, session) DO UPDATE SET branch = excluded.branch,"
@@ -205,7 +204,7 @@ def put_head(connection: apsw.Connection, partition: int, session: str, branch: 
     connection.execute(sql, (partition, to_sql(session), to_sql(branch), 1 if moves is None else moves))
 
 
-def put_checkpoint(connection: apsw.Connection, partition: int, checkpoint: TaskCheckpoint) -> None:
+def put_checkpoint(connection: Connection, partition: int, checkpoint: TaskCheckpoint) -> None:
     row = (
         partition,
         to_sql(checkpoint.session),
@@ -230,7 +229,7 @@ _POINTING = (
 )
 
 
-def put_pointers(connection: apsw.Connection, task: int, things: Iterable[str]) -> None:
+def put_pointers(connection: Connection, task: int, things: Iterable[str]) -> None:
     """Keeps what a frame, by its key, points to, in place of what it pointed to before."""
     connection.execute("DELETE FROM task_pointers WHERE task = ?", (task,))
     connection.executemany("INSERT INTO task_pointers VALUES (?, ?)", [(to_sql(id), task) for id in dict.fromkeys(things)])

@@ -1,4 +1,4 @@
-"""SqliteJournal: runs a plan inside the writer's transaction: answers its reads and applies its changes.
+"""Plan run: the tables of all reads and changes, and the run of one plan: answers its reads and applies its changes.
 
 The plan's scope bounds both: reads see what the scope sees; changes reach what its user owns and what a `Select` of the same
 plan named. A plan runs once. The changes of a plan that only forgets may be applied twice, since forgetting is idempotent.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
-from germane.errors import InvalidInput, StoreUnavailable
+from germane.errors import InvalidInput
 from germane.kinds.documents.reads import MarkOfDocument, PassagesOfDocument, PlacePassages, PutMark
 from germane.kinds.events.reads import (
     EventsById,
@@ -83,17 +83,20 @@ from germane.stores.sql.memories.extraction_queue import claim_held, finish_clai
 from germane.stores.sql.memories.memory_rows import memories_with, said_lately
 from germane.stores.sql.memories.reader import drop_vectors
 from germane.stores.sql.profile import lines_named, mark_line
+from germane.stores.sql.reading import Answers
 from germane.stores.sql.selection import select
-from germane.stores.sql.tasks.plans import TASK_CHANGES, TASK_READS, answer_task, apply_task
+from germane.stores.sql.tasks.plans import TASK_CHANGES, TASK_READS
 from germane.stores.sql.tombstones import ids_in_use, put_tombstones
-from germane.stores.sql.transaction import Transaction
-from germane.stores.sqlite.erasure import Erasure, KnownRevision, erasure_state
-from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.writer import Writer
+from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction
 from germane.types.plan import Change, Decision, Plan, Read, run_plan
 from germane.types.scope import Scope
 
 T = TypeVar("T")
+
+READS: Answers = {**TASK_READS}
+"""The function that answers each read, within a plan and outside of any."""
+CHANGES: Appliers = {**TASK_CHANGES}
+"""The function that applies each change."""
 
 _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     EventsById: (event_rows.by_id, dict),
@@ -122,44 +125,7 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
 exist."""
 
 
-class SqliteJournal:
-    """Implements `germane.ports.store.Journal`."""
-
-    def __init__(
-        self, scope: Scope, writer: Writer | None, readers: Readers, erasure: Erasure, known: KnownRevision, name: str
-    ) -> None:
-        self._scope = scope
-        self._writer = writer
-        self._readers = readers
-        self._erasure = erasure
-        self._known = known
-        self._name = name
-
-    async def commit(self, plan: Plan[T]) -> T:
-        if self._writer is None:
-            raise StoreUnavailable(f"store {self._name!r} is read-only: check the permissions of the file and of its directory")
-        return await self._writer.run(_PlanJob(self._scope, plan))
-
-    async def revision(self) -> int:
-        """See `Journal.revision`. The last removal of a whole partition counts for every scope, since the removed partition has
-        no revision of its own any more."""
-
-        def work(reading: Reading) -> int:
-            visible = reading.visible(self._scope)
-            revision = max([erasure_state(reading.connection).vanished, *(partition.revision for partition in visible)])
-            self._known.saw(revision)
-            return revision
-
-        return await self._readers.read_batched(work)
-
-    def known_revision(self) -> int:
-        return self._known.latest
-
-    async def scrub(self) -> str:
-        return await self._erasure.scrub()
-
-
-class _PlanJob(Generic[T]):
+class PlanRun(Generic[T]):
     """A plan as a job of the writer. Calling it runs the plan, applies its changes in the transaction, and returns its
     outcome."""
 
@@ -168,17 +134,24 @@ class _PlanJob(Generic[T]):
 
     def __init__(self, scope: Scope, plan: Plan[T]) -> None:
         self._scope, self._plan = scope, plan
-        self._selected: set[VisiblePartition] = set()
         self._decided: Decision[T] | None = None
         self._transaction: Transaction
+        self._writing: ScopeWriting
         self._blocks: BlockWork | None = None
 
     def __call__(self, transaction: Transaction) -> T:
-        self._transaction = transaction
+        self._transaction, self._writing = transaction, self._renewed(transaction)
         if self._decided is None:
             self._decided = run_plan(self._plan, self.answer)
         self.apply(self._decided.changes)
         return self._decided.outcome
+
+    def _renewed(self, transaction: Transaction) -> ScopeWriting:
+        """What a plan selected in one transaction stays selected where its changes are applied in a second one."""
+        writing = ScopeWriting(self._scope, transaction)
+        if self._decided is not None:
+            writing.selected |= self._writing.selected
+        return writing
 
     @property
     def forgets(self) -> bool:
@@ -186,9 +159,11 @@ class _PlanJob(Generic[T]):
         return self._decided is None or all(isinstance(change, Forget | ForgetOwner) for change in self._decided.changes)
 
     def answer(self, read: Read[Any]) -> Any:
+        if (answer := READS.get(type(read))) is not None:
+            return answer(self._writing, read)
         if type(read) in _OWN_READS:
             reader, empty = _OWN_READS[type(read)]
-            own = self._own(self._transaction.visible_partitions(self._scope))
+            own = self._own(self._transaction.visible(self._scope))
             return empty() if own is None else reader(self._transaction, own, read)
         if isinstance(read, Select):
             self._transaction.write_events()
@@ -198,12 +173,10 @@ class _PlanJob(Generic[T]):
             return left_of(self._transaction.connection, read)
         if isinstance(read, BLOCK_READS):
             return self._block_work.answer(read)
-        visible = self._transaction.visible_partitions(self._scope)
+        visible = self._transaction.visible(self._scope)
         if isinstance(read, MemoriesById):
             return memory_rows.by_id(self._transaction.connection, visible, read)
         own = self._own(visible)
-        if isinstance(read, TASK_READS):
-            return answer_task(self._transaction, self._scope, own, read)
         if isinstance(read, HISTORY_READS):
             return answer_history(self._transaction, own, read)
         if isinstance(read, LinesNamed):
@@ -226,7 +199,7 @@ class _PlanJob(Generic[T]):
         if own is None:
             return Selection()
         found, partitions = select(self._transaction.connection, own, read)
-        self._selected.update((own, *partitions))
+        self._writing.selected.update((own, *partitions))
         return found
 
     def _owned(self, user: str | None) -> VisiblePartition | None:
@@ -236,7 +209,7 @@ class _PlanJob(Generic[T]):
         if self._scope.user not in (None, user):
             return None
         whose = Scope(org=self._scope.org, agent=self._scope.agent, user=user)
-        return next((partition for partition in self._transaction.visible_partitions(whose) if partition.user == user), None)
+        return next((partition for partition in self._transaction.visible(whose) if partition.user == user), None)
 
     def apply(self, changes: tuple[Change, ...]) -> None:
         """Applies the changes in order; consecutive events are written together."""
@@ -266,11 +239,11 @@ class _PlanJob(Generic[T]):
             raise InvalidInput("what is written must belong to the scope's own user, or be agent-wide where it has none")
 
     def _apply(self, change: Change) -> None:
+        if (apply := CHANGES.get(type(change))) is not None:
+            apply(self._writing, change)
+            return
         if isinstance(change, BLOCK_CHANGES):
             self._block_work.apply(change)
-            return
-        if isinstance(change, TASK_CHANGES):
-            apply_task(self._transaction, self._scope, change)
             return
         if isinstance(change, HISTORY_CHANGES):
             apply_history(self._transaction, self._scope, change)
@@ -298,8 +271,8 @@ class _PlanJob(Generic[T]):
             case ResolveConflict():
                 resolve_conflict(connection, transaction.own(scope), change)
             case Forget():
-                own = self._own(transaction.visible_partitions(scope))
-                forget(transaction, tuple(self._selected | ({own} if own else set())), change)
+                own = self._own(transaction.visible(scope))
+                forget(transaction, tuple(self._writing.selected | ({own} if own else set())), change)
             case ForgetOwner():
                 whole = self._owned(change.user)
                 if whole is not None:
@@ -308,7 +281,7 @@ class _PlanJob(Generic[T]):
                 finish_claim(connection, claim)
             case PutInjection():
                 own_partition = transaction.own(scope)
-                put_injection(transaction, own_partition, transaction.visible_partitions(scope), change)
+                put_injection(transaction, own_partition, transaction.visible(scope), change)
             case PutReplacement():
                 put_replacement(transaction, transaction.own(scope), change)
             case ReservePositions():
@@ -320,16 +293,14 @@ class _PlanJob(Generic[T]):
             case PutTombstones():
                 put_tombstones(transaction, None if change.ownerless else transaction.own(scope), change)
             case CountFeedback():
-                own = self._own(transaction.visible_partitions(scope))
+                own = self._own(transaction.visible(scope))
                 memory_rows.count_feedback(connection, (own,) if own else (), change)
             case CountRetrievals():
-                memory_rows.count_retrievals(connection, transaction.visible_partitions(scope), change)
+                memory_rows.count_retrievals(connection, transaction.visible(scope), change)
             case MarkLine():
                 mark_line(transaction, transaction.own(scope), change)
             case SetDirective(text, id):
-                if (
-                    text or self._own(transaction.visible_partitions(scope)) is not None
-                ):  # removing nothing creates no partition
+                if text or self._own(transaction.visible(scope)) is not None:  # removing nothing creates no partition
                     set_directive(transaction, transaction.own(scope), text, id)
             case _:
                 raise InvalidInput(f"the store can't write {type(change).__name__}")
