@@ -23,7 +23,7 @@ from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
 from germane.kinds.memories.reads import Page
 from germane.kinds.memories.value import Memory
-from germane.kinds.profile.reads import Mark, ToldClause
+from germane.kinds.profile.reads import LineMarks, TellingClauses
 from germane.kinds.tasks.reads import StackView
 from germane.models.tokenizers import open_tokenizer
 from germane.ports.models import Embedder
@@ -98,15 +98,7 @@ class _History:
         return ()
 
 
-class _Profile:
-    async def clauses(self, limit: int, *, filters: Filters) -> tuple[ToldClause, ...]:
-        return ()
-
-    async def marks(self) -> dict[str, Mark]:
-        return {}
-
-
-_ANSWERS: dict[type[Read[Any]], Any] = {StackView: None}
+_ANSWERS: dict[type[Read[Any]], Any] = {StackView: None, TellingClauses: (), LineMarks: {}}
 """What `Kept` answers, by the type of the read."""
 
 
@@ -116,10 +108,8 @@ class Kept:
     memories: Any = field(default_factory=_Memories)
     events: Any = field(default_factory=_Events)
     blocks: Any = field(default_factory=_Blocks)
-    documents: Any = None
     graph: Any = None
     history: Any = field(default_factory=_History)
-    profile: Any = field(default_factory=_Profile)
     inventory: Any = None
 
     async def ask(self, read: Read[Any]) -> Any:

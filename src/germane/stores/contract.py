@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 if TYPE_CHECKING:
     from germane.kinds.archive.value import HistoryReader
     from germane.kinds.blocks.reads import BlockReader
-    from germane.kinds.documents.reads import DocumentReader
     from germane.kinds.events.reads import EventReader
     from germane.kinds.graph.reads import GraphReader
     from germane.kinds.injections import KeptInjections, Wanting
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from germane.kinds.memories.directive import Directive
     from germane.kinds.memories.llm_extraction.queue import ExtractionQueue
     from germane.kinds.memories.reads import MemoryReader
-    from germane.kinds.profile.reads import ProfileReader
     from germane.ports.store import Inventory
     from germane.transfer.contents import Contents, Owned, Reach
     from germane.types.inventory import AgentPage, OrgPage
@@ -52,13 +50,9 @@ class ScopedStore(Protocol):
     @property
     def blocks(self) -> BlockReader: ...
     @property
-    def documents(self) -> DocumentReader: ...
-    @property
     def graph(self) -> GraphReader: ...
     @property
     def history(self) -> HistoryReader: ...
-    @property
-    def profile(self) -> ProfileReader: ...
     @property
     def inventory(self) -> Inventory: ...
 

@@ -22,7 +22,7 @@ from germane.kinds.archive.value import (
     SummariesKept,
 )
 from germane.kinds.documents.plans import begin_document, read_document
-from germane.kinds.documents.reads import DocumentMark, PlacePassages, PutMark
+from germane.kinds.documents.reads import DocumentIn, DocumentMark, ListDocuments, PlacePassages, PutMark
 from germane.kinds.events.reads import EventsNamed, LatestTyped, PositionsTaken, PutEvent, TypedPosition
 from germane.kinds.events.value import DOCUMENT, FIRST_TYPED, Event
 from germane.kinds.memories.reads import Forget, ForgetOwner, PutMemory, Select
@@ -209,7 +209,7 @@ class DocumentContract:
         for filters in (Filters(session="document:guide"), Filters(event_types=(DOCUMENT,))):
             found = (await scoped.events.page(filters, limit=9)).messages
             assert [event.text for event in found] == ["Guide\ntwo", "Guide\none"]
-        (kept,) = (await scoped.documents.page(9)).documents
+        (kept,) = (await scoped.ask(ListDocuments(9))).documents
         assert (kept.source, kept.title, kept.passages, kept.complete) == ("guide", "Guide", 2, True)
 
     async def test_the_mark_tells_what_is_stored_and_who_writes(self, scoped: ScopedStore) -> None:
@@ -221,7 +221,7 @@ class DocumentContract:
         assert found.mark == _MARK
         assert found.base == NOON
         await scoped.commit(begin_document("document:guide", "other", "me"))
-        kept = await scoped.documents.get("document:guide")
+        kept = await scoped.ask(DocumentIn("document:guide"))
         assert kept is not None
         assert not kept.complete
         assert (kept.title, kept.size) == ("Guide", 9)
@@ -250,7 +250,7 @@ class DocumentContract:
         passage = a_passage("Guide\none", 1)
         await scoped.commit(writing(PutEvent(passage), PutMark("document:guide", _MARK)))
         await scoped.commit(writing(Forget(event_ids=(passage.id,), at=NOON)))
-        assert await scoped.documents.get("document:guide") is None
+        assert await scoped.ask(DocumentIn("document:guide")) is None
         assert await scoped.commit(read_document("document:guide")) is None
 
 

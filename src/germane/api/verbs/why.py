@@ -14,6 +14,7 @@ from germane.dialects.registry import parse_all
 from germane.errors import EmbedderError, InvalidInput, NotFound
 from germane.kinds.blocks.field import label_key
 from germane.kinds.blocks.value import ArchivalEntry, Block, stored_id
+from germane.kinds.documents.reads import DocumentIn
 from germane.kinds.events.reads import EventReader
 from germane.kinds.events.value import Event
 from germane.kinds.memories.reads import MemoryReader
@@ -275,7 +276,7 @@ async def why_not_offered(id: str, store: ScopedStore, trace: Trace) -> Why | No
     if await store.graph.entities([id]):
         said = "it is an entity: the request doesn't name it and others are more salient, or a filter keeps it out"
         return _unread(id, "entities", trace) or Why(id=id, outcome="not_reached", reason="entities", text=said)
-    if await store.documents.get(id) is not None:
+    if await store.ask(DocumentIn(id)) is not None:
         return _of_passages(id, trace)
     at = datetime.max.replace(tzinfo=UTC) if trace.query is None else trace.query.at
     if not await store.allowed([id], at=at, filters=_EVERYTHING):

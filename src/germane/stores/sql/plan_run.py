@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from germane.errors import InvalidInput
-from germane.kinds.documents.reads import MarkOfDocument, PassagesOfDocument, PlacePassages, PutMark
 from germane.kinds.events.reads import (
     EventsById,
     EventsByMessageId,
@@ -57,10 +56,9 @@ from germane.kinds.memories.reads import (
     Selection,
     SetDirective,
 )
-from germane.kinds.profile.reads import LinesNamed, MarkLine
 from germane.stores.sql.archive.archive_rows import HISTORY_CHANGES, HISTORY_READS, answer_history, apply_history
 from germane.stores.sql.blocks.plans import BLOCK_CHANGES, BLOCK_READS, BlockWork
-from germane.stores.sql.documents import contents_of, mark_of, place_passages, put_mark
+from germane.stores.sql.documents import DOCUMENT_CHANGES, DOCUMENT_READS
 from germane.stores.sql.events import event_rows
 from germane.stores.sql.events.event_rows import put_replacement
 from germane.stores.sql.events.typed_events import events_named, latest_typed, positions_taken, typed_position
@@ -82,7 +80,7 @@ from germane.stores.sql.memories.conflicts import (
 from germane.stores.sql.memories.extraction_queue import claim_held, finish_claim
 from germane.stores.sql.memories.memory_rows import memories_with, said_lately
 from germane.stores.sql.memories.reader import drop_vectors
-from germane.stores.sql.profile import lines_named, mark_line
+from germane.stores.sql.profile import PROFILE_CHANGES, PROFILE_READS
 from germane.stores.sql.reading import Answers
 from germane.stores.sql.selection import select
 from germane.stores.sql.tasks.plans import TASK_CHANGES, TASK_READS
@@ -93,9 +91,9 @@ from germane.types.scope import Scope
 
 T = TypeVar("T")
 
-READS: Answers = {**TASK_READS}
+READS: Answers = {**DOCUMENT_READS, **PROFILE_READS, **TASK_READS}
 """The function that answers each read, within a plan and outside of any."""
-CHANGES: Appliers = {**TASK_CHANGES}
+CHANGES: Appliers = {**DOCUMENT_CHANGES, **PROFILE_CHANGES, **TASK_CHANGES}
 """The function that applies each change."""
 
 _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
@@ -116,8 +114,6 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     ClaimHeld: (claim_held, bool),
     OwnDirective: (own_directive, str),
     ConflictById: (conflict_by_id, lambda: None),
-    PassagesOfDocument: (contents_of, lambda: None),
-    MarkOfDocument: (mark_of, lambda: None),
     ConflictsBetween: (conflicts_between, RecordedConflicts),
     **GRAPH_READS,
 }
@@ -179,8 +175,6 @@ class PlanRun(Generic[T]):
         own = self._own(visible)
         if isinstance(read, HISTORY_READS):
             return answer_history(self._transaction, own, read)
-        if isinstance(read, LinesNamed):
-            return lines_named(self._transaction, visible, own, read)
         if isinstance(read, IdsInUse):
             return ids_in_use(self._transaction, own, read)
         raise InvalidInput(f"the store can't answer {type(read).__name__}")
@@ -286,10 +280,6 @@ class PlanRun(Generic[T]):
                 put_replacement(transaction, transaction.own(scope), change)
             case ReservePositions():
                 event_rows.reserve_positions(transaction, transaction.own(scope), change)
-            case PutMark():
-                put_mark(transaction, transaction.own(scope), change)
-            case PlacePassages():
-                place_passages(transaction, transaction.own(scope), change)
             case PutTombstones():
                 put_tombstones(transaction, None if change.ownerless else transaction.own(scope), change)
             case CountFeedback():
@@ -297,8 +287,6 @@ class PlanRun(Generic[T]):
                 memory_rows.count_feedback(connection, (own,) if own else (), change)
             case CountRetrievals():
                 memory_rows.count_retrievals(connection, transaction.visible(scope), change)
-            case MarkLine():
-                mark_line(transaction, transaction.own(scope), change)
             case SetDirective(text, id):
                 if text or self._own(transaction.visible(scope)) is not None:  # removing nothing creates no partition
                     set_directive(transaction, transaction.own(scope), text, id)

@@ -13,7 +13,6 @@ from germane.errors import InvalidInput, StoreUnavailable
 from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
 from germane.stores.sql.blocks.plans import SqlBlocks
-from germane.stores.sql.documents import SqlDocuments
 from germane.stores.sql.events.reader import SqlEvents
 from germane.stores.sql.gate import allowed_now, present_now
 from germane.stores.sql.graph.reader import SqlGraph
@@ -23,7 +22,6 @@ from germane.stores.sql.listing import visible_partitions
 from germane.stores.sql.memories.conflicts import directive
 from germane.stores.sql.memories.reader import SqlMemories
 from germane.stores.sql.plan_run import READS, PlanRun
-from germane.stores.sql.profile import SqlProfile
 from germane.stores.sql.reading import ScopeReading
 from germane.stores.sql.tasks.plans import delegated_session
 from germane.stores.sqlite.erasure import Erasure, KnownRevision, erasure_state
@@ -81,10 +79,6 @@ class SqliteScopedStore:
         return self._blocks
 
     @property
-    def documents(self) -> SqlDocuments:
-        return SqlDocuments(self._scope, self._readers)
-
-    @property
     def graph(self) -> SqlGraph:
         return self._graph
 
@@ -93,10 +87,6 @@ class SqliteScopedStore:
         from germane.stores.sql.archive.reader import SqlHistory as SqliteHistory
 
         return SqliteHistory(self._scope, self._readers)
-
-    @property
-    def profile(self) -> SqlProfile:
-        return SqlProfile(self._scope, self._readers)
 
     @property
     def inventory(self) -> SqlInventory:
