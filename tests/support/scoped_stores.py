@@ -15,7 +15,7 @@ from germane.clock import Clock
 from germane.engine.admission import AdmissionQueue
 from germane.engine.assembly import Outcome
 from germane.engine.engine import Engine
-from germane.kinds.archive.outline import OutlineLine
+from germane.kinds.archive.value import LatestLines
 from germane.kinds.blocks.value import ArchivalEntry, Block
 from germane.kinds.events.reads import SessionPage
 from germane.kinds.events.value import Event
@@ -93,12 +93,7 @@ class _Blocks:
         return Found()
 
 
-class _History:
-    async def latest_lines(self, limit: int, *, filters: Filters) -> tuple[OutlineLine, ...]:
-        return ()
-
-
-_ANSWERS: dict[type[Read[Any]], Any] = {StackView: None, TellingClauses: (), LineMarks: {}}
+_ANSWERS: dict[type[Read[Any]], Any] = {StackView: None, LatestLines: (), TellingClauses: (), LineMarks: {}}
 """What `Kept` answers, by the type of the read."""
 
 
@@ -108,8 +103,6 @@ class Kept:
     memories: Any = field(default_factory=_Memories)
     events: Any = field(default_factory=_Events)
     blocks: Any = field(default_factory=_Blocks)
-    graph: Any = None
-    history: Any = field(default_factory=_History)
     inventory: Any = None
 
     async def ask(self, read: Read[Any]) -> Any:

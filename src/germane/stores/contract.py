@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
-    from germane.kinds.archive.value import HistoryReader
     from germane.kinds.blocks.reads import BlockReader
     from germane.kinds.events.reads import EventReader
-    from germane.kinds.graph.reads import GraphReader
     from germane.kinds.injections import KeptInjections, Wanting
     from germane.kinds.keys.plans import KeyStore
     from germane.kinds.memories.directive import Directive
@@ -49,10 +47,6 @@ class ScopedStore(Protocol):
     def events(self) -> EventReader: ...
     @property
     def blocks(self) -> BlockReader: ...
-    @property
-    def graph(self) -> GraphReader: ...
-    @property
-    def history(self) -> HistoryReader: ...
     @property
     def inventory(self) -> Inventory: ...
 

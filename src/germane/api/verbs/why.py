@@ -17,6 +17,7 @@ from germane.kinds.blocks.value import ArchivalEntry, Block, stored_id
 from germane.kinds.documents.reads import DocumentIn
 from germane.kinds.events.reads import EventReader
 from germane.kinds.events.value import Event
+from germane.kinds.graph.reads import SeenEntities
 from germane.kinds.memories.reads import MemoryReader
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.reads import FramesById
@@ -273,7 +274,7 @@ async def why_not_offered(id: str, store: ScopedStore, trace: Trace) -> Why | No
             "it is a task: it isn't on the way to the current one, and no result that matters to it, or a filter keeps it out"
         )
         return _unread(id, "tasks", trace) or Why(id=id, outcome="not_reached", reason="tasks", text=said)
-    if await store.graph.entities([id]):
+    if await store.ask(SeenEntities([id])):
         said = "it is an entity: the request doesn't name it and others are more salient, or a filter keeps it out"
         return _unread(id, "entities", trace) or Why(id=id, outcome="not_reached", reason="entities", text=said)
     if await store.ask(DocumentIn(id)) is not None:

@@ -56,14 +56,14 @@ from germane.kinds.memories.reads import (
     Selection,
     SetDirective,
 )
-from germane.stores.sql.archive.archive_rows import HISTORY_CHANGES, HISTORY_READS, answer_history, apply_history
+from germane.stores.sql.archive.archive_rows import HISTORY_CHANGES, HISTORY_READS
 from germane.stores.sql.blocks.plans import BLOCK_CHANGES, BLOCK_READS, BlockWork
 from germane.stores.sql.documents import DOCUMENT_CHANGES, DOCUMENT_READS
 from germane.stores.sql.events import event_rows
 from germane.stores.sql.events.event_rows import put_replacement
 from germane.stores.sql.events.typed_events import events_named, latest_typed, positions_taken, typed_position
 from germane.stores.sql.forgetting import forget, forget_whole, left_of
-from germane.stores.sql.graph.plans import GRAPH_CHANGES, GRAPH_READS, apply_graph_change
+from germane.stores.sql.graph.plans import GRAPH_CHANGES, GRAPH_READS
 from germane.stores.sql.injections import put_injection
 from germane.stores.sql.links import bind
 from germane.stores.sql.listing import VisiblePartition
@@ -91,9 +91,9 @@ from germane.types.scope import Scope
 
 T = TypeVar("T")
 
-READS: Answers = {**DOCUMENT_READS, **PROFILE_READS, **TASK_READS}
+READS: Answers = {**DOCUMENT_READS, **GRAPH_READS, **HISTORY_READS, **PROFILE_READS, **TASK_READS}
 """The function that answers each read, within a plan and outside of any."""
-CHANGES: Appliers = {**DOCUMENT_CHANGES, **PROFILE_CHANGES, **TASK_CHANGES}
+CHANGES: Appliers = {**DOCUMENT_CHANGES, **GRAPH_CHANGES, **HISTORY_CHANGES, **PROFILE_CHANGES, **TASK_CHANGES}
 """The function that applies each change."""
 
 _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
@@ -115,7 +115,6 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     OwnDirective: (own_directive, str),
     ConflictById: (conflict_by_id, lambda: None),
     ConflictsBetween: (conflicts_between, RecordedConflicts),
-    **GRAPH_READS,
 }
 """The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
 exist."""
@@ -173,8 +172,6 @@ class PlanRun(Generic[T]):
         if isinstance(read, MemoriesById):
             return memory_rows.by_id(self._transaction.connection, visible, read)
         own = self._own(visible)
-        if isinstance(read, HISTORY_READS):
-            return answer_history(self._transaction, own, read)
         if isinstance(read, IdsInUse):
             return ids_in_use(self._transaction, own, read)
         raise InvalidInput(f"the store can't answer {type(read).__name__}")
@@ -239,16 +236,7 @@ class PlanRun(Generic[T]):
         if isinstance(change, BLOCK_CHANGES):
             self._block_work.apply(change)
             return
-        if isinstance(change, HISTORY_CHANGES):
-            apply_history(self._transaction, self._scope, change)
-            return
         transaction, scope = self._transaction, self._scope
-        if isinstance(change, GRAPH_CHANGES):
-            for owned in ("entity", "relation", "pattern"):
-                if hasattr(change, owned):
-                    self._check(getattr(change, owned).user)
-            apply_graph_change(transaction, transaction.own(scope), change)
-            return
         connection = transaction.connection
         match change:
             case PutMemory(memory, restored):

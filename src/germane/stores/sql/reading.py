@@ -102,6 +102,19 @@ def of_own(
     return answered
 
 
+def of_visible(
+    answer: Callable[[Connection, tuple[VisiblePartition, ...], R], T], empty: Callable[[], T]
+) -> Callable[[ScopeReading, R], T]:
+    """Returns the function that answers a read of all partitions that the scope sees; `empty` makes the answer where there is
+    none."""
+
+    def answered(reading: ScopeReading, read: R) -> T:
+        visible = reading.visible
+        return answer(reading.connection, visible, read) if visible else empty()
+
+    return answered
+
+
 def nothing() -> None:
     """What a read answers that finds nothing."""
     return

@@ -27,6 +27,7 @@ from germane.types.plan import Change
 from germane.types.scope import Scope
 
 T = TypeVar("T")
+C = TypeVar("C", bound=Change)
 
 _MAX_EMBEDDED = 65_536
 """Bytes of long texts that are embedded within one commit: more would keep the other writes waiting."""
@@ -228,6 +229,16 @@ class ScopeWriting(ScopeReading):
 
 Appliers = Mapping[type[Change], Callable[[ScopeWriting, Any], object]]
 """Changes, with the function that applies each."""
+
+
+def to_own(apply: Callable[[Transaction, int, C], object]) -> Callable[[ScopeWriting, C], None]:
+    """Returns the function that applies a change to the partition that the scope writes to, which is created for it where it
+    doesn't exist."""
+
+    def applied(writing: ScopeWriting, change: C) -> None:
+        apply(writing.transaction, writing.own_id(), change)
+
+    return applied
 
 
 class Writer(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import apsw
 
@@ -15,7 +15,6 @@ from germane.kinds.memories.directive import Directive
 from germane.stores.sql.blocks.plans import SqlBlocks
 from germane.stores.sql.events.reader import SqlEvents
 from germane.stores.sql.gate import allowed_now, present_now
-from germane.stores.sql.graph.reader import SqlGraph
 from germane.stores.sql.injections import injections_of
 from germane.stores.sql.inventory import SqlInventory
 from germane.stores.sql.listing import visible_partitions
@@ -30,10 +29,6 @@ from germane.stores.sqlite.writer import SqliteWriter
 from germane.types.plan import Plan, Read
 from germane.types.query import Filters
 from germane.types.scope import Scope
-
-if TYPE_CHECKING:
-    from germane.stores.sql.archive.reader import SqlHistory
-
 
 T = TypeVar("T")
 
@@ -50,7 +45,6 @@ class SqliteScopedStore:
         memories: SqlMemories,
         events: SqlEvents,
         blocks: SqlBlocks,
-        graph: SqlGraph,
         inventory: SqlInventory,
         writer: SqliteWriter | None,
         erasure: Erasure,
@@ -59,7 +53,7 @@ class SqliteScopedStore:
     ) -> None:
         self._scope, self._readers = scope, readers
         self._memories, self._events, self._blocks = memories, events, blocks
-        self._graph, self._inventory = graph, inventory
+        self._inventory = inventory
         self._writer, self._erasure, self._known, self._name = writer, erasure, known, name
 
     @property
@@ -77,16 +71,6 @@ class SqliteScopedStore:
     @property
     def blocks(self) -> SqlBlocks:
         return self._blocks
-
-    @property
-    def graph(self) -> SqlGraph:
-        return self._graph
-
-    @property
-    def history(self) -> SqlHistory:
-        from germane.stores.sql.archive.reader import SqlHistory as SqliteHistory
-
-        return SqliteHistory(self._scope, self._readers)
 
     @property
     def inventory(self) -> SqlInventory:

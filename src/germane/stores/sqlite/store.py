@@ -26,7 +26,6 @@ from germane.stores.contract import Checkup
 from germane.stores.sql.blocks.documents import fetch_archived, has_archive
 from germane.stores.sql.blocks.plans import SqlBlocks
 from germane.stores.sql.events.reader import SqlEvents, fetch_events
-from germane.stores.sql.graph.reader import SqlGraph
 from germane.stores.sql.inventory import SqlInventory, agents_of, orgs_of, owner_of
 from germane.stores.sql.keys import SqlKeys
 from germane.stores.sql.listing import SECRET, is_forgotten
@@ -176,7 +175,6 @@ class SqliteStore:
             SqlMemories(scope, readers, self._memories),
             SqlEvents(scope, readers, self._events),
             SqlBlocks(scope, readers, self._archive),
-            SqlGraph(scope, readers),
             SqlInventory(scope, readers),
             self._writer,
             self._erasure,
