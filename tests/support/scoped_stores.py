@@ -16,7 +16,8 @@ from germane.engine.admission import AdmissionQueue
 from germane.engine.assembly import Outcome
 from germane.engine.engine import Engine
 from germane.kinds.archive.value import LatestLines
-from germane.kinds.blocks.value import ArchivalEntry, Block
+from germane.kinds.blocks.reads import FirstNamed, StandingBlocks
+from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.events.reads import SessionPage
 from germane.kinds.events.value import Event
 from germane.kinds.injections import KeptInjections, Wanting
@@ -83,17 +84,18 @@ class _Events:
 
 
 class _Blocks:
-    async def standing(self) -> tuple[Block, ...]:
-        return ()
-
-    async def named(self, names: Sequence[str]) -> tuple[Block, ...]:
-        return ()
-
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[ArchivalEntry]:
         return Found()
 
 
-_ANSWERS: dict[type[Read[Any]], Any] = {StackView: None, LatestLines: (), TellingClauses: (), LineMarks: {}}
+_ANSWERS: dict[type[Read[Any]], Any] = {
+    StackView: None,
+    StandingBlocks: (),
+    FirstNamed: (),
+    LatestLines: (),
+    TellingClauses: (),
+    LineMarks: {},
+}
 """What `Kept` answers, by the type of the read."""
 
 

@@ -20,6 +20,7 @@ from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.archive.messages import entry_text
 from germane.kinds.archive.value import EntriesByHandle
+from germane.kinds.blocks.reads import FirstNamed, SeenEntries
 from germane.kinds.blocks.value import stored_id
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.reads import FramesById
@@ -121,9 +122,9 @@ async def _thing(store: ScopedStore, name: str, at: datetime, filters: Filters) 
         return Expanded(id=id, kind="message", title=event.name or event.role, text=event.text)
     for memory in await store.memories.get([id]):
         return Expanded(id=id, kind="memory", title=memory.kind, text=memory.text)
-    for entry in await store.blocks.entries([id]):
+    for entry in await store.ask(SeenEntries([id])):
         return Expanded(id=id, kind="entry", text=entry.text)
-    for block in await store.blocks.named([id]):
+    for block in await store.ask(FirstNamed([id])):
         return Expanded(id=id, kind="block", title=block.label, text=block.text)
     return None
 

@@ -13,6 +13,7 @@ from germane.api.contents import find_thing
 from germane.dialects.registry import parse_all
 from germane.errors import EmbedderError, InvalidInput, NotFound
 from germane.kinds.blocks.field import label_key
+from germane.kinds.blocks.reads import FirstNamed, SeenEntries
 from germane.kinds.blocks.value import ArchivalEntry, Block, stored_id
 from germane.kinds.documents.reads import DocumentIn
 from germane.kinds.events.reads import EventReader
@@ -221,8 +222,8 @@ async def find_block(store: ScopedStore, name: str) -> Block | ArchivalEntry | N
         key = label_key(name)
     except InvalidInput:
         return None
-    blocks = [block for block in await store.blocks.named([key]) if block.deleted_at is None]
-    return blocks[0] if blocks else next(iter(await store.blocks.entries([name])), None)
+    blocks = [block for block in await store.ask(FirstNamed([key])) if block.deleted_at is None]
+    return blocks[0] if blocks else next(iter(await store.ask(SeenEntries([name]))), None)
 
 
 def why_not_there(thing: Block | ArchivalEntry, trace: Trace, filters: Filters | None) -> Why:

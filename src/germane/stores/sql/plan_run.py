@@ -57,7 +57,7 @@ from germane.kinds.memories.reads import (
     SetDirective,
 )
 from germane.stores.sql.archive.archive_rows import HISTORY_CHANGES, HISTORY_READS
-from germane.stores.sql.blocks.plans import BLOCK_CHANGES, BLOCK_READS, BlockWork
+from germane.stores.sql.blocks.plans import BLOCK_CHANGES, BLOCK_READS
 from germane.stores.sql.documents import DOCUMENT_CHANGES, DOCUMENT_READS
 from germane.stores.sql.events import event_rows
 from germane.stores.sql.events.event_rows import put_replacement
@@ -91,9 +91,9 @@ from germane.types.scope import Scope
 
 T = TypeVar("T")
 
-READS: Answers = {**DOCUMENT_READS, **GRAPH_READS, **HISTORY_READS, **PROFILE_READS, **TASK_READS}
+READS: Answers = {**BLOCK_READS, **DOCUMENT_READS, **GRAPH_READS, **HISTORY_READS, **PROFILE_READS, **TASK_READS}
 """The function that answers each read, within a plan and outside of any."""
-CHANGES: Appliers = {**DOCUMENT_CHANGES, **GRAPH_CHANGES, **HISTORY_CHANGES, **PROFILE_CHANGES, **TASK_CHANGES}
+CHANGES: Appliers = {**BLOCK_CHANGES, **DOCUMENT_CHANGES, **GRAPH_CHANGES, **HISTORY_CHANGES, **PROFILE_CHANGES, **TASK_CHANGES}
 """The function that applies each change."""
 
 _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
@@ -132,7 +132,6 @@ class PlanRun(Generic[T]):
         self._decided: Decision[T] | None = None
         self._transaction: Transaction
         self._writing: ScopeWriting
-        self._blocks: BlockWork | None = None
 
     def __call__(self, transaction: Transaction) -> T:
         self._transaction, self._writing = transaction, self._renewed(transaction)
@@ -142,10 +141,11 @@ class PlanRun(Generic[T]):
         return self._decided.outcome
 
     def _renewed(self, transaction: Transaction) -> ScopeWriting:
-        """What a plan selected in one transaction stays selected where its changes are applied in a second one."""
+        """What a plan found in one transaction stays found where its changes are applied in a second one."""
         writing = ScopeWriting(self._scope, transaction)
         if self._decided is not None:
             writing.selected |= self._writing.selected
+            writing.found_blocks |= self._writing.found_blocks
         return writing
 
     @property
@@ -166,8 +166,6 @@ class PlanRun(Generic[T]):
         if isinstance(read, LeftOf):
             self._transaction.flush()
             return left_of(self._transaction.connection, read)
-        if isinstance(read, BLOCK_READS):
-            return self._block_work.answer(read)
         visible = self._transaction.visible(self._scope)
         if isinstance(read, MemoriesById):
             return memory_rows.by_id(self._transaction.connection, visible, read)
@@ -175,12 +173,6 @@ class PlanRun(Generic[T]):
         if isinstance(read, IdsInUse):
             return ids_in_use(self._transaction, own, read)
         raise InvalidInput(f"the store can't answer {type(read).__name__}")
-
-    @property
-    def _block_work(self) -> BlockWork:
-        if self._blocks is None:
-            self._blocks = BlockWork(self._scope, self._transaction)
-        return self._blocks
 
     def _own(self, visible: tuple[VisiblePartition, ...]) -> VisiblePartition | None:
         return next((partition for partition in visible if partition.user == self._scope.user), None)
@@ -232,9 +224,6 @@ class PlanRun(Generic[T]):
     def _apply(self, change: Change) -> None:
         if (apply := CHANGES.get(type(change))) is not None:
             apply(self._writing, change)
-            return
-        if isinstance(change, BLOCK_CHANGES):
-            self._block_work.apply(change)
             return
         transaction, scope = self._transaction, self._scope
         connection = transaction.connection

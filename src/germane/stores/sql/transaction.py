@@ -211,11 +211,13 @@ class ScopeWriting(ScopeReading):
     """What the function that applies a change gets: the scope of the plan, and the transaction. `selected` are the partitions
     that a `Select` of the same plan named: what the plan forgets is in them, or the scope's own."""
 
-    __slots__ = ("selected", "transaction")
+    __slots__ = ("found_blocks", "selected", "transaction")
 
     def __init__(self, scope: Scope, transaction: Transaction) -> None:
         super().__init__(scope, transaction)
         self.transaction, self.selected = transaction, set[VisiblePartition]()
+        self.found_blocks = dict[str, Any]()
+        """The blocks that reads of the plan have found, by id, each as `SeenBlock`: its changes reach no others."""
 
     def own_id(self) -> int:
         """Returns the id of the partition that the scope writes to; creates it where it doesn't exist."""

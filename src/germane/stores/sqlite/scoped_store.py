@@ -10,9 +10,9 @@ from typing import TypeVar
 import apsw
 
 from germane.errors import InvalidInput, StoreUnavailable
+from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
-from germane.stores.sql.blocks.plans import SqlBlocks
 from germane.stores.sql.events.reader import SqlEvents
 from germane.stores.sql.gate import allowed_now, present_now
 from germane.stores.sql.injections import injections_of
@@ -22,6 +22,7 @@ from germane.stores.sql.memories.conflicts import directive
 from germane.stores.sql.memories.reader import SqlMemories
 from germane.stores.sql.plan_run import READS, PlanRun
 from germane.stores.sql.reading import ScopeReading
+from germane.stores.sql.search.partitions import SqlSearch
 from germane.stores.sql.tasks.plans import delegated_session
 from germane.stores.sqlite.erasure import Erasure, KnownRevision, erasure_state
 from germane.stores.sqlite.readers import SqliteReaders, SqliteReading
@@ -44,7 +45,7 @@ class SqliteScopedStore:
         readers: SqliteReaders,
         memories: SqlMemories,
         events: SqlEvents,
-        blocks: SqlBlocks,
+        blocks: SqlSearch[ArchivalEntry],
         inventory: SqlInventory,
         writer: SqliteWriter | None,
         erasure: Erasure,
@@ -69,7 +70,7 @@ class SqliteScopedStore:
         return self._events
 
     @property
-    def blocks(self) -> SqlBlocks:
+    def blocks(self) -> SqlSearch[ArchivalEntry]:
         return self._blocks
 
     @property
