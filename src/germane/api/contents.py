@@ -13,6 +13,7 @@ from germane.api.arguments import build_request, flags, identifiers, normalise_f
 from germane.api.wiring import Parts
 from germane.clock import Clock
 from germane.errors import InvalidInput, NotFound, StoreError
+from germane.kinds.blocks.reads import AllIndexed, FirstNamed
 from germane.kinds.blocks.value import FoundBlock, FoundEntry
 from germane.kinds.events.reads import MessagePage, SessionPage
 from germane.kinds.events.value import Event
@@ -159,7 +160,7 @@ async def search_blocks(parts: Parts, scope: Scope, query: str, limit: int) -> t
     await index_all(parts, scope)
     found = await _search(parts, scope, query, limit, ("archival", "block"))
     wanted = {one.entry.id: one.relevance for one in found}
-    blocks = await parts.store.within(scope).blocks.named(list(wanted)) if wanted else ()
+    blocks = await parts.store.within(scope).ask(FirstNamed(list(wanted))) if wanted else ()
     return tuple(
         FoundBlock(block=one, relevance=wanted[one.id]) for one in blocks if one.deleted_at is None and one.id in wanted
     )
@@ -169,7 +170,7 @@ async def index_all(parts: Parts, scope: Scope) -> None:
     """Makes all blocks of the scope searchable as they are now. A store that is only read, or can't be written, stays as it is:
     a block that was edited since the last search isn't found there."""
     store = parts.store.within(scope)
-    if parts.store.read_only or await store.blocks.indexed():
+    if parts.store.read_only or await store.ask(AllIndexed()):
         return
     from germane.kinds.blocks.revision import index_blocks  # it opens documents, which few programs have
 

@@ -19,6 +19,8 @@ from germane.api.verbs.build import ADDITIONAL
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.archive.messages import entry_text
+from germane.kinds.archive.value import EntriesByHandle
+from germane.kinds.blocks.reads import FirstNamed, SeenEntries
 from germane.kinds.blocks.value import stored_id
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.reads import FramesById
@@ -121,16 +123,16 @@ async def _thing(store: ScopedStore, name: str, at: datetime, filters: Filters) 
         return Expanded(id=id, kind="message", title=event.name or event.role, text=event.text)
     for memory in await store.memories.get([id]):
         return Expanded(id=id, kind="memory", title=memory.kind, text=memory.text)
-    for entry in await store.blocks.entries([id]):
+    for entry in await store.ask(SeenEntries([id])):
         return Expanded(id=id, kind="entry", text=entry.text)
-    for block in await store.blocks.named([id]):
+    for block in await store.ask(FirstNamed([id])):
         return Expanded(id=id, kind="block", title=block.label, text=block.text)
     return None
 
 
 async def _archived(store: ScopedStore, handle: str, filters: Filters) -> Expanded | None:
     """What a compaction took out of a prompt, by its handle; it is private."""
-    found = await store.history.archived([handle]) if "private" in filters.sensitivities else ()
+    found = await store.ask(EntriesByHandle([handle])) if "private" in filters.sensitivities else ()
     return Expanded(id=handle, kind="archived", title=found[0].entry.title, text=entry_text(found[0].entry)) if found else None
 
 

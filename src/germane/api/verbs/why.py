@@ -15,9 +15,12 @@ from germane.api.wiring import Parts
 from germane.dialects.registry import parse_all
 from germane.errors import EmbedderError, InvalidInput, NotFound
 from germane.kinds.blocks.field import label_key
+from germane.kinds.blocks.reads import FirstNamed, SeenEntries
 from germane.kinds.blocks.value import ArchivalEntry, Block, stored_id
+from germane.kinds.documents.reads import DocumentIn
 from germane.kinds.events.reads import EventReader
 from germane.kinds.events.value import Event
+from germane.kinds.graph.reads import SeenEntities
 from germane.kinds.memories.reads import MemoryReader
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.reads import FramesById
@@ -224,8 +227,8 @@ async def find_block(store: ScopedStore, name: str) -> Block | ArchivalEntry | N
         key = label_key(name)
     except InvalidInput:
         return None
-    blocks = [block for block in await store.blocks.named([key]) if block.deleted_at is None]
-    return blocks[0] if blocks else next(iter(await store.blocks.entries([name])), None)
+    blocks = [block for block in await store.ask(FirstNamed([key])) if block.deleted_at is None]
+    return blocks[0] if blocks else next(iter(await store.ask(SeenEntries([name]))), None)
 
 
 def why_not_there(thing: Block | ArchivalEntry, trace: Trace, filters: Filters | None) -> Why:
@@ -277,10 +280,10 @@ async def why_not_offered(id: str, store: ScopedStore, trace: Trace) -> Why | No
             "it is a task: it isn't on the way to the current one, and no result that matters to it, or a filter keeps it out"
         )
         return _unread(id, "tasks", trace) or Why(id=id, outcome="not_reached", reason="tasks", text=said)
-    if await store.graph.entities([id]):
+    if await store.ask(SeenEntities([id])):
         said = "it is an entity: the request doesn't name it and others are more salient, or a filter keeps it out"
         return _unread(id, "entities", trace) or Why(id=id, outcome="not_reached", reason="entities", text=said)
-    if await store.documents.get(id) is not None:
+    if await store.ask(DocumentIn(id)) is not None:
         return _of_passages(id, trace)
     at = datetime.max.replace(tzinfo=UTC) if trace.query is None else trace.query.at
     if not await store.allowed([id], at=at, filters=_EVERYTHING):

@@ -10,7 +10,7 @@ from germane.api.strategies import COMPACT
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.profile.offer import MAX_OFFERED, offered_lines
-from germane.kinds.profile.reads import Mark, mark_line, parse_clause_name
+from germane.kinds.profile.reads import LineMarks, Mark, mark_line, parse_clause_name
 from germane.stages.gather.memories import PROFILE
 from germane.stores.contract import ScopedStore
 from germane.types.candidate import LineKind, ProfileLine
@@ -132,7 +132,7 @@ async def _whole_id(store: ScopedStore, name: str, now: datetime) -> str:
     of its message's."""
     if len(name) >= _MIN_PREFIX:
         offered = await offered_lines(store, Query(text="", at=now), MAX_OFFERED)
-        known = {one.line.id for one in (*offered.lines, *offered.hidden)} | set(await store.profile.marks())
+        known = {one.line.id for one in (*offered.lines, *offered.hidden)} | set(await store.ask(LineMarks()))
         found = sorted(id for id in known if _begins(id, name))
         if len(found) > 1:
             several = ", ".join(found[:_MAX_NAMED])
