@@ -18,6 +18,7 @@ from germane.errors import InvalidInput
 from germane.kinds.archetypes.value import Archetype
 from germane.kinds.events.reads import MessagePage, SessionPage
 from germane.kinds.events.value import Event
+from germane.kinds.memories.reads import SeenMemories
 from germane.kinds.memories.value import Memory
 from germane.stores.contract import ScopedStore
 from germane.types.context import Context
@@ -247,7 +248,7 @@ class AgentContents(AgentRooms):
         wanted, store = identifiers(ids), self._scoped(self.scope)
         allowed = await store.allowed(wanted, at=self._parts.clock.now(), filters=Filters())
         readable = [id for id in wanted if id in allowed]
-        memories, events = await asyncio.gather(store.memories.get(readable), store.events.get(readable))
+        memories, events = await asyncio.gather(store.ask(SeenMemories(readable)), store.events.get(readable))
         return {memory.id: memory.text for memory in memories} | {event.id: event.text for event in events}
 
     def export(self) -> AsyncIterator[Exported]:

@@ -79,7 +79,7 @@ from germane.stores.sql.memories.conflicts import (
 )
 from germane.stores.sql.memories.extraction_queue import claim_held, finish_claim
 from germane.stores.sql.memories.memory_rows import memories_with, said_lately
-from germane.stores.sql.memories.reader import drop_vectors
+from germane.stores.sql.memories.reader import SEEN_MEMORY_READS, drop_vectors
 from germane.stores.sql.profile import PROFILE_CHANGES, PROFILE_READS
 from germane.stores.sql.reading import Answers
 from germane.stores.sql.selection import select
@@ -91,7 +91,15 @@ from germane.types.scope import Scope
 
 T = TypeVar("T")
 
-READS: Answers = {**BLOCK_READS, **DOCUMENT_READS, **GRAPH_READS, **HISTORY_READS, **PROFILE_READS, **TASK_READS}
+READS: Answers = {
+    **BLOCK_READS,
+    **SEEN_MEMORY_READS,
+    **DOCUMENT_READS,
+    **GRAPH_READS,
+    **HISTORY_READS,
+    **PROFILE_READS,
+    **TASK_READS,
+}
 """The function that answers each read, within a plan and outside of any."""
 CHANGES: Appliers = {**BLOCK_CHANGES, **DOCUMENT_CHANGES, **GRAPH_CHANGES, **HISTORY_CHANGES, **PROFILE_CHANGES, **TASK_CHANGES}
 """The function that applies each change."""

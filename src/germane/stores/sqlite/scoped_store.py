@@ -13,13 +13,13 @@ from germane.errors import InvalidInput, StoreUnavailable
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.value import Memory
 from germane.stores.sql.events.reader import SqlEvents
 from germane.stores.sql.gate import allowed_now, present_now
 from germane.stores.sql.injections import injections_of
 from germane.stores.sql.inventory import SqlInventory
 from germane.stores.sql.listing import visible_partitions
 from germane.stores.sql.memories.conflicts import directive
-from germane.stores.sql.memories.reader import SqlMemories
 from germane.stores.sql.plan_run import READS, PlanRun
 from germane.stores.sql.reading import ScopeReading
 from germane.stores.sql.search.partitions import SqlSearch
@@ -43,7 +43,7 @@ class SqliteScopedStore:
         self,
         scope: Scope,
         readers: SqliteReaders,
-        memories: SqlMemories,
+        memories: SqlSearch[Memory],
         events: SqlEvents,
         blocks: SqlSearch[ArchivalEntry],
         inventory: SqlInventory,
@@ -62,7 +62,7 @@ class SqliteScopedStore:
         return self._scope
 
     @property
-    def memories(self) -> SqlMemories:
+    def memories(self) -> SqlSearch[Memory]:
         return self._memories
 
     @property
