@@ -13,7 +13,7 @@ export PIP_ROOT_USER_ACTION := ignore
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak docs proto clean
+.PHONY: help demo test check bench soak docs twins proto clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf 'make %-7s %s\n' "$$name" "$$what"; done
@@ -36,9 +36,13 @@ bench: $(VENV)/.ready-dev  ## measure the figures of the docs on this machine (A
 soak: $(VENV)/.ready-dev  ## long runs: generated cases, timings, kills, attacks; about an hour (ARGS=names)
 	@$(BIN)/python -m bench soak $(ARGS)
 
-docs: $(VENV)/.ready-dev  ## write docs/modules.md, docs/reference/cli.md and schema.sql from the code
+docs: $(VENV)/.ready-dev  ## write docs/modules.md, docs/reference/cli.md, schema.sql and the clients' handles from the code
+	@PYTHONPATH=tests $(BIN)/python -m support.client_handles
 	@PYTHONPATH=tests $(BIN)/python -m support.ownership
 	@PYTHONPATH=tests $(BIN)/python -m support.command_reference
+
+twins: $(VENV)/.ready-dev  ## write the blocking twins, germane.sync and germane.grpc.blocking, from the asynchronous classes
+	@$(BIN)/python tools/twins.py
 
 proto: $(VENV)/.ready-dev  ## generate the typed stubs in src/germane/grpc/stubs from proto/
 	@$(BIN)/python proto/generate.py

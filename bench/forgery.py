@@ -21,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+from germane.stages.gather.builtin import RECENT
 from germane.stages.write.formats import DIGEST_HEADING, FORMATS, open_format
 from germane.stages.write.item_text import write_block
 from germane.stages.write.layout import RenderedContext
@@ -155,7 +156,7 @@ def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Re
         items.append(Chosen(scored=scored, text=text, tokens=0))
     directive = hostile(chance, naughty) if chance.random() < 0.5 else ""
     details = _DETAILS if name == "xml" and chance.random() < 0.5 else ()
-    form = open_format(name, tokenizer=_Letters(), nonce=NONCE, zone=UTC, terms=(), details=details)
+    form = open_format(name, tokenizer=_Letters(), nonce=NONCE, zone=UTC, terms=(), details=details, recent=RECENT)
     return form.write(directive, items)
 
 

@@ -18,7 +18,7 @@ from germane.compaction.reading.exchange import read_exchange
 from germane.compaction.reading.outline_line import read_line
 from germane.dialects.edits import continued, open_calls, orphans
 from germane.dialects.framework_messages import joined_messages
-from germane.dialects.pairing import join_calls, pair_calls
+from germane.dialects.pairing import join_behind_calls, join_calls, pair_calls
 from germane.dialects.registry import dialect, outgoing, parse_all
 from germane.dialects.responses_pairing import orphaned_items, pair_items, windows
 from germane.dialects.tool_state import unsettled
@@ -216,7 +216,7 @@ LIST_SHAPES: Mapping[str, Callable[[Item, Item, int], list[Any]]] = MappingProxy
 
 
 def _paired(provider: str) -> Callable[[Sequence[Any]], object]:
-    return lambda raws: (pair_calls(_turns(raws, provider)), join_calls(_turns(raws, provider)))
+    return lambda raws: (join_behind_calls(pair_calls(_turns(raws, provider))), join_calls(_turns(raws, provider)))
 
 
 def _divided(kind: Any) -> Callable[[Sequence[Any]], object]:
@@ -295,7 +295,7 @@ LISTS_UNREAD: Mapping[str, str] = MappingProxyType(
                     "openai_responses.OpenAIResponses.compose",
                 ),
                 *("openai_responses.OpenAIResponses.render", "dialect.Dialect.render", "edits.orphans", "registry.shaping"),
-                *("opaque.as_result", "openai_content.joined_answers", "pairing.end_of_calls"),
+                *("opaque.as_result", "openai_content.joined_answers", "pairing.end_of_calls", "pairing.join_behind_calls"),
                 *("anthropic_check.breakpoints", "anthropic_check.may_stand", "anthropic.behind_the_user"),
                 *("anthropic.write_system", "anthropic_check.ends_in_thinking", "anthropic_check.lone_server_blocks"),
                 *("gemini.unsigned", "pairing.end_of_results", "pairing.join_calls", "pairing.match_results"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from types import MappingProxyType
 
@@ -24,9 +25,20 @@ from germane.text.days.times import named_days
 from germane.text.days.vocabulary import unaccented
 from germane.text.injected import authors_words, injected_spans, system_words, without_injected
 from germane.types.candidate import BlockText
+from germane.types.codec import decode
+from germane.types.json_text import JsonText, read_object, write_json
 from germane.types.message import Tool, ToolCall, Wire
 
 __all__ = ["REQUEST_READERS", "REQUEST_UNREAD", "taken"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Nested:
+    """What `decode` is measured with."""
+
+    text: str
+    inner: tuple[Mapping[str, Mapping[str, str]], ...]
+
 
 _NONCE = "qhzvkdtwmbxr"
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -116,6 +128,12 @@ REQUEST_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "rules.turn_state.strict_json": lambda text: strict_json(json.dumps({text: [text]})),
         "rules.tool_rule.parse_rule": taken(lambda text: parse_rule({"kind": text, text: text})),
         "rules.turn_state.TurnState.from_json": taken(lambda text: TurnState.from_json(json.dumps({text: text}), ["a"])),
+        "types.codec.decode": taken(lambda text: decode(_Nested, {"text": text, "inner": [{text: {text: text}}]})),
+        "types.json_text.read_object": taken(lambda text: read_object(f'{{"a": {text}'.encode(), "it")),
+        "types.json_text.read_object deep": taken(lambda text: read_object(b'{"a": ' + b"[" * len(text), "it")),
+        "types.json_text.read_object many": taken(lambda text: read_object(json.dumps({"a": [*text]}).encode(), "it")),
+        "types.json_text.write_json": lambda text: write_json([text, "\ud800"]),
+        "types.json_text.JsonText.read": taken(lambda text: JsonText().read(text, "it")),
         "rules.wording.quoted": quoted,
         "rules.wording.write_rules": taken(lambda text: write_rules([MaxCalls(tool=text[:256], count=1)])),
     }

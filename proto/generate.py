@@ -29,7 +29,7 @@ NAMES = {
     "germane/context/v1/graph": "graph",
     "germane/context/v1/history": "history",
     "germane/context/v1/memory": "memory",
-    "germane/context/v1/task": "task",
+    "germane/context/v1/operation": "operation",
     "ibex/context/v1/context": "ibex",
 }
 ENDINGS = ("_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi")

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.cli.assembly_screen import SavedTrace, dump, load, print_explanation, save
-from germane.cli.codec import decode, encode
 from germane.cli.screen import console, plain, print_json, printable_json, table
 from germane.errors import InvalidInput
 from germane.types.budget import Cut, Need, TokenPrice, allocate
@@ -30,6 +29,7 @@ from germane.types.candidate import (
     RelationText,
     Scored,
 )
+from germane.types.codec import decode, encode
 from germane.types.context import Metadata
 from germane.types.evidence import Evidence
 from germane.types.query import Days, Query, Term

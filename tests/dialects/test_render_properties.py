@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.registry import dialect, dialect_of, parse_all
-from germane.types.message import Message, Text, ToolCall, ToolResult
+from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 from support.wild_conversations import call_ids, conversations, dicts, said, strings
 
+THOUGHT = Opaque(kind="anthropic:thinking", raw={"type": "thinking", "thinking": "Hm.", "signature": "s"})
 PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini")
 
 
@@ -69,6 +70,26 @@ def test_what_was_rendered_reads_back_the_same(provider: str, messages: list[Mes
     wire = spoken.render(messages)
     again = spoken.render(parse_all(wire.messages, provider))
     assert again.messages == wire.messages
+
+
+@pytest.mark.requirement("INJECT-4")
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("behind", [Text("Wait."), Image(url="https://example.com/cat.png"), THOUGHT])
+def test_what_stands_behind_a_call_is_ordered_with_it_at_once(provider: str, behind: Part) -> None:
+    """The assistant's messages between a call and its result become one with the call's: the call stands last in it, as in a
+    message that was read whole, unless there is thinking, before which nothing moves."""
+    messages = [
+        Message(role="assistant", parts=(ToolCall(id="a", name="f"),)),
+        Message(role="assistant", parts=(behind, Text("Well."))),
+        Message(role="tool", parts=(ToolResult(call_id="a", text="one", name="f"),)),
+    ]
+    spoken = dialect(provider)
+    wire = spoken.render(messages)
+    assert spoken.problems(wire) == ()
+    assert spoken.render(parse_all(wire.messages, provider)).messages == wire.messages
+    if provider == "anthropic":
+        kinds = [block["type"] for block in wire.messages[1]["content"]]
+        assert kinds == (["tool_use", "thinking", "text"] if behind is THOUGHT else ["text", "text", "tool_use"])
 
 
 @pytest.mark.requirement("INJECT-4")

@@ -12,10 +12,10 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.grpc.server.from_wire import JsonText
-from germane.grpc.server.refusals import Refused
+from germane.errors import InvalidInput
 from germane.grpc.stubs import context_pb2, filters_pb2
 from germane.grpc.stubs import memory_pb2 as pb
+from germane.types.json_text import JsonText
 from germane.types.limits import DEPTH, Limit
 from support.listening import SCOPE, Wire, asked, listening, opened, refused, said, struct
 
@@ -188,8 +188,8 @@ def read(written: str) -> str:
     """Why it isn't; empty when it is."""
     try:
         JsonText(each=FEW).read(written, "it")
-    except Refused as error:
-        return error.text
+    except InvalidInput as error:
+        return str(error)
     return ""
 
 
@@ -228,5 +228,5 @@ def test_depth_is_told_by_brackets_outside_of_strings() -> None:
     """The deepest nesting that is allowed, with any number of brackets inside strings."""
     within = "[" * DEPTH.maximum + '"' + "[" * 500 + r"\"" + '"' + "]" * DEPTH.maximum
     assert JsonText().read(within, "it")
-    with pytest.raises(Refused, match="it is nested deeper than 64 levels"):
+    with pytest.raises(InvalidInput, match="it is nested deeper than 64 levels"):
         JsonText().read(f"[{within}]", "it")

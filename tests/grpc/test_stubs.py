@@ -22,7 +22,7 @@ from germane.grpc.stubs import (
     graph_pb2,
     ibex_pb2,
     memory_pb2,
-    task_pb2,
+    operation_pb2,
 )
 
 PROTO = Path(__file__).parents[2] / "proto"
@@ -35,7 +35,7 @@ STUBS = {
     "germane/context/v1/filters.proto": filters_pb2,
     "germane/context/v1/graph.proto": graph_pb2,
     "germane/context/v1/memory.proto": memory_pb2,
-    "germane/context/v1/task.proto": task_pb2,
+    "germane/context/v1/operation.proto": operation_pb2,
     "ibex/context/v1/context.proto": ibex_pb2,
 }
 

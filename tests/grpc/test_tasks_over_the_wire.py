@@ -12,13 +12,13 @@ import pytest
 
 from germane import Agent, Conflict, Germane, InvalidInput, NotFound
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.client import Client, ClientTasks
+from germane.grpc.client import Client
+from germane.grpc.client.handles import ClientTasks
 from germane.grpc.stubs import context_pb2
-from germane.grpc.stubs import task_pb2 as pb
 from germane.kinds.tasks.handle import TaskStack
 from germane.kinds.tasks.value import TaskArtifact
 from germane_testing.builders import Hashed
-from support.listening import SCOPE, asked, listening, refused
+from support.listening import asked, listening, refused, write
 
 pytestmark = pytest.mark.requirement("RPC-2")
 
@@ -160,9 +160,9 @@ async def test_a_key_does_what_it_allows(germane: Germane) -> None:
             with pytest.raises(Exception, match="PERMISSION_DENIED"):
                 await writer.delegate("x", model="gpt-4o", session="s")
             assert (await reader.tasks.get(made.id)).result == CANARY
-        many = pb.PopTaskRequest(scope=SCOPE, session_id="s", result="x", artifacts=[pb.TaskArtifact(id="a")] * 20_000)
+        many: Any = {"session": "s", "result": "x", "artifacts": ["a"] * 20_000}
         token = (await germane.keys.create(org="acme")).token
-        assert (await refused(wire.tasks.PopTask(many, metadata=[("x-api-key", token)])))[0] == "INVALID_ARGUMENT"
+        assert (await refused(write(wire, "tasks.pop", metadata=[("x-api-key", token)], **many)))[0] == "INVALID_ARGUMENT"
 
 
 @pytest.mark.requirement("TASK-4")
@@ -243,7 +243,7 @@ async def test_the_clients_have_the_librarys_methods(service: tuple[Agent, Clien
     assert names == {name for name in dir(ClientTasks) if not name.startswith("_")}
     for name in names:
         library, wire = (list(signature(getattr(kind, name)).parameters)[1:] for kind in (TaskStack, ClientTasks))
-        assert wire == [one for one in library if one != "provenance"], name
+        assert wire == library, name
     target = client._connection.address.target
 
     def blocking() -> list[Any]:

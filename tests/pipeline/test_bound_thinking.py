@@ -54,6 +54,13 @@ async def test_no_fault_changes_what_stands_before_thinking(
     assert session.flagged == 0, steps
 
 
+async def test_forgetting_for_another_user_keeps_what_is_known_of_the_directive(two: list[Germane], opening: Opening) -> None:
+    """The directive of a call that can't read it is the one as last known, also after another user's things were forgotten."""
+    steps: list[Step] = [("forget another's", ""), ("fault", "directive"), *[("say", "greyhound Biscuit")] * 2]
+    session = await played(two, opening, steps, 151, careful=True)
+    assert session.flagged == 0
+
+
 @given(steps=st.lists(st.sampled_from([*HARMLESS, *HARMS]), min_size=3, max_size=12))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 async def test_what_takes_a_text_away_is_said(two: list[Germane], opening: Opening, steps: list[Step]) -> None:

@@ -135,10 +135,21 @@ def test_only_what_was_set_anew_is_dropped() -> None:
     assert [cache.last(scope) for scope in (ANN, BO)] == ["Be kinder.", None]
 
 
-def test_what_was_forgotten_is_dropped_for_every_user_of_the_agent() -> None:
+@pytest.mark.requirement("ENGINE-4", "MEM-3")
+def test_forgetting_for_a_user_leaves_what_is_known_of_the_others() -> None:
+    """The user's own directive may be gone, and may as well stand: none is known then, and not the agent's."""
+    cache = knowing(own="Be kind.")
+    cache.forget(ANN)
+    assert [cache.last(scope) for scope in (ANN, BO, AGENT)] == [None, "Be brief.", "Be brief."]
+    assert not cache.knows(ANN)
+    cache.learn(ANN, Directive("Be brief."))
+    assert cache.last(ANN) == "Be brief."
+
+
+def test_forgetting_for_an_agent_drops_the_directives_of_all_its_users() -> None:
     cache = knowing(own="Be kind.")
     cache.learn(Scope(agent="other"), Directive("Be brief."))
-    cache.forget(ANN)
+    cache.forget(AGENT)
     assert [cache.last(scope) for scope in (ANN, BO, AGENT, Scope(agent="other"))] == [None, None, None, "Be brief."]
 
 

@@ -13,6 +13,7 @@ from germane import Germane
 from germane.clock import Clock
 from germane.engine.admission import AdmissionQueue, Overloaded, Searching, Slot
 from germane.engine.assembly import Deadline
+from germane.stages.gather.builtin import DEEP
 from germane.stages.gather.source import search_depth
 from germane.types.context import Context
 from germane.types.evidence import Unread
@@ -165,7 +166,7 @@ def test_a_search_that_finds_fewer_than_it_looked_for_missed_nothing(
     found = [candidate("x", source="messages")] * messages + [candidate("x", source="memories")] * memories
     found += [candidate("x", source="structured")] * 20
     left = [Unread(str(at), "events", -3.0, 40) for at in range(unread)]
-    assert search_depth(8_000, None, 0.0).shallow().reached(found, left) is reached
+    assert search_depth(8_000, None, 0.0).shallow().reached(found, left, DEEP) is reached
 
 
 class Crowded(AdmissionQueue):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -31,12 +32,14 @@ from germane.grpc.stubs import (
     ibex_pb2_grpc,
     memory_pb2,
     memory_pb2_grpc,
-    task_pb2_grpc,
+    operation_pb2,
+    operation_pb2_grpc,
 )
 from germane.settings.serving import ServiceSettings
 from germane.settings.values import Address
 
 __all__ = ["SCOPE", "Wire", "asked", "ibex_asked", "listening", "opened", "patient", "raw", "refused", "said", "struct"]
+__all__ += ["answered", "read", "write"]
 
 SCOPE = memory_pb2.Scope(org_id="acme", agent_id="support")
 
@@ -54,7 +57,7 @@ class Wire:
         self.activity = activity_pb2_grpc.ActivityServiceStub(channel)
         self.documents = document_pb2_grpc.DocumentServiceStub(channel)
         self.composing = compose_pb2_grpc.ComposeServiceStub(channel)
-        self.tasks = task_pb2_grpc.TaskServiceStub(channel)
+        self.operations = operation_pb2_grpc.OperationServiceStub(channel)
         self.graph = graph_pb2_grpc.GraphServiceStub(channel)
         self.histories = history_pb2_grpc.HistoryServiceStub(channel)
         self.building = build_pb2_grpc.BuildServiceStub(channel)
@@ -129,6 +132,23 @@ def struct(**values: Any) -> Struct:
 def raw(wire: Wire, rpc: str, *, stream: bool = False) -> Any:
     """The RPC with this full name; it takes and returns serialised bytes."""
     return (wire.channel.unary_stream if stream else wire.channel.unary_unary)(rpc)
+
+
+def read(wire: Wire, operation: str, *, arguments: bytes = b"", metadata: Any = None, **given: Any) -> Any:
+    """A call of `Read` with these arguments, or with bytes that stand for them."""
+    request = operation_pb2.ReadRequest(scope=SCOPE, operation=operation, arguments=arguments or json.dumps(given).encode())
+    return wire.operations.Read(request, metadata=metadata)
+
+
+def write(wire: Wire, operation: str, *, arguments: bytes = b"", metadata: Any = None, **given: Any) -> Any:
+    """As `read`, of `Write`."""
+    request = operation_pb2.WriteRequest(scope=SCOPE, operation=operation, arguments=arguments or json.dumps(given).encode())
+    return wire.operations.Write(request, metadata=metadata)
+
+
+async def answered(call: Any) -> Any:
+    """The result of a call of `read` or `write`."""
+    return json.loads(b"".join([part.result async for part in call]))
 
 
 async def refused(call: Any) -> tuple[str, str]:

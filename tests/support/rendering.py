@@ -8,6 +8,7 @@ from typing import Any
 
 from germane.models.tokenizers import open_tokenizer
 from germane.ports.models import Tokenizer
+from germane.stages.gather.builtin import RECENT
 from germane.stages.write.formats import open_format
 from germane.stages.write.layout import Format
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
@@ -36,7 +37,7 @@ def whole(item: Candidate, score: float = 0.5) -> Chosen:
 
 
 def opened(name: str, *terms: str, nonce: str = NONCE, zone: tzinfo = UTC, details: tuple[Detail, ...] = ()) -> Format:
-    return open_format(name, tokenizer=o200k(), nonce=nonce, zone=zone, terms=terms, details=details)
+    return open_format(name, tokenizer=o200k(), nonce=nonce, zone=zone, terms=terms, details=details, recent=RECENT)
 
 
 def cost_alone(form: Format, item: Candidate, text: str) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from germane.api.arguments import build_request, flags, normalise_filters, number, optional
+from germane.api.arguments import build_request, flags, identifiers, normalise_filters, number, optional
 from germane.api.wiring import Parts
 from germane.clock import Clock
 from germane.errors import InvalidInput, NotFound, StoreError
@@ -115,6 +116,15 @@ async def find_thing(store: ScopedStore, name: str) -> Memory | Event:
         else ": give an id, the first characters of one (four or more), or your own id of a message"
     )
     raise NotFound(f"no memory or message {name!r} here{hint}")
+
+
+async def texts_by_id(store: ScopedStore, ids: Sequence[str], clock: Clock) -> dict[str, str]:
+    """See `Agent.texts`."""
+    wanted = identifiers(ids)
+    allowed = await store.allowed(wanted, at=clock.now(), filters=Filters())
+    readable = [id for id in wanted if id in allowed]
+    memories, events = await asyncio.gather(store.ask(SeenMemories(readable)), store.events.get(readable))
+    return {memory.id: memory.text for memory in memories} | {event.id: event.text for event in events}
 
 
 def no_memory(name: str) -> NotFound:

@@ -16,12 +16,12 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from germane.cli.codec import decode, encode
 from germane.cli.files import read_json, write_text
 from germane.cli.screen import ListColumn, plain, print_rows, printable_json
 from germane.errors import InvalidInput
 from germane.types.budget import Budget
 from germane.types.candidate import Chosen, LeftOut, Scored
+from germane.types.codec import decode, encode
 from germane.types.context import Context, Metadata
 from germane.types.evidence import Unread
 from germane.types.message import Message

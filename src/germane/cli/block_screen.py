@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.codec import encode
 from germane.cli.options import GlobalOptions
 from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_rows, secrets_line
 from germane.errors import InvalidInput
+from germane.types.codec import encode
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from germane.cli.codec import encode
 from germane.kinds.events.value import Event
 from germane.kinds.memories.value import Memory
 from germane.types.candidate import Chosen, Scored
+from germane.types.codec import encode
 from germane.types.context import Context
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from germane.dialects.fields import (
 )
 from germane.dialects.media import attachment, data_url, image_size
 from germane.dialects.opaque import as_result, opaque, prefix_bound
-from germane.dialects.pairing import ProviderMessage, close_orphans, merge_by_role, pair_calls
+from germane.dialects.pairing import ProviderMessage, close_orphans, join_behind_calls, merge_by_role, pair_calls
 from germane.errors import InvalidInput
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
 
@@ -108,7 +108,8 @@ class Anthropic:
         spoken = behind_the_user(turn for turn in turns if turn.message.role != "system" or turn.in_place)
         marks = breakpoints((turn.native for turn in turns), tools)
         room = BREAKPOINTS - marks - any(turn.pinned for turn in turns)
-        written = [_write_message(turn, room > 0) for turn in pair_calls(spoken, fits=ID.fullmatch)]
+        paired = join_behind_calls(pair_calls(spoken, fits=ID.fullmatch))
+        written = [_write_message(turn, room > 0) for turn in paired]
         messages, unplaced = placed(merge_by_role(_mended(written), "content", [{"type": "text", "text": START}]))
         own = {id(turn.native) for turn in turns}
         messages = [message if id(message) in own else _plain(message) for message in messages]

@@ -31,7 +31,7 @@ from germane.dialects.fields import (
 )
 from germane.dialects.media import attachment, data_url, image_size
 from germane.dialects.opaque import opaque
-from germane.dialects.pairing import ProviderMessage, close_orphans, merge_by_role, pair_calls
+from germane.dialects.pairing import ProviderMessage, close_orphans, join_behind_calls, merge_by_role, pair_calls
 from germane.errors import InvalidInput
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
 
@@ -92,7 +92,8 @@ class Gemini:
 
     def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
         spoken = [turn for turn in turns if turn.message.role != "system"]
-        messages = merge_by_role([_write_message(turn) for turn in pair_calls(spoken)], "parts", [{"text": START}])
+        written = [_write_message(turn) for turn in join_behind_calls(pair_calls(spoken))]
+        messages = merge_by_role(written, "parts", [{"text": START}])
         own = {id(turn.native) for turn in spoken}
         for index in unsigned(messages):
             if id(messages[index]) not in own:

@@ -8,7 +8,7 @@ This module works on whole conversations and knows no provider's format.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -85,8 +85,24 @@ def _one_turn(run: list[OutgoingMessage]) -> list[OutgoingMessage]:
     end = max((index for index, turn in enumerate(run) if turn.message.tool_calls), default=-1) + 1
     if end < 2:
         return run
-    parts = tuple(part for turn in run[:end] for part in turn.message.parts)
-    return [replace(run[0], message=replace(run[0].message, parts=parts)), *run[end:]]
+    return [_as_one(run[:end]), *run[end:]]
+
+
+def _as_one(run: Sequence[OutgoingMessage]) -> OutgoingMessage:
+    parts = tuple(part for turn in run for part in turn.message.parts)
+    return replace(run[0], message=replace(run[0].message, parts=parts))
+
+
+def join_behind_calls(turns: Iterable[OutgoingMessage]) -> list[OutgoingMessage]:
+    """Returns what `pair_calls` returned, with each message that `joins` as a part of the one before, so that a dialect orders
+    the parts of both together. The caller's own dicts stay as they are."""
+    runs: list[list[OutgoingMessage]] = []
+    for turn in turns:
+        if turn.joins and turn.native is None and runs and runs[-1][-1].native is None:
+            runs[-1].append(turn)
+        else:
+            runs.append([turn])
+    return [_as_one(run) if len(run) > 1 else run[0] for run in runs]
 
 
 def _has_tools(message: Message) -> bool:

@@ -14,6 +14,7 @@ from germane.clock import Clock
 from germane.engine.earlier_injections import NO_EARLIER_TEXTS, EarlierTexts, kept_injection, next_injection
 from germane.engine.turns import prefixes
 from germane.kinds.injections import PutInjection
+from germane.stages.gather.builtin import NOTHING_TO_OFFER
 from germane.stages.gather.gather import Gathered
 from germane.stages.measure import Measured
 from germane.stages.pack.pack import Packing
@@ -25,10 +26,10 @@ from germane.types.request import Request
 from germane.types.strategy import Strategy
 from germane.types.trace import SourceReport
 
-_NOTHING_TO_OFFER = frozenset(
-    {"no_day", "no_overview", "no_query", "no_session", "no_task", "no_vector", "only_days", "unused"}
-)
-"""Reasons of a skipped source that has nothing to offer: the answer is complete without it."""
+_COMPLETE = NOTHING_TO_OFFER | {"no_vector", "unused"}
+"""Reasons of what was skipped for which the answer is complete: of a source, and of the query's vector."""
+_BESIDE_SOURCES = frozenset({"directive", "embedding", "injections"})
+"""Reports that aren't those of sources of candidates."""
 
 
 class Late(Exception):
@@ -230,11 +231,7 @@ def counts_as_memory(candidate: Candidate) -> bool:
 
 def unanswered(reports: Sequence[SourceReport]) -> str:
     """The fallback reason when every source that was called failed; empty when one has answered, or had nothing to offer."""
-    called = [
-        report
-        for report in reports
-        if report.name not in ("directive", "embedding", "injections") and report.reason not in _NOTHING_TO_OFFER
-    ]
+    called = [report for report in reports if report.name not in _BESIDE_SOURCES and report.reason not in _COMPLETE]
     if not all(map(_missing, called)):
         return ""
     if any(report.status == "timeout" for report in called):
@@ -246,7 +243,7 @@ def unanswered(reports: Sequence[SourceReport]) -> str:
 
 
 def _missing(report: SourceReport) -> bool:
-    return report.status != "ok" and report.reason not in _NOTHING_TO_OFFER
+    return report.status != "ok" and report.reason not in _COMPLETE
 
 
 # When the answer is due, and when gathering ends before that (ENGINE-2, ENGINE-10, GATHER-2).

@@ -22,13 +22,12 @@ from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.registry import is_plain
 from germane.engine.admission import AdmissionQueue, Overloaded, Slot
 from germane.engine.assembly import Assembly, Deadline, Late, Outcome, counts_as_memory, unanswered
-from germane.engine.bound_injections import planned_room
 from germane.engine.breakers import Breakers, BreakerState, Guard, breaker_key
 from germane.engine.earlier_injections import NO_EARLIER_TEXTS
 from germane.engine.fallback import DirectiveCache, DirectiveReads, FallbackLadder, answer_of
 from germane.engine.injection_log import InjectionLog
 from germane.engine.result_cache import NO_TASK, ResultCache, RunningTask, read_first
-from germane.engine.selection import ask_gate, best_of, choose_profile, pack_in_time, rank_candidates
+from germane.engine.selection import ask_gate, best_of, choose_profile, pack_in_time, rank_candidates, room_for_new
 from germane.errors import PROPAGATED
 from germane.kinds.graph.aliases import forget_names
 from germane.kinds.memories.directive import Directive
@@ -36,7 +35,7 @@ from germane.kinds.memories.llm_extraction.queue import LLMUsage
 from germane.ports.models import Embedder, Tokenizer
 from germane.search.relevance import Relevance
 from germane.stages.compact import HistoryCompactor, HistoryTerms, compact_history
-from germane.stages.gather.builtin import NOT_SEARCHING, sources
+from germane.stages.gather.builtin import DEEP, RECENT, STANDING, sources
 from germane.stages.gather.gather import Abandoned, Gathered, gather
 from germane.stages.gather.merge import RequestContents, distinct
 from germane.stages.gather.source import SearchDepth, SourceFactory, search_depth
@@ -155,7 +154,7 @@ class Engine:
 
     async def recall(self, request: Request, store: ScopedStore, strategy: Strategy, limit: int) -> tuple[Scored, ...]:
         """The best `limit` candidates, scored, best first. Waits for every source; packs nothing and counts no tokens."""
-        plans = tuple(plan for plan in strategy.sources if plan.name not in NOT_SEARCHING)
+        plans = tuple(plan for plan in strategy.sources if plan.name not in STANDING)
         strategy = replace(strategy, sources=plans)
         guard, said = self._guard(request.scope, _NO_DEADLINE), RequestContents(request.messages)
         search = partial(self._gather, request, store, strategy, _NO_DEADLINE, guard, said)
@@ -226,7 +225,7 @@ class Engine:
             if answers.directive is None and assembly.last_directive is not None:
                 answers = replace(answers, directive=Directive(assembly.last_directive))
             gathered = assembly.gathered = answers
-            assembly.cut = shallow and depth.reached(gathered.candidates, gathered.unread)
+            assembly.cut = shallow and depth.reached(gathered.candidates, gathered.unread, DEEP)
             candidates = distinct(gathered.candidates, request, said)
             if slot is not None:
                 slot.gathered = self.clock.steady()
@@ -246,14 +245,9 @@ class Engine:
             profile = choose_profile(
                 new, standing.ids, tokens=strategy.profile, layout=layout, stands=standing.has_profile or standing.closed
             )
-            new = profile.items
             bounds = partial(self._layout, request, strategy, Ceiling(), first_number=standing.first_number)
-            room = budget.available - standing.cost
-            if assembly.binds:
-                directive = "" if gathered.directive is None else gathered.directive.text
-                fixed = layout.total(directive, ()) if directive else 0
-                room = planned_room(budget.available, standing, fixed, assembly.cap)
-            packing = await pack_in_time(assembly, gathered, ranked, new, layout, bounds, room, deadline, self.clock)
+            room = room_for_new(assembly, gathered, standing, budget.available, layout)
+            packing = await pack_in_time(assembly, gathered, ranked, profile.items, layout, bounds, room, deadline, self.clock)
         with assembly.stage("gate", deadline):
             patience = deadline.patience(self.clock.steady())
             passed, standing = await ask_gate(assembly, packing, standing, store, guard, patience, self.sources.keys())
@@ -331,6 +325,7 @@ class Engine:
             first_number=first_number,
             apart=strategy.placement == "append",
             shortening=strategy.shorten,
+            recent=RECENT,
         )
 
     @property

@@ -111,9 +111,9 @@ class DirectiveCache:
     learned is evicted. `changes` counts the changes: what was read before a change isn't learned after it."""
 
     def __init__(self, max_entries: int = 16_384) -> None:
-        self._agents: LruCache[_Key, str] = LruCache(max_entries)
-        self._own: LruCache[_Key, str] = LruCache(max_entries)
-        """Empty for a user who is known to have none."""
+        self._agents: LruCache[_Key, str | None] = LruCache(max_entries)
+        self._own: LruCache[_Key, str | None] = LruCache(max_entries)
+        """Empty for a user who is known to have none; None for one who had things forgotten, and may have one or not."""
         self._lock = Lock()
         self.changes = 0
 
@@ -159,22 +159,25 @@ class DirectiveCache:
 
     def last(self, scope: Scope) -> str | None:
         """The last known directive: the user's own one, else the agent's. Empty where the scope is known to have none, None
-        where nothing is known."""
-        own = "" if scope.user is None else self._own.get((scope.org, scope.agent, scope.user))
-        return own or self._agents.get((scope.org, scope.agent, None))
+        where nothing is known, and for a user of whom something was forgotten since."""
+        own = "" if scope.user is None else self._own.get((scope.org, scope.agent, scope.user), "")
+        return None if own is None else own or self._agents.get((scope.org, scope.agent, None))
 
     def knows(self, scope: Scope) -> bool:
         """Whether both are known: the agent's directive, and whether the user has an own one."""
         key = (scope.org, scope.agent, scope.user)
-        return (key[0], key[1], None) in self._agents and (scope.user is None or key in self._own)
+        return (key[0], key[1], None) in self._agents and (scope.user is None or self._own.get(key) is not None)
 
     def forget(self, scope: Scope) -> None:
-        """Drops the directives of this scope's agent, the agent's and every user's: something was forgotten there."""
+        """Drops the directive of this scope's user, or the agent's and those of all its users where the scope has no user:
+        something was forgotten there, perhaps the directive too. The agent's doesn't take the place of the user's."""
         with self._lock:
             self.changes += 1
+            if scope.user is not None:
+                self._own.put((scope.org, scope.agent, scope.user), None)
+                return
             for entries in (self._agents, self._own):
-                for key in [key for key in entries if key[:2] == (scope.org, scope.agent)]:
-                    del entries[key]
+                entries.drop(lambda key: key[:2] == (scope.org, scope.agent))
 
     def replace(self, scope: Scope) -> None:
         """Drops this scope's directive: another one was set. Those of the agent's other users stand."""
@@ -193,7 +196,7 @@ class DirectiveCache:
                 if (now := read(*key)) != directive:
                     self._correct(entries, key, directive, now)
 
-    def _correct(self, entries: LruCache[_Key, str], key: _Key, before: str, now: str) -> None:
+    def _correct(self, entries: LruCache[_Key, str | None], key: _Key, before: str | None, now: str) -> None:
         with self._lock:
             if entries.get(key) == before:
                 self.changes += 1

@@ -20,13 +20,14 @@ from germane.types.context import Metadata
 
 
 class ObservedCall:
-    """A call while it is answered; the surface fills in its fields. `code` is gRPC's status. `error` is the exception behind
-    that status, of which only type and place are reported."""
+    """A call while it is answered; the surface fills in its fields. `operation` is the name of the operation that a call of
+    `Read` or `Write` is about: it is reported in the place of the method. `code` is gRPC's status. `error` is the exception
+    behind that status, of which only type and place are reported."""
 
-    __slots__ = ("agent", "code", "error", "metadata", "org", "request_id", "span")
+    __slots__ = ("agent", "code", "error", "metadata", "operation", "org", "request_id", "span")
 
     def __init__(self, span: Span) -> None:
-        self.org = self.agent = self.request_id = ""
+        self.org = self.agent = self.request_id = self.operation = ""
         self.code = "OK"
         self.metadata: Metadata | None = None
         self.error: BaseException | None = None
@@ -78,7 +79,7 @@ class Observer:
         self.logs.close()
 
     def _report(self, method: str, call: ObservedCall, seconds: float) -> None:
-        metadata = call.metadata
+        metadata, method = call.metadata, call.operation or method
         with suppress(Exception):
             if self.metrics is not None:
                 self.metrics.call_ended(method, call.code, seconds, metadata)

@@ -93,11 +93,15 @@ class Evidence(NamedTuple):
         return row
 
     @property
+    def compared(self) -> bool:
+        """Whether a search compared the item with the query, by its words or its vector."""
+        return any((self.own, self.window, self.session)) or self.cos_own is not None or self.cos_window is not None
+
+    @property
     def searched(self) -> bool:
         """Whether a search, a key, a pin or a day found the item: what is only brought beside another one has no evidence of
         its own."""
-        found = self.own, self.window, self.session, self.structured, self.day_asked
-        return any(found) or self.cos_own is not None or self.cos_window is not None
+        return self.compared or bool(self.structured or self.day_asked)
 
 
 FEATURES: tuple[str, ...] = Evidence._fields

@@ -6,10 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from types import MappingProxyType
-from typing import Literal, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from germane.clock import zone
 from germane.errors import InvalidInput
@@ -24,7 +21,13 @@ _LISTS: Mapping[str, tuple[Limit, Limit]] = MappingProxyType(
 """Filters that are lists: the limit of their entries, and of each entry's characters."""
 
 Intent = Literal["fix", "explain", "question", "action", "other"]
-Vector = NDArray[np.float32]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+else:
+    Vector = Any  # the client has filters, but no numpy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

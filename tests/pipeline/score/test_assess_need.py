@@ -34,10 +34,12 @@ def need(*candidates: Candidate, threshold: float = 0.15, **fields: Any) -> Need
     return assess_need(ranked, asking(**fields), shipped(), threshold).need
 
 
-@given(FOUND, FOUND, st.sampled_from(["structured", "continuity", "history", "recent"]))
-def test_what_no_search_found_does_not_raise_it(found: Any, there: Any, source: str) -> None:
-    """Pinned memories and the session's own messages are there whatever is asked."""
-    given_anyway = made(there, source=source, required=source in ("structured", "continuity"))
+@given(FOUND, st.integers(0, 5), st.sampled_from(["structured", "continuity", "history", "recent", "outline"]))
+def test_what_no_search_found_does_not_raise_it(found: Any, count: int, source: str) -> None:
+    """Pinned memories, the session's own messages and an outline are there whatever is asked."""
+    evidence = Evidence() if source == "continuity" else Evidence()._replace(**{source: 1.0})
+    required = source in ("structured", "continuity")
+    given_anyway = [candidate(f"there {at}", source=source, required=required, evidence=evidence) for at in range(count)]
     assert need(*made(found), *given_anyway) == need(*made(found))
     assert need(*given_anyway) == Need(0.0, 0.15)
 

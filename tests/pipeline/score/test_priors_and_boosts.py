@@ -21,6 +21,7 @@ from germane.types.strategy import Strategy, Weights
 from germane_testing.builders import MOMENT, candidate
 from support.gather_stubs import asking
 
+FOUND = Evidence(own=0.5)
 BOOSTED = replace(COMPOSITE, word_boost=0.1, day_boost=1.2)
 
 
@@ -63,7 +64,7 @@ def test_a_candidate_of_the_graph_changes_no_other_candidates_score() -> None:
 
 
 def factor(text: str, strategy: Strategy = BOOSTED, **fields: Any) -> float:
-    old: dict[str, Any] = {"created_at": MOMENT - timedelta(days=2)}
+    old: dict[str, Any] = {"created_at": MOMENT - timedelta(days=2), "evidence": FOUND}
     (found,) = boosted(np.array([0.1]), [candidate(text, **old | fields)], strategy, MOMENT, asking("red green blue"))
     return float(found / 0.1)
 
@@ -76,15 +77,17 @@ def test_each_word_of_the_query_adds_a_tenth_and_a_new_text_a_fifth() -> None:
     assert factor("red", created_at=MOMENT - timedelta(hours=23)) == pytest.approx(1.1 * 1.2)
     assert factor("red", created_at=MOMENT - timedelta(hours=24)) == pytest.approx(1.1)
     assert factor("red", created_at=MOMENT + timedelta(hours=1)) == pytest.approx(1.1)
-    (most,) = boosted(np.array([0.95]), [candidate("red green blue")], BOOSTED, MOMENT, asking("red green blue"))
+    found = [candidate("red green blue", evidence=FOUND)]
+    (most,) = boosted(np.array([0.95]), found, BOOSTED, MOMENT, asking("red green blue"))
     assert most == 1.0
 
 
 @pytest.mark.requirement("GRAPH-6")
 def test_only_what_a_search_found_is_boosted_and_only_where_the_strategy_says_so() -> None:
     """Not the latest events, nor the graph; an item that was found too is."""
-    assert factor("red", source="events") == 1.0
-    assert factor("red", source="events", also=("messages",)) == pytest.approx(1.1)
+    for evidence in (Evidence(), Evidence(history=1.0), Evidence(structured=1.0), Evidence(day_asked=1.0)):
+        assert factor("red", evidence=evidence) == 1.0
+        assert factor("red", evidence=evidence._replace(cos_own=0.1)) == pytest.approx(1.1)
     given = np.array([0.1])
     assert boosted(given, [candidate("red")], COMPOSITE, MOMENT, asking("red")) is given
 

@@ -19,6 +19,7 @@ from germane.clock import zone
 from germane.engine.result_cache import ResultCache
 from germane.errors import InvalidInput
 from germane.kinds.events.value import Event
+from germane.stages.gather.builtin import FOUND, RECENT
 from germane.stages.gather.candidates import from_event
 from germane.stages.write.escape import nonce
 from germane.stages.write.formats import open_format
@@ -27,7 +28,7 @@ from germane.text.normal import content_hash
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.context import BuildFigures, BuiltContext, ComponentType, Context, ContextComponent
 from germane.types.evidence import Evidence
-from germane.types.limits import NAME, QUERY, check_text, quoted
+from germane.types.limits import ID, NAME, QUERY, check_text, quoted
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan, Strategy
@@ -51,9 +52,8 @@ _BY_CATEGORY: Mapping[str, ComponentType] = {
     "pattern": "pattern",
     "relation": "relation",
 }
-_RECENT_SOURCES = frozenset({"continuity", "events", "history", "recent"})
-_SEARCHED_SOURCES = frozenset({"archive", "documents", "memories", "messages", "semantic", "structured"})
-"""Sources whose items are recent events, and what was found for the query or by name."""
+_FOUND = FOUND | {"documents"}
+"""Sources of what was found for the query or by name, a caller's own source of documents among them."""
 
 
 class _Given:
@@ -138,9 +138,7 @@ def components_of(items: Iterable[Chosen]) -> tuple[ContextComponent, ...]:
 
 
 def _type(item: Chosen) -> ComponentType:
-    by_source: ComponentType = (
-        "recent" if item.source in _RECENT_SOURCES else "semantic" if item.source in _SEARCHED_SOURCES else "custom"
-    )
+    by_source: ComponentType = "recent" if item.source in RECENT else "semantic" if item.source in _FOUND else "custom"
     return _BY_CATEGORY.get(item.category, by_source)
 
 
@@ -183,9 +181,9 @@ def _build_figures(query: str, context: Context, milliseconds: float) -> BuildFi
     found = [(candidate.category, {candidate.source, *candidate.also}) for candidate in seen]
     return BuildFigures(
         query=query,
-        events_considered=sum(not names.isdisjoint(_RECENT_SOURCES) for _, names in found),
+        events_considered=sum(not names.isdisjoint(RECENT) for _, names in found),
         entities_considered=sum(category == "entity" for category, _ in found),
-        chunks_considered=sum(not names.isdisjoint(_SEARCHED_SOURCES) for _, names in found) + len(trace.unread),
+        chunks_considered=sum(not names.isdisjoint(_FOUND) for _, names in found) + len(trace.unread),
         assembly_ms=milliseconds,
         fallback_reason=context.metadata.fallback_reason,
         degradation_level=context.metadata.degradation_level,
@@ -199,13 +197,17 @@ _CERTAIN_LOG_ODDS = 20.0
 """Log-odds of an event that has just happened: its score is 1."""
 
 
-async def update_context(parts: Parts, built: BuiltContext, event: str) -> BuiltContext:
-    """Returns the context with the stored event of this id, as it may be shown now, and without what may not be shown any more.
-    Deterministic and idempotent. Raises `NotFound`, `InvalidInput`."""
+async def update_context(parts: Parts, scope: Scope, built: BuiltContext, event: Event | str) -> BuiltContext:
+    """See `Agent.update_context`. Deterministic and idempotent."""
+    if not isinstance(built, BuiltContext):
+        raise InvalidInput(f"update_context takes what build returned, not {quoted(built)}")
+    if replace(built.scope, session=None) != replace(scope, session=None):
+        raise InvalidInput("this context was built for another org, agent or user: build it with this agent")
     store = parts.store.within(built.scope)
-    found = await find_thing(store, event)
+    id = check_text("event", event.id if isinstance(event, Event) else event, ID)
+    found = await find_thing(store, id)
     if not isinstance(found, Event):
-        raise InvalidInput(f"{event!r} is a memory, and an update adds events: build anew, and it is found")
+        raise InvalidInput(f"{id!r} is a memory, and an update adds events: build anew, and it is found")
     own = {*parts.engine.sources, ADDITIONAL}
     stored = [item.id for item in built.items if not item.scored.candidate.only_from(own)]
     at = built.at or parts.clock.now()
@@ -251,6 +253,7 @@ def _layout(parts: Parts, built: BuiltContext) -> Format:
         terms=[] if query is None else [term.word for term in query.terms],
         details=strategy.details,
         shortening=strategy.shorten,
+        recent=RECENT,
     )
 
 

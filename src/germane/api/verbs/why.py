@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 from math import exp, inf
 from typing import Any
 
+from germane.api.arguments import optional
 from germane.api.contents import find_thing
+from germane.api.wiring import Parts
 from germane.dialects.registry import parse_all
 from germane.errors import EmbedderError, InvalidInput, NotFound
 from germane.kinds.blocks.field import label_key
@@ -29,8 +31,10 @@ from germane.stores.contract import ScopedSearch, ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.context import Context
 from germane.types.evidence import Evidence, Found
+from germane.types.limits import ID, check_text
 from germane.types.query import Filters, Query
 from germane.types.reports import LEFT_OUT_REASONS, Why
+from germane.types.scope import Scope
 from germane.types.trace import Trace
 
 _REQUIRED_REASONS = ("pinned, or named by the strategy", "a block of every context, or named by the request")
@@ -41,10 +45,11 @@ _MAX_UNITS = 1 << 24
 """More units than a scope has."""
 
 
-async def explain_one(
-    id: str, context: Context, session: str | None, store: ScopedStore, relevance: Relevance, embedder: Embedder
-) -> Why:
+async def explain_one(parts: Parts, scope: Scope, id: str, context: Context, session: str | None) -> Why:
     """See `Agent.why`."""
+    optional("session", session, ID)
+    check_text("id", id, ID)
+    store = parts.store.within(scope)
     if not isinstance(context, Context):
         raise InvalidInput(f"context must be a Context, as assemble returns it, not {type(context).__name__}")
     if (told := _told(id, context.trace)) is not None:
@@ -66,7 +71,7 @@ async def explain_one(
     source = "memories" if isinstance(thing, Memory) else "messages"
     kept_out = _ended(thing, query) or _filtered(thing, query.filters) or _contained(thing, context, session)
     kept_out = kept_out or not_searched(thing.id, source, context.trace)
-    return kept_out or await _not_reached(thing, query, store, relevance, embedder)
+    return kept_out or await _not_reached(thing, query, store, parts.engine.relevance, parts.embedder)
 
 
 def _told(id: str, trace: Trace) -> Why | None:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from germane.cli.codec import encode
 from germane.cli.files import RequestFile, read_json, read_text, request_in
 from germane.cli.hints import owner_hint
 from germane.cli.options import FilterOptions, GlobalOptions, expand_groups, options_of, run_async
 from germane.cli.screen import console, plain, print_fields, print_json
 from germane.errors import InvalidInput
 from germane.types.budget import parse_effort
+from germane.types.codec import encode
 from germane.types.limits import parse_answer_time
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ from germane.cli.block_screen import (
     print_shares,
     schema_of,
 )
-from germane.cli.codec import encode
 from germane.cli.files import read_text
 from germane.cli.hints import open_with_hints, other_scopes, print_hints
 from germane.cli.options import GlobalOptions, duration, expand_groups, known, options_of, run_async
 from germane.cli.screen import console, plain, print_json, secrets_line
 from germane.errors import InvalidInput, NotFound
+from germane.types.codec import encode
 
 if TYPE_CHECKING:
     from germane.kinds.blocks.permission import ConsentRequest, Share

@@ -11,11 +11,11 @@ import typer
 from rich.rule import Rule
 from rich.text import Text
 
-from germane.cli.codec import encode
 from germane.cli.files import RequestFile, request_in, write_text
 from germane.cli.hints import other_scopes, print_hints
 from germane.cli.options import GlobalOptions, known, options_of, run_async
 from germane.cli.screen import Exit, ListColumn, console, plain, print_fields, print_json, print_rows, secrets_line
+from germane.types.codec import encode
 
 if TYPE_CHECKING:
     from germane.compaction.plan import Compaction

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.codec import encode
 from germane.cli.files import read_bytes
 from germane.cli.hints import other_scopes, print_hints
 from germane.cli.options import GlobalOptions, options_of, run_async
 from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_rows, secrets_line, told_progress
 from germane.errors import InvalidInput, NotFound
+from germane.types.codec import encode
 
 if TYPE_CHECKING:
     from germane.api.agent import Agent

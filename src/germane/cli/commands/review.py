@@ -50,7 +50,7 @@ def audit(
     options = options_of(context)
     report = run_async(_audit(options, unused_days, limit, messages))
     if options.json:
-        from germane.cli.codec import encode
+        from germane.types.codec import encode
 
         print_json(encode(report))
     else:
@@ -224,7 +224,7 @@ def _holdings_text(holdings: Holdings) -> str:
 
 
 def _consolidated_shape(report: Consolidated) -> dict[str, object]:
-    from germane.cli.codec import encode
+    from germane.types.codec import encode
 
     shape: dict[str, object] = encode(report)
     return shape

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from germane.cli.codec import encode
 from germane.cli.options import GlobalOptions, duration, options_of, run_async
 from germane.cli.screen import ListColumn, console, describe_exit, plain, print_json, print_rows
 from germane.clock import zone
 from germane.errors import InvalidInput, MissingExtra
+from germane.types.codec import encode
 
 if TYPE_CHECKING:
     from germane.kinds.keys.value import Key, NewKey

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from germane.cli.codec import encode
 from germane.cli.hints import other_scopes, owner_hint, print_hints
 from germane.cli.options import GlobalOptions, known, options_of, run_async
 from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_rows
 from germane.errors import NotFound
+from germane.types.codec import encode
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from germane.cli.codec import encode
 from germane.cli.hints import counts_text, other_scopes, print_hints
 from germane.cli.options import GlobalOptions, options_of, run_async
 from germane.cli.screen import (
@@ -25,6 +24,7 @@ from germane.cli.screen import (
     told_progress,
 )
 from germane.errors import InvalidInput
+from germane.types.codec import encode
 
 if TYPE_CHECKING:
     from germane.api.workers.extraction import ExtractionRun

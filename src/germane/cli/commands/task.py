@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from germane.cli.codec import encode
 from germane.cli.files import read_text
 from germane.cli.options import GlobalOptions, options_of, run_async
 from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_rows, secrets_line
+from germane.types.codec import encode
 
 if TYPE_CHECKING:
     from germane.kinds.tasks.handle import TaskStack

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from germane.cli.codec import decode
 from germane.cli.imports.rows import (
     BrokenRow,
     DirectiveRow,
@@ -25,6 +24,7 @@ from germane.cli.imports.rows import (
 )
 from germane.errors import Conflict, InvalidInput
 from germane.types.candidate import Provenance
+from germane.types.codec import decode
 
 if TYPE_CHECKING:
     from germane.api.agent import Agent

@@ -18,7 +18,7 @@ from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall
-from germane.grpc.server.from_wire import JsonText, WireMessage, filters, json_list, message_dict, moment
+from germane.grpc.server.from_wire import WireMessage, filters, json_list, message_dict, moment
 from germane.grpc.server.port import LoopBridge
 from germane.grpc.server.refusals import Refused, invalid
 from germane.grpc.server.to_wire import ibex_metadata, metadata, wire_text
@@ -26,6 +26,7 @@ from germane.grpc.stubs import context_pb2, ibex_pb2
 from germane.kinds.keys.value import Right
 from germane.types.budget import parse_effort
 from germane.types.context import Context, Metadata
+from germane.types.json_text import JsonText
 from germane.types.limits import MESSAGES, NAME, TOOL_CHARACTERS, check_size, check_text
 from germane.types.message import Message, system_text
 from germane.types.plan import uuid7

@@ -16,13 +16,14 @@ from germane.api.builder.system_prompt import Activity
 from germane.api.workers.threads import by_turns
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall, may_write
-from germane.grpc.server.from_wire import JsonText, filters, history_strategy, json_list, message_dict, moment, plain_object
+from germane.grpc.server.from_wire import filters, history_strategy, json_list, message_dict, moment, plain_object
 from germane.grpc.server.refusals import invalid
 from germane.grpc.server.to_wire import history_report, metadata, wire_text
 from germane.grpc.stubs import build_pb2 as pb
 from germane.kinds.keys.value import Right
 from germane.rules.enforce import ToolRules
 from germane.rules.tool_rule import Allow, AskConsent, Owed, Refuse, ToolRule, Verdict, parse_rule, rule_as_dict
+from germane.types.json_text import JsonText
 from germane.types.limits import ID, LIST_ITEMS, MESSAGES, NAME, TOOL_CHARACTERS, check_size
 from germane.types.limits import check_text as string
 from germane.types.message import ToolCall

@@ -26,12 +26,14 @@ RESERVE = 0.008
 class RpcRecord(Protocol):
     """What an observer records of one RPC. It never holds content or keys.
 
-    `code` is the name of the gRPC status. Of `error` the observer may use the type and the place only.
+    `code` is the name of the gRPC status, `operation` that of the operation that `Read` or `Write` calls. Of `error` the
+    observer may use the type and the place only.
     """
 
     org: str
     agent: str
     request_id: str
+    operation: str
     code: str
     metadata: Metadata | None
     error: BaseException | None
@@ -53,10 +55,10 @@ class RpcObserver(Protocol):
 class UnobservedRpc:
     """The record of a server without an observer."""
 
-    __slots__ = ("agent", "code", "error", "metadata", "org", "request_id")
+    __slots__ = ("agent", "code", "error", "metadata", "operation", "org", "request_id")
 
     def __init__(self) -> None:
-        self.org = self.agent = self.request_id = ""
+        self.org = self.agent = self.request_id = self.operation = ""
         self.code = "OK"
         self.metadata: Metadata | None = None
         self.error: BaseException | None = None
@@ -69,11 +71,13 @@ class RpcCall:
     method requires of a key. `grant` is what the caller's key allows, None where the server requires no keys.
     """
 
-    __slots__ = ("arrived", "ends", "grant", "record", "right")
+    __slots__ = ("arrived", "ends", "grant", "names", "record", "right")
 
     def __init__(self, right: Right, record: RpcRecord, *, arrived: float, ends: float | None) -> None:
         self.right, self.record, self.arrived, self.ends = right, record, arrived, ends
         self.grant: Grant | None = None
+        self.names: frozenset[object] = frozenset()
+        """Names in the request, which the text of an error may quote."""
 
     def due(self, seconds: float) -> float:
         """Returns when the answer must be ready: `seconds` after the arrival, or `RESERVE` before the caller's own deadline,

@@ -5,12 +5,11 @@ Whether a converted value is allowed is for the API to check.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, NoReturn, Protocol, cast
+from typing import Any, Protocol, cast
 
 from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -19,7 +18,8 @@ from germane.compaction.strategy import CompactionStrategy, Importance, Summaris
 from germane.grpc.server.refusals import invalid
 from germane.grpc.stubs import context_pb2, filters_pb2
 from germane.types.candidate import Sensitivity
-from germane.types.limits import DEPTH, FIELD_VALUES, NAMES, VALUES, VALUES_IN_ALL, Limit, check_size
+from germane.types.json_text import JsonText
+from germane.types.limits import FIELD_VALUES, NAMES, check_size
 from germane.types.query import Filters
 
 _FIELD_NAME = re.compile(r"[a-z][a-z_]{0,31}")
@@ -176,65 +176,3 @@ def history_strategy(wire: context_pb2.HistoryStrategy, where: str) -> Compactio
     if strange := sorted(numbers.keys() - set(made.__dataclass_fields__)):
         raise invalid(f"{where}.{strange[0]} is no number of {name}")
     return made(**numbers)
-
-
-# A caller's JSON is parsed only after its depth and its number of values have been checked. The check is one pass over
-# brackets, commas and strings, which stops at the first limit that is exceeded. Most texts don't need it, because they
-# hold fewer of these signs than the limits allow.
-
-
-_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
-_TOKENS_PER_VALUE = 5
-"""In valid JSON a value comes with a key, a comma and two brackets at most; a text with more tokens isn't JSON."""
-
-
-class JsonText:
-    """Parses the JSON texts of one request. `values` limits the values in all of them together, `each` those in one text."""
-
-    def __init__(self, *, values: Limit = VALUES_IN_ALL, each: Limit = VALUES) -> None:
-        self._values, self._limit, self._each = 0, values, each
-
-    def read(self, written: str, where: str) -> Any:
-        """Returns the parsed value. Raises `Refused`, naming the field `where`, without any of the text in the error."""
-        self._check_size(written, where)
-        try:
-            return _DECODER.decode(written)
-        except (ValueError, RecursionError) as error:
-            place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
-            raise invalid(f"{where} isn't JSON that can be read{place}") from None
-
-    def _check_size(self, written: str, where: str) -> None:
-        opened = written.count("[") + written.count("{")
-        values = opened + written.count(",") + 1
-        if opened > DEPTH.maximum or values > self._each.maximum:  # the signs may stand inside strings
-            values = _count_values(written, where, self._each)
-        self._values += values
-        if self._values > self._limit.maximum:
-            raise invalid(f"{where}: more than {self._limit.maximum:,} values in the request: send fewer")
-
-
-def _count_values(written: str, where: str, limit: Limit) -> int:
-    """Returns an upper bound of the number of values. Raises `Refused` where depth or number exceed the limits."""
-    depth, values = 0, 1
-    for tokens, token in enumerate(_TOKEN.finditer(written)):
-        sign = written[token.start()]
-        if sign in "[{":
-            depth += 1
-            values += 1
-            if depth > DEPTH.maximum:
-                raise invalid(f"{where} is nested deeper than {DEPTH.maximum} levels")
-        elif sign in "]}":
-            depth -= 1
-        elif sign == ",":
-            values += 1
-        if values > limit.maximum or tokens > _TOKENS_PER_VALUE * limit.maximum:
-            raise invalid(f"{where} has more than {limit.maximum:,} values")
-    return values
-
-
-def _refuse_constant(_: str) -> NoReturn:
-    raise ValueError
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-"""Refuses `NaN` and `Infinity`: Python's parser accepts them, but JSON (RFC 8259) doesn't have them."""

@@ -31,8 +31,8 @@ from germane.grpc.server.graph_servicer import GraphServicer
 from germane.grpc.server.history_servicer import HistoryServicer
 from germane.grpc.server.interceptor import ServerInterceptor
 from germane.grpc.server.memory_servicer import DirectiveServicer, EventServicer, MemoryServicer
+from germane.grpc.server.operation_servicer import OperationServicer
 from germane.grpc.server.port import LoopBridge, bind, options
-from germane.grpc.server.task_servicer import TaskServicer
 from germane.grpc.stubs import (
     activity_pb2,
     block_pb2,
@@ -44,7 +44,7 @@ from germane.grpc.stubs import (
     history_pb2,
     ibex_pb2,
     memory_pb2,
-    task_pb2,
+    operation_pb2,
 )
 from germane.settings.serving import ServiceSettings
 from germane.types.traffic import Traffic
@@ -70,7 +70,7 @@ def registry(germane: Germane, bridge: LoopBridge, clock: Clock, seconds: float,
     methods.add(activity_pb2.DESCRIPTOR.services_by_name["ActivityService"], ActivityServicer(resolver), bridge)
     methods.add(document_pb2.DESCRIPTOR.services_by_name["DocumentService"], DocumentServicer(resolver), bridge)
     methods.add(compose_pb2.DESCRIPTOR.services_by_name["ComposeService"], ComposeServicer(resolver), bridge)
-    methods.add(task_pb2.DESCRIPTOR.services_by_name["TaskService"], TaskServicer(resolver), bridge)
+    methods.add(operation_pb2.DESCRIPTOR.services_by_name["OperationService"], OperationServicer(resolver), bridge)
     methods.add(graph_pb2.DESCRIPTOR.services_by_name["GraphService"], GraphServicer(resolver), bridge)
     methods.add(history_pb2.DESCRIPTOR.services_by_name["HistoryService"], HistoryServicer(resolver), bridge)
     return methods

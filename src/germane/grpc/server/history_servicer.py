@@ -11,7 +11,7 @@ from germane.api.workers.threads import by_turns
 from germane.compaction.plan import Compaction, report_of
 from germane.grpc.server.authorisation import AgentResolver, denied
 from germane.grpc.server.call import RpcCall, may_read
-from germane.grpc.server.from_wire import JsonText, history_strategy, json_list, message_dict, required
+from germane.grpc.server.from_wire import history_strategy, json_list, message_dict, required
 from germane.grpc.server.memory_servicer import limit_of, page_size
 from germane.grpc.server.refusals import invalid
 from germane.grpc.server.to_wire import history_report, stamp, wire_text
@@ -21,6 +21,7 @@ from germane.kinds.archive.handle import EarlierMessages
 from germane.kinds.archive.outline import OutlineLine
 from germane.kinds.archive.value import KeptSummary
 from germane.kinds.keys.value import Right
+from germane.types.json_text import JsonText
 from germane.types.limits import MESSAGES, TOOL_CHARACTERS, check_size
 from germane.types.message import Message
 

@@ -121,6 +121,7 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             raise Refused(grpc.StatusCode.DEADLINE_EXCEEDED, "the call waited until its time was over")
         grant = await self._admission.admit(metadata, method.right, context.peer)
         request: Message | None = None
+        call: RpcCall | None = None
         data = b""
         with self._observed(method, metadata, self._clock.steady() - started) as record:
             try:
@@ -134,9 +135,9 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             except asyncio.CancelledError as error:
                 if _cancelled() and not self._stopping:
                     raise  # the caller cancelled; otherwise something inside cancelled itself, and the caller still waits
-                return None, _record_failure(record, _server_stops() if self._stopping else error, request)
+                return None, _record_failure(record, _server_stops() if self._stopping else error, request, call)
             except Exception as error:
-                status = _record_failure(record, error, request)
+                status = _record_failure(record, error, request, call)
                 context.set_trailing_metadata(trailers(error))
                 if grant is not None and status[0] in _CALLER_ERRORS:
                     await asyncio.sleep(self._pace.delay(grant.org, self._clock.steady(), len(data)))
@@ -224,8 +225,8 @@ def _parse(kind: type[Message], data: bytes) -> Message:
         raise invalid(f"the request isn't a {kind.DESCRIPTOR.full_name} message") from None
 
 
-def _record_failure(record: RpcRecord, error: BaseException, request: Message | None) -> Status:
-    status = refusal(error, request)
+def _record_failure(record: RpcRecord, error: BaseException, request: Message | None, call: RpcCall | None) -> Status:
+    status = refusal(error, request, () if call is None else call.names)
     record.code, record.error = status[0].name, error
     return status
 

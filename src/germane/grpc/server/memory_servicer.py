@@ -16,13 +16,14 @@ from germane.grpc.server import to_wire
 from germane.grpc.server.assembly_servicer import AssembleArguments
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall
-from germane.grpc.server.from_wire import JsonText, fields, filters, message_dict, moment
+from germane.grpc.server.from_wire import fields, filters, message_dict, moment
 from germane.grpc.server.refusals import invalid
 from germane.grpc.server.to_wire import memory, message, search_result, stats, user, wire_text
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.kinds.keys.value import Right
 from germane.kinds.memories.value import Memory
+from germane.types.json_text import JsonText
 from germane.types.limits import EXPLAINED, RECORDED, check_size
 
 _DEFAULT_PAGE_SIZE = 50

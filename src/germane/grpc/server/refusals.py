@@ -100,13 +100,14 @@ def invalid(text: str) -> Refused:
     return Refused(grpc.StatusCode.INVALID_ARGUMENT, text)
 
 
-def refusal(error: BaseException, request: Message | None = None) -> Status:
-    """Returns the status and text for an error that was raised while `request` was handled."""
+def refusal(error: BaseException, request: Message | None = None, names: Collection[object] = ()) -> Status:
+    """Returns the status and text for an error that was raised while `request` was handled. `names` are names in the request
+    that the text may quote, besides those in the request's own fields."""
     if isinstance(error, Refused):
         return error.code, error.text
     for kind, code in _CODES:
         if isinstance(error, kind):
-            return code, _with_field_names(str(error), request)
+            return code, _with_field_names(str(error), request, names)
     for kind, code, text in _FAULTS:
         if isinstance(error, kind):
             return code, f"{text} ({type(error).__name__})"
@@ -122,7 +123,7 @@ def trailers(error: BaseException) -> tuple[tuple[str, str], ...]:
     return (("germane-error", type(error).__name__),) if isinstance(error, NotPermitted | Stale) else ()
 
 
-def _with_field_names(text: str, request: Message | None) -> str:
+def _with_field_names(text: str, request: Message | None, names: Collection[object]) -> str:
     """Replaces the API's argument names by the request's field names, and removes content."""
     fields = () if request is None else request.DESCRIPTOR.fields_by_name
     words = {
@@ -134,13 +135,13 @@ def _with_field_names(text: str, request: Message | None) -> str:
         "tokens": "max_tokens" if "max_tokens" in fields else "available_tokens",
         "label": "block" if "block" in fields else "label",
     }
-    for pattern, said in _FIELD_NAMES:
+    for pattern, said in () if "arguments" in fields else _FIELD_NAMES:
         if pattern.search(text):
             for name, word in words.items():
                 said = said.replace(f"{{{name}}}", word)
             text = pattern.sub(said, text, count=1)
             break
-    allowed = _EXAMPLES if request is None else _EXAMPLES | set(_names(request))
+    allowed = {*_EXAMPLES, *names} if request is None else {*_EXAMPLES, *names, *_names(request)}
     return _without_content(text, allowed)
 
 

@@ -13,7 +13,7 @@ from germane.api.arguments import check_conversation, number
 from germane.api.contents import check_page
 from germane.api.wiring import Parts
 from germane.compaction.plan import Compaction
-from germane.compaction.strategy import CompactionStrategy, Summarise
+from germane.compaction.strategy import SUMMARISE, CompactionStrategy
 from germane.errors import InvalidInput, NotFound
 from germane.integrations.compactor import compactable
 from germane.kinds.archive.messages import entry_text, rebuild
@@ -35,8 +35,6 @@ from germane.types.limits import check_text as string
 from germane.types.message import Raw
 from germane.types.plan import Decision, Plan
 from germane.types.scope import Scope
-
-SUMMARISE = Summarise()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

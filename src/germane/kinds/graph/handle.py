@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from germane.api.arguments import flags, normalise_filters, number, optional, remarks
@@ -53,7 +54,11 @@ class KnownGraph:
     def __init__(self, parts: Parts, scope: Scope) -> None:
         self._parts, self._scope = parts, scope
         self._store = parts.store.within(scope)
-        self.patterns = Patterns(parts, scope)
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        """What worked before."""
+        return Patterns(self._parts, self._scope)
 
     async def add(
         self,

@@ -16,8 +16,8 @@ from datetime import datetime
 from hashlib import blake2b, sha256
 from typing import Literal
 
-Right = Literal["read", "write"]
-"""`read` allows assemble, search and export; `write` allows remember, record, feedback, forget and directive."""
+from germane.types.operation import Right as Right
+
 KeyState = Literal["active", "ending", "expired", "revoked"]
 """A key that is `ending` was replaced by another key and is valid until the overlap is over."""
 

@@ -46,6 +46,7 @@ from germane.types.context import BuiltContext, Context
 from germane.types.limits import ID, MESSAGES, NAME, PAGE, TASK_GOAL, quoted
 from germane.types.limits import check_text as string
 from germane.types.message import Message
+from germane.types.operation import operation
 from germane.types.plan import Plan, uuid7
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -66,6 +67,7 @@ class TaskStack:
         self._parts, self._scope = parts, scope
         self._store = parts.store.within(scope)
 
+    @operation("write")
     async def push(
         self, goal: str, *, session: str | None = None, sensitivity: str = "private", provenance: Provenance | None = None
     ) -> TaskFrame:
@@ -82,6 +84,7 @@ class TaskStack:
         )
         return await self._commit(push_task(frame))
 
+    @operation("write")
     async def pop(
         self, result: str, *, session: str | None = None, status: str = "complete", artifacts: Artifacts = ()
     ) -> TaskFrame:
@@ -92,10 +95,12 @@ class TaskStack:
         ended, outcome = closing_status(status), task_outcome(result, artifacts, secrets=self._parts.secrets)
         return await self._commit(pop_task(self._session(session), ended, outcome, at=self._parts.clock.now()))
 
+    @operation("write")
     async def fail(self, result: str, *, session: str | None = None, artifacts: Artifacts = ()) -> TaskFrame:
         """As `pop` with the status failed."""
         return await self.pop(result, session=session, status="failed", artifacts=artifacts)
 
+    @operation("write")
     async def block(self, reason: str, *, session: str | None = None) -> TaskFrame:
         """Marks the current task as blocked and returns its frame. The task above it is the current one then, so that other
         work can go on; `resume` comes back to it."""
@@ -103,22 +108,26 @@ class TaskStack:
         outcome = task_outcome(reason, secrets=self._parts.secrets)
         return await self._commit(block_task(self._session(session), outcome, at=self._parts.clock.now()))
 
+    @operation("write")
     async def resume(self, id: str | None = None, *, session: str | None = None) -> TaskFrame:
         """Makes an open task of the running branch the current one, active again where it was blocked. Without an id: the one
         blocked task that the session stands at, or that lies below."""
         wanted = None if id is None else string("id", id, ID)
         return await self._commit(resume_task(self._session(session), wanted, at=self._parts.clock.now()))
 
+    @operation("read")
     async def peek(self, session: str | None = None) -> TaskFrame | None:
         """Returns the current task; None where the stack is empty."""
         view = await self._store.ask(StackView(self._session(session)))
         return None if view is None else view.current
 
+    @operation("read")
     async def path(self, session: str | None = None) -> tuple[TaskFrame, ...]:
         """Returns the tasks from the root to the current one; () where the stack is empty."""
         view = await self._store.ask(StackView(self._session(session)))
         return () if view is None else view.path
 
+    @operation("read")
     async def get(self, id: str) -> TaskFrame:
         """Returns one task, of any session of the scope's own. Raises `NotFound`."""
         found = await self._store.ask(FramesById((string("id", id, ID),)))
@@ -126,6 +135,7 @@ class TaskStack:
             raise NotFound(f"no task {quoted(id)} here")
         return found[id]
 
+    @operation("read")
     async def list(self, session: str | None = None, *, status: str | None = None, limit: int = 100) -> tuple[TaskFrame, ...]:
         """Returns at most `limit` (1 to 1,000) tasks, the latest first: of one session, or of all where neither the call nor
         the scope names one. `status` is active, complete, blocked or failed."""
@@ -133,12 +143,14 @@ class TaskStack:
         named = self._scope.session if session is None else string("session", session, ID)
         return await self._store.ask(ListFrames(named, None if status is None else _status(status), limit))
 
+    @operation("write")
     async def checkpoint(self, name: str, *, session: str | None = None) -> TaskCheckpoint:
         """Remembers under a name where the session stands, so that a branch can begin there later. A checkpoint of that name
         moves here."""
         made = make_checkpoint(self._name(name), self._named(session), at=self._parts.clock.now())
         return await self._commit(made)
 
+    @operation("write")
     async def branch(
         self, name: str, goal: str | None = None, *, session: str | None = None, checkpoint: str | None = None
     ) -> TaskFrame:
@@ -156,10 +168,12 @@ class TaskStack:
         place = None if checkpoint is None else branch_name("checkpoint", checkpoint)
         return await self._commit(open_branch(title, frame, checkpoint=place, same_goal=goal is None))
 
+    @operation("write")
     async def switch(self, name: str, *, session: str | None = None) -> TaskBranch:
         """Makes a branch the running one. The first branch of a session is `main`."""
         return await self._commit(switch_branch(branch_name("name", name), self._session(session)))
 
+    @operation("write")
     async def inject(
         self, name: str, result: str | None = None, *, session: str | None = None, artifacts: Artifacts = ()
     ) -> TaskFrame:
@@ -171,11 +185,13 @@ class TaskStack:
         wanted, now = branch_name("name", name), self._parts.clock.now()
         return await self._commit(inject_branch(wanted, self._session(session), outcome, user=self._scope.user, at=now))
 
+    @operation("write")
     async def abandon(self, name: str, *, session: str | None = None) -> TaskBranch:
         """Ends a branch without a result; its tasks count no more. Idempotent."""
         plan = abandon_branch(branch_name("name", name), self._session(session), at=self._parts.clock.now())
         return await self._commit(plan)
 
+    @operation("read")
     async def branches(self, session: str | None = None) -> tuple[TaskBranch, ...]:
         """Returns the branches of a session, the oldest first."""
         return await self._store.ask(BranchesOf(self._session(session)))
@@ -279,12 +295,14 @@ class Delegations:
             assembling=own,
         )
 
+    @operation("write")
     async def finish(self, id: str, result: str, *, status: str = "complete", artifacts: Artifacts = ()) -> TaskFrame:
         """Ends a delegated task with the result that its agent brought, and returns its frame: a completed (or failed) task
         below the one that delegated it, which `agent.expand` reads back whole. Raises `NotFound`, and `InvalidInput`
         where it has ended already."""
         return await self._finish(id, result, status, artifacts)
 
+    @operation("read")
     async def list(self, session: str | None = None, *, open: bool = False, limit: int = 100) -> tuple[TaskFrame, ...]:
         """Returns at most `limit` (1 to 1,000) delegated tasks of a session, the latest first; with `open` those that run."""
         number("limit", limit, minimum=1, maximum=PAGE.maximum)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from germane.errors import InvalidInput
 from germane.text.normal import content_hash
@@ -62,6 +62,10 @@ class TaskFrame:
     closed_at: datetime | None = None
     secrets: Mapping[str, int] = field(default_factory=dict, compare=False)
     """The secrets that were found in what was just given, by kind; not stored."""
+
+    def without_content(self) -> TaskFrame:
+        """Returns the task as a caller gets it who may not read: without goal, result, artifacts and provenance."""
+        return replace(self, goal="", result=None, artifacts=(), provenance=Provenance())
 
     @property
     def derived_from(self) -> tuple[str, ...]:
@@ -326,3 +330,20 @@ def _pointers(frame: TaskFrame) -> str:
         return ""
     named = (f".{number} {one.title or 'artifact'}" for number, one in enumerate(frame.artifacts[:_MAX_NAMED], 1))
     return f" (expand {', '.join(named)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteDelegation:
+    """One task given to another agent, as a client of the service gets it. `messages` are what the other agent's model gets,
+    and `system` its system prompt where the provider keeps that apart. `frame` is the task in the delegating stack; its
+    `child_session` is the session that the other agent works in, and `allowed` the sensitivities that it may see.
+    `explanation` says what it gets and why."""
+
+    frame: TaskFrame
+    messages: list[Mapping[str, Any]]
+    system: Any = None
+    tokens: int = 0
+    explanation: str = ""
+
+    def __repr__(self) -> str:
+        return f"<RemoteDelegation {self.frame.id} {len(self.messages)} messages>"

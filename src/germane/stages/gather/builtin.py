@@ -1,34 +1,69 @@
-"""Built-in sources: makes the sources that a strategy plans, for one scoped store."""
+"""Built-in sources: their list, what the other stages must know of them, and those that a strategy plans."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from germane.kinds.tasks.value import TaskView
 from germane.search.relevance import Relevance
 from germane.stages.gather.graph import EntityLookup, EntitySource, PatternSource, RelationSource
-from germane.stages.gather.memories import ArchiveSource, BlockSource, MemorySource, ProfileSource, StructuredSource
+from germane.stages.gather.memories import PROFILE, ArchiveSource, BlockSource, MemorySource, ProfileSource, StructuredSource
 from germane.stages.gather.merge import RequestContents
 from germane.stages.gather.messages import ContinuitySource, DaySource, HistorySource, MessageSource, RecentSource
 from germane.stages.gather.session import ActivitySource, OutlineSource, TaskSource
-from germane.stages.gather.source import EVERYTHING, BusySource, SearchDepth, Source, SourceFactory
+from germane.stages.gather.source import (
+    EVERYTHING,
+    BuiltInSource,
+    BusySource,
+    EmbeddingSource,
+    SearchDepth,
+    Source,
+    SourceFactory,
+    SourceParts,
+)
 from germane.stores.contract import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.evidence import Unread
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
 
-SOURCES = (
-    *("archive", "blocks", "continuity", "days", "directive", "entities", "events", "history", "memories", "messages"),
-    *("outline", "patterns", "profile", "recent", "relations", "semantic", "structured", "tasks"),
+SOURCES: Mapping[str, type[BuiltInSource]] = MappingProxyType(
+    {
+        "archive": ArchiveSource,
+        "blocks": BlockSource,
+        "continuity": ContinuitySource,
+        "days": DaySource,
+        "entities": EntitySource,
+        "events": ActivitySource,
+        "history": HistorySource,
+        "memories": MemorySource,
+        "messages": MessageSource,
+        "outline": OutlineSource,
+        "patterns": PatternSource,
+        PROFILE: ProfileSource,
+        "recent": RecentSource,
+        "relations": RelationSource,
+        "semantic": MemorySource,
+        "structured": StructuredSource,
+        "tasks": TaskSource,
+    }
 )
-"""Names of the built-in sources."""
-
-NOT_SEARCHING = frozenset(
-    {"blocks", "continuity", "directive", "events", "history", "outline", "profile", "recent", "structured", "tasks"}
+"""The built-in sources by name. A strategy plans the directive beside them, which is no candidate."""
+STANDING = frozenset({"directive", *(name for name, source in SOURCES.items() if source.nature.standing)})
+"""Sources that offer the same candidates whatever the question is."""
+DEEP = frozenset(name for name, source in SOURCES.items() if source.nature.deep)
+"""Sources that look as far down as the depth says."""
+RECENT = frozenset(name for name, source in SOURCES.items() if source.nature.offers == "recent")
+"""Sources of what happened lately."""
+FOUND = frozenset(name for name, source in SOURCES.items() if source.nature.offers == "found")
+"""Sources of what was found for the query or by name."""
+WITHOUT_VECTOR = frozenset(
+    {"directive", *(name for name, source in SOURCES.items() if not issubclass(source, EmbeddingSource))}
 )
-"""Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
-answers the question. An outline has no text that the messages don't have."""
+"""Sources that don't use the query's vector."""
+NOTHING_TO_OFFER = frozenset(reason for source in SOURCES.values() for reason in source.nature.without)
+"""Reasons of a skipped source that has nothing to offer: the answer is complete without it."""
 
 
 class _RegisteredSource:
@@ -54,54 +89,24 @@ def sources(
     tasks: Callable[[], TaskView | None] = lambda: None,
     relevance: Relevance,
 ) -> dict[str, Source]:
-    """The sources that the strategy plans, by name; a registered source replaces the built-in source of its name. The directive
-    isn't a source here, as it is no candidate.
-
-    `said` is what the request holds already. With `wait`, sources wait for a partition that is still being loaded. `depth` says
-    how far down a search has to look, `blocks` which blocks the request names; `tasks` returns what was read of its task stack.
-    `relevance` tells how probable it is that a line of an outline is what the question is about.
-    Without `searching`, for want of time, the sources that search are replaced by `BusySource`.
-    """
+    """The sources that the strategy plans, by name; a registered source replaces the built-in source of its name. Without
+    `searching`, for want of time, the sources that search are replaced by `BusySource`. See `SourceParts` for the others."""
+    parts = SourceParts(
+        store=store,
+        strategy=strategy,
+        said=said,
+        relevance=relevance,
+        lookup=EntityLookup(store, strategy.entity_types),
+        wait=wait,
+        depth=depth,
+        named_blocks=blocks,
+        tasks=tasks,
+    )
     made: dict[str, Source] = {}
-    lookup = EntityLookup(store, strategy.entity_types)
-    planned = {plan.name for plan in strategy.sources if plan.limit > 0}
     for plan in strategy.sources:
         if plan.name in registered:
             made[plan.name] = _RegisteredSource(registered[plan.name], store)
-            continue
-        match plan.name:
-            case "archive" | "memories" | "messages" | "outline" | "semantic" if not searching:
-                made[plan.name] = BusySource()
-            case "memories" | "semantic":
-                made[plan.name] = MemorySource(store, plan.name, wait=wait, depth=depth)
-            case "archive":
-                made[plan.name] = ArchiveSource(store, wait=wait, depth=depth)
-            case "blocks":
-                made[plan.name] = BlockSource(store, blocks)
-            case "profile":
-                made[plan.name] = ProfileSource(store)
-            case "structured":
-                made[plan.name] = StructuredSource(store, strategy.fact_keys, strategy.tags)
-            case "messages":
-                made[plan.name] = MessageSource(store, said, wait=wait, depth=depth, beside_days="days" in planned)
-            case "days":
-                made[plan.name] = DaySource(store, wait=wait)
-            case "outline":
-                made[plan.name] = OutlineSource(store, relevance, wait=wait)
-            case "recent":
-                made[plan.name] = RecentSource(store)
-            case "continuity":
-                made[plan.name] = ContinuitySource(store, said)
-            case "tasks":
-                made[plan.name] = TaskSource(store, tasks)
-            case "history":
-                made[plan.name] = HistorySource(store)
-            case "events":
-                made[plan.name] = ActivitySource(store, strategy.intents)
-            case "entities":
-                made[plan.name] = EntitySource(lookup)
-            case "relations":
-                made[plan.name] = RelationSource(store, lookup, depth=strategy.depth, fan_out=strategy.fan_out)
-            case "patterns":
-                made[plan.name] = PatternSource(store, lookup)
+        elif (source := SOURCES.get(plan.name)) is not None:
+            busy = not searching and issubclass(source, EmbeddingSource)
+            made[plan.name] = BusySource() if busy else source.planned(plan, parts)
     return made

@@ -25,6 +25,7 @@ from germane.errors import InvalidInput
 from germane.kinds.blocks.value import stored_id
 from germane.kinds.memories.directive import Directive
 from germane.ports.models import Embedder
+from germane.stages.gather.builtin import WITHOUT_VECTOR
 from germane.stages.gather.source import BusySource, EmbeddingSource, Skipped, Source, VectorOnDemand, with_vector
 from germane.stores.contract import EmbedsQueries, ScopedStore, StillLoading
 from germane.types.candidate import Candidate
@@ -33,13 +34,6 @@ from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
 from germane.types.trace import SourceReport, Status
 
-_VECTORLESS = frozenset(
-    (
-        *("blocks", "continuity", "days", "directive", "entities", "events", "history", "patterns", "profile", "recent"),
-        *("relations", "structured", "tasks"),
-    )
-)
-"""Sources that don't use the query's vector."""
 _TICK = 1e-6
 """Seconds: a limit this near counts as reached, so that nothing waits for a rounding error."""
 
@@ -100,7 +94,7 @@ async def gather(
     async def run(name: str, plan: SourcePlan, asked: Query, embedding: asyncio.Future[Any] | None) -> Any:
         if name == "directive":
             return await store.directive()
-        if name in _VECTORLESS:
+        if name in WITHOUT_VECTOR:
             return await sources[name].gather(query, plan)
         if embedding is not None:
             await asyncio.wait([embedding], timeout=patience)
@@ -110,7 +104,7 @@ async def gather(
     planned = [name for name in plans if name == "directive" or name in sources]
     skipped += [SourceReport(name=name, status="skipped", reason="unknown") for name in plans if name not in planned]
     admitted = [name for name in planned if admits(name)]
-    searching = [name for name in admitted if name not in _VECTORLESS and not isinstance(sources[name], BusySource)]
+    searching = [name for name in admitted if name not in WITHOUT_VECTOR and not isinstance(sources[name], BusySource)]
     if searching and admits("embedding"):
         sources_embed = all(isinstance(sources[name], EmbeddingSource) for name in searching)
         if embedder.quick and sources_embed and isinstance(store, EmbedsQueries):

@@ -13,12 +13,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 from germane.kinds.graph.aliases import SHORT, name_key
 from germane.kinds.graph.reads import MatchingPatterns, SalientEntities, SeenNamed, WalkFrom
 from germane.kinds.graph.traversal import decayed
 from germane.kinds.graph.value import Entity, Pattern, Relation, entity_hash, pattern_hash, relation_hash
+from germane.stages.gather.source import KnownEntities, NamesEntities, Source, SourceNature, SourceParts
 from germane.stores.contract import ScopedStore
 from germane.text.terms import unspaced
 from germane.types.candidate import Candidate, EntityText, GraphItem, PatternText, Provenance, RelationText, Sensitivity
@@ -39,8 +40,14 @@ _STRICTNESS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
 class EntitySource:
     """The entities that the query names, then the ten most salient of the others."""
 
-    def __init__(self, lookup: EntityLookup) -> None:
+    nature: ClassVar = SourceNature()
+
+    def __init__(self, lookup: NamesEntities) -> None:
         self._lookup = lookup
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.lookup)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         known = await self._lookup.of(query)
@@ -53,8 +60,14 @@ class RelationSource:
     steps, `fan_out` relations of one entity. Those that don't hold at the time asked about are left out, unless the request
     asks for history."""
 
-    def __init__(self, store: ScopedStore, lookup: EntityLookup, *, depth: int, fan_out: int) -> None:
+    nature: ClassVar = SourceNature()
+
+    def __init__(self, store: ScopedStore, lookup: NamesEntities, *, depth: int, fan_out: int) -> None:
         self._store, self._lookup, self._depth, self._fan_out = store, lookup, depth, fan_out
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store, parts.lookup, depth=parts.strategy.depth, fan_out=parts.strategy.fan_out)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         known = await self._lookup.of(query)
@@ -87,8 +100,14 @@ class RelationSource:
 class PatternSource:
     """The patterns that apply: by the query's words, its intent, and the types of the entities that it names."""
 
-    def __init__(self, store: ScopedStore, lookup: EntityLookup) -> None:
+    nature: ClassVar = SourceNature()
+
+    def __init__(self, store: ScopedStore, lookup: NamesEntities) -> None:
         self._store, self._lookup = store, lookup
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store, parts.lookup)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         filters = query.said_by_then
@@ -203,13 +222,6 @@ _MAX_WORDS, _MAX_RUN = 64, 3
 _MAX_CHARACTERS, _MAX_UNSPACED = 48, 6
 """The same for scripts without spaces, in characters."""
 _WORD = re.compile(r"[^\W_][\w'’.\-/@+#]{0,127}+")
-
-
-class KnownEntities(NamedTuple):
-    """`mentioned` are those that the query names, `salient` the most salient of the others."""
-
-    mentioned: tuple[Entity, ...]
-    salient: tuple[Entity, ...]
 
 
 def mention_keys(query: Query) -> tuple[str, ...]:

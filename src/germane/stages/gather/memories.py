@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import ClassVar
 
 from germane.kinds.blocks.reads import blocks_to_show
 from germane.kinds.memories.reads import PinnedMemories
 from germane.kinds.memories.value import Memory
 from germane.kinds.profile.offer import OfferedLine, offered_lines
 from germane.stages.gather.candidates import from_block, from_entry, from_memory, offered
-from germane.stages.gather.source import EVERYTHING, EmbeddingSource, SearchDepth, Skipped
+from germane.stages.gather.source import EVERYTHING, EmbeddingSource, SearchDepth, Skipped, Source, SourceNature, SourceParts
 from germane.stores.contract import ScopedStore
 from germane.types.candidate import Candidate, Provenance
 from germane.types.evidence import Evidence, Unread
@@ -28,10 +29,16 @@ class MemorySource(EmbeddingSource):
     """Memories found by the query, by keywords and by vector. Waits for a partition that is still being loaded only with
     `wait`; without it, the search raises `Warming`. Of those that can't be worth their tokens, by `depth`, no text is read."""
 
+    nature: ClassVar = SourceNature(deep=True, offers="found", without={"no_query"})
+
     def __init__(
         self, store: ScopedStore, name: str = "memories", *, wait: bool = False, depth: SearchDepth = EVERYTHING
     ) -> None:
         self._store, self._name, self._wait, self._depth = store, name, wait, depth
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store, plan.name, wait=parts.wait, depth=parts.depth)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if not query.searchable:
@@ -47,8 +54,14 @@ class StructuredSource:
     """Pinned memories, the newest fact of each key the strategy lists, and memories with one of its tags. All are required:
     they are packed before anything else."""
 
+    nature: ClassVar = SourceNature(standing=True, offers="found")
+
     def __init__(self, store: ScopedStore, fact_keys: Sequence[str] = (), tags: Sequence[str] = ()) -> None:
         self._store, self._fact_keys, self._tags = store, fact_keys, tags
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store, parts.strategy.fact_keys, parts.strategy.tags)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         found = await self._store.ask(PinnedMemories(self._fact_keys, self._tags, at=query.at, filters=query.filters))
@@ -66,8 +79,14 @@ PROFILE = "profile"
 class ProfileSource:
     """Offers at most as many lines as its plan allows, the worthiest first."""
 
+    nature: ClassVar = SourceNature(standing=True)
+
     def __init__(self, store: ScopedStore) -> None:
         self._store = store
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         offered = await offered_lines(self._store, query, plan.limit)
@@ -107,8 +126,14 @@ class BlockSource:
     are required, and shown as they are now, whatever time is asked about. Of the request's filters they obey sensitivities (a
     block is private) and excluded ids."""
 
+    nature: ClassVar = SourceNature(standing=True)
+
     def __init__(self, store: ScopedStore, named: Sequence[str] = ()) -> None:
         self._store, self._named = store, named
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store, parts.named_blocks)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         if "private" not in query.filters.sensitivities:
@@ -125,8 +150,14 @@ class ArchiveSource(EmbeddingSource):
     type, as far as they are indexed (`kinds/blocks/revision.py`). They have no kind, tag or session, so a
     request that filters by one gets none. Waits for a partition that is still being loaded only with `wait`."""
 
+    nature: ClassVar = SourceNature(deep=True, offers="found", without={"no_query"})
+
     def __init__(self, store: ScopedStore, *, wait: bool = False, depth: SearchDepth = EVERYTHING) -> None:
         self._store, self._wait, self._depth = store, wait, depth
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store, wait=parts.wait, depth=parts.depth)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if not query.searchable:

@@ -15,13 +15,13 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from heapq import nlargest, nsmallest
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from germane.clock import zone
 from germane.kinds.events.value import Event
 from germane.stages.gather.candidates import from_event, offered, words_of
 from germane.stages.gather.merge import RequestContents, fresh
-from germane.stages.gather.source import EVERYTHING, EmbeddingSource, SearchDepth, Skipped
+from germane.stages.gather.source import EVERYTHING, EmbeddingSource, SearchDepth, Skipped, Source, SourceNature, SourceParts
 from germane.stores.contract import ScopedStore
 from germane.text.days.times import named_days
 from germane.text.terms import analyse
@@ -44,6 +44,8 @@ class MessageSource(EmbeddingSource):
     some days is left to the source of those.
     """
 
+    nature: ClassVar = SourceNature(deep=True, offers="found", without={"no_query", "only_days"})
+
     def __init__(
         self,
         store: ScopedStore,
@@ -54,6 +56,11 @@ class MessageSource(EmbeddingSource):
         beside_days: bool = False,
     ) -> None:
         self._store, self._said, self._wait, self._depth, self._beside_days = store, said, wait, depth, beside_days
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        beside_days = any(one.name == "days" and one.limit > 0 for one in parts.strategy.sources)
+        return cls(parts.store, parts.said, wait=parts.wait, depth=parts.depth, beside_days=beside_days)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if not query.searchable:
@@ -84,8 +91,14 @@ class MessageSource(EmbeddingSource):
 class RecentSource:
     """The latest messages of the latest sessions, whatever the query."""
 
+    nature: ClassVar = SourceNature(standing=True, offers="recent")
+
     def __init__(self, store: ScopedStore) -> None:
         self._store = store
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         events = await self._store.events.recent(plan.limit, filters=query.said_by_then, typed=False)
@@ -99,8 +112,14 @@ class HistorySource:
     """The latest messages of the running session that are stored, newest with the strongest evidence (GATHER-2a). Messages that
     the request itself holds count as turns too; `merge.fresh` removes them afterwards, as it does for every source."""
 
+    nature: ClassVar = SourceNature(standing=True, offers="recent", without={"no_session"})
+
     def __init__(self, store: ScopedStore) -> None:
         self._store = store
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         session = self._store.scope.session
@@ -121,8 +140,14 @@ class ContinuitySource:
     so that a reference to them can be understood; the packer shortens long ones. A request that holds any message of the
     exchange needs none of it back."""
 
+    nature: ClassVar = SourceNature(standing=True, offers="recent", without={"no_session"})
+
     def __init__(self, store: ScopedStore, said: RequestContents) -> None:
         self._store, self._said = store, said
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store, parts.said)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         session = self._store.scope.session
@@ -200,8 +225,14 @@ class DaySource:
     """The most telling messages of the days that the request asks about: the user's before the assistant's, none that says
     nothing. Nothing where the days have no messages."""
 
+    nature: ClassVar = SourceNature(without={"no_day"})
+
     def __init__(self, store: ScopedStore, *, wait: bool = False) -> None:
         self._store, self._wait = store, wait
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store, wait=parts.wait)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         asked = query.asked_day

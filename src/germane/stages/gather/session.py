@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from germane.kinds.tasks.value import TASK_CATEGORY, TaskFrame, TaskView, shown_
 from germane.search.find import by_marginal_relevance
 from germane.search.relevance import Relevance, matrix, sigmoid
 from germane.stages.gather.candidates import from_event, words_of
-from germane.stages.gather.source import EmbeddingSource, Skipped
+from germane.stages.gather.source import EmbeddingSource, Skipped, Source, SourceNature, SourceParts
 from germane.stores.contract import ScopedStore
 from germane.text.terms import analyse
 from germane.types.candidate import Candidate, Provenance
@@ -40,9 +41,15 @@ class ActivitySource:
     """The 50 latest events of the running session, messages included, newest first, and the highlights of the five latest
     sessions before it. An event of a type that matters to the query's intent counts as half as far back."""
 
+    nature: ClassVar = SourceNature(standing=True, offers="recent")
+
     def __init__(self, store: ScopedStore, intents: Mapping[Intent, Sequence[str]] = MappingProxyType({})) -> None:
         """`intents` says which event types matter to an intent; where it lacks one, `Query.event_types` does."""
         self._store, self._intents = store, intents
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store, parts.strategy.intents)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         session, filters, events = self._store.scope.session, query.said_by_then, self._store.events
@@ -82,8 +89,14 @@ class TaskSource:
     """Offers the frames of a view as required candidates, in the order in which they are written, and the latest events of the
     current task as others (TASK-2). `read` returns the view, None where no task is open, or raises what reading it raised."""
 
+    nature: ClassVar = SourceNature(standing=True, without={"no_session", "no_task"})
+
     def __init__(self, store: ScopedStore, read: Callable[[], TaskView | None]) -> None:
         self._store, self._read = store, read
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store, parts.tasks)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         if self._store.scope.session is None:
@@ -149,10 +162,17 @@ _FIRST_EVIDENCE, _LAST_EVIDENCE = 0.95, 0.05
 class OutlineSource(EmbeddingSource):
     """Lines of outlines, where the request asks for a summary, an overview or an order of events. An exchange of one message
     has no line here, as the message says it already. A line and its first message are one thing, of which one form is shown; so
-    a line whose first message the request holds isn't offered."""
+    a line whose first message the request holds isn't offered. A search has no use for it: an outline has no text that the
+    messages don't have."""
+
+    nature: ClassVar = SourceNature(standing=True, without={"no_overview"})
 
     def __init__(self, store: ScopedStore, relevance: Relevance, *, wait: bool = False) -> None:
         self._store, self._relevance, self._wait = store, relevance, wait
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        return cls(parts.store, parts.relevance, wait=parts.wait)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         if not query.broad:

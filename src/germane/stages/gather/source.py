@@ -14,21 +14,25 @@ import asyncio
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.kinds.graph.value import Entity
+from germane.kinds.tasks.value import TaskView
 from germane.ports.models import Embedder, shorten_query
+from germane.search.relevance import Relevance
+from germane.stages.gather.merge import RequestContents
 from germane.stores.contract import ScopedStore
 from germane.types.budget import price_asked
 from germane.types.candidate import Candidate
 from germane.types.evidence import Unread
 from germane.types.limits import COUNT
 from germane.types.query import Query, Vector
-from germane.types.strategy import SourcePlan
+from germane.types.strategy import SourcePlan, Strategy
 
 
 class Skipped(Exception):
@@ -59,6 +63,62 @@ SourceFactory = Callable[[ScopedStore], Source]
 """Makes a source for one scoped store."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceNature:
+    """What the other stages must know of a built-in source. That it needs the query's vector, and isn't asked where there is no
+    time to search, is said by its base, `EmbeddingSource`."""
+
+    standing: bool = False
+    """Whether it offers the same candidates whatever the question is. A search leaves such a source out: what is pinned is
+    found if it answers the question."""
+    deep: bool = False
+    """Whether it looks as far down as the `SearchDepth` says."""
+    offers: Literal["recent", "found", "other"] = "other"
+    """What its items are to a prompt's sections: what happened lately, what was found for the query or by name, or neither."""
+    without: Set[str] = frozenset()
+    """The reasons of `Skipped` for which it has nothing to offer, so that the answer is complete without it."""
+
+
+class KnownEntities(NamedTuple):
+    """`mentioned` are those that the query names, `salient` the most salient of the others."""
+
+    mentioned: tuple[Entity, ...]
+    salient: tuple[Entity, ...]
+
+
+class NamesEntities(Protocol):
+    async def of(self, query: Query) -> KnownEntities:
+        """The entities for this query. Raises what the store raises."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceParts:
+    """What the sources of one assembly are made from. `said` is what the request holds already. With `wait`, sources wait for a
+    partition that is still being loaded. `depth` says how far down a search has to look, `named_blocks` which blocks the
+    request names; `tasks` returns what was read of its task stack. `relevance` tells how probable it is that a line of an
+    outline is what the question is about. `lookup` finds the entities that the query names, once for all sources."""
+
+    store: ScopedStore
+    strategy: Strategy
+    said: RequestContents
+    relevance: Relevance
+    lookup: NamesEntities
+    wait: bool
+    depth: SearchDepth
+    named_blocks: Sequence[str]
+    tasks: Callable[[], TaskView | None]
+
+
+class BuiltInSource(Source, Protocol):
+    """A source that `builtin.SOURCES` lists."""
+
+    nature: ClassVar[SourceNature]
+
+    @classmethod
+    def planned(cls, plan: SourcePlan, parts: SourceParts) -> Source:
+        """Makes the source for one assembly."""
+
+
 # How far down a search looks (AMOUNT-3).
 
 
@@ -75,8 +135,6 @@ _SPARE_MESSAGES = 16
 microseconds."""
 
 
-_SEARCHING_SOURCES = frozenset({"archive", "memories", "messages", "semantic"})
-"""Sources that look as far as the depth says."""
 SHALLOW_ITEMS = 16
 """Results of a shallow search. Measured on LoCoMo with the default: 16 show 84.0 % of the evidence in 604 tokens where a full
 search shows 87.4 in 736; 12 show 81.0, 24 show 85.8."""
@@ -100,9 +158,10 @@ class SearchDepth(NamedTuple):
         """The depth of a search for which there is little time."""
         return self._replace(max_items=min(self.max_items, SHALLOW_ITEMS), max_stated=min(self.max_stated, SHALLOW_ITEMS))
 
-    def reached(self, found: Sequence[Candidate], unread: Sequence[Unread]) -> bool:
-        """Whether a source that looks as far as the depth says found as many as it looked for, so that there may be more."""
-        counts = Counter(one.source for one in found if one.source in _SEARCHING_SOURCES)
+    def reached(self, found: Sequence[Candidate], unread: Sequence[Unread], deep: Set[str]) -> bool:
+        """Whether one of the `deep` sources, which look as far as the depth says, found as many as it looked for, so that there
+        may be more."""
+        counts = Counter(one.source for one in found if one.source in deep)
         return max(counts.values(), default=0) + len(unread) >= min(self.max_items, self.max_stated)
 
     def unlimited(self) -> SearchDepth:

@@ -154,7 +154,6 @@ def _half_life(kinds: tuple[str, ...], half_lives: Mapping[str, float]) -> float
 # rare they are, and recency is a part of the score.
 
 
-_SEARCHED_SOURCES = frozenset({"archive", "memories", "messages", "semantic"})
 _NEW_AGE = timedelta(days=1)
 _BLANKED_EDGES = str.maketrans(dict.fromkeys(".,;:!?()[]{}<>\"'`*", " "))
 
@@ -170,7 +169,7 @@ def boosted(
     wanted = frozenset(term.word for term in query.terms) if query is not None else frozenset[str]()
     factors = np.ones(len(candidates))
     for index, candidate in enumerate(candidates):
-        if _SEARCHED_SOURCES.isdisjoint((candidate.source, *candidate.also)):
+        if not candidate.evidence.compared:
             continue
         factors[index] += strategy.word_boost * len(wanted.intersection(fold(candidate.text).translate(_BLANKED_EDGES).split()))
         if timedelta() <= at - candidate.created_at < _NEW_AGE:
@@ -209,13 +208,6 @@ def split_at_floor(ranked: Iterable[Scored], floor: float) -> tuple[tuple[Scored
 # P(need) of a request (NEED-1).
 
 
-_UNSEARCHED = frozenset(
-    (
-        *("blocks", "continuity", "entities", "events", "history", "outline", "patterns", "profile", "recent"),
-        *("relations", "structured", "tasks"),
-    )
-)
-"""Sources that search no text of their own, most of which offer the same whatever the question is."""
 _OVERVIEW_NEED = 0.9
 """P(need) at least, where an overview of the user's own affairs is asked for and there is an outline: its words needn't be like
 anything stored ("summarise what we discussed"). Set by hand: of 880 labelled turns without need none asks for that."""
@@ -262,7 +254,7 @@ def best_searched(ranked: Sequence[Scored]) -> float:
 
 
 def _is_searched(candidate: Candidate) -> bool:
-    return not (candidate.required or candidate.only_from(_UNSEARCHED)) and candidate.evidence.searched
+    return not candidate.required and candidate.evidence.searched
 
 
 # Candidates in their sources' own order, for when there is no time to score them (ENGINE-12).

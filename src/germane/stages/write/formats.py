@@ -14,7 +14,7 @@ Required items come first, in the order in which they were asked for; the others
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import tzinfo
 from types import MappingProxyType
 from typing import ClassVar
@@ -99,15 +99,15 @@ def _kind(candidate: Candidate) -> str:
     return "message" if candidate.category == CONVERSATION else candidate.kinds[-1] if candidate.kinds else candidate.category
 
 
-FORMATS: Mapping[str, Callable[[str, tzinfo, Sequence[Detail]], Grammar]] = MappingProxyType(
+FORMATS: Mapping[str, Callable[[str, tzinfo, Sequence[Detail], Set[str]], Grammar]] = MappingProxyType(
     {
-        "compact": lambda nonce, zone, _: Compact(nonce, zone),
-        "digest": lambda nonce, zone, _: Digest(nonce, zone),
-        "markdown": lambda nonce, zone, _: Markdown(nonce, zone),
-        "xml": Xml,
+        "compact": lambda nonce, zone, _details, _recent: Compact(nonce, zone),
+        "digest": lambda nonce, zone, _details, _recent: Digest(nonce, zone),
+        "markdown": lambda nonce, zone, _details, recent: Markdown(nonce, zone, recent),
+        "xml": lambda nonce, zone, details, _recent: Xml(nonce, zone, details),
     }
 )
-"""By name: makes a grammar from the nonce, the scope's zone and the details to write."""
+"""By name: makes a grammar from the nonce, the scope's zone, the details to write, and the sources of what happened lately."""
 _WITH_DETAILS = frozenset({"xml"})
 
 
@@ -131,9 +131,10 @@ def open_format(
     first_number: int = 1,
     apart: bool = False,
     shortening: Shortening = "excerpt",
+    recent: Set[str] = frozenset(),
 ) -> Format:
-    """A format for one assembly. `terms` are the query's words or stems; excerpts of long items are made around them. See
-    `Format` for the others.
+    """A format for one assembly. `terms` are the query's words or stems; excerpts of long items are made around them. `recent`
+    are the sources of what happened lately, which `markdown` has a section for. See `Format` for the others.
 
     Raises `UnknownName` for a name that isn't in `FORMATS`, `InvalidInput` for details that the format can't write.
     """
@@ -141,5 +142,5 @@ def open_format(
     if grammar is None:
         raise UnknownName(f"unknown format {name!r}: use one of {', '.join(sorted(FORMATS))}")
     check_details(name, details)
-    written = grammar(nonce, zone, details)
+    written = grammar(nonce, zone, details, recent)
     return Format(written, tokenizer, terms, first_number=first_number, apart=apart, shortening=shortening)

@@ -13,10 +13,10 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from germane.cli.codec import decode, encode
 from germane.cli.files import read_json, write_text
 from germane.cli.screen import plain, printable_json
 from germane.errors import InvalidInput
+from germane.types.codec import decode, encode
 from germane_eval.report import Comparison, Report
 
 VERSION = 1

@@ -1,0 +1,113 @@
+"""Operations: the table of what services offer, made of the methods that `operation` marks.
+
+An operation's name is the handle's and the method's (`tasks.push`); what it takes and returns stands in the method's
+annotations. A service reads the arguments with `Operation.arguments` and calls `Operation.run`; the clients' handles are made
+from the same table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from inspect import Parameter, Signature, signature
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, get_type_hints
+
+from germane.api.agent import Agent
+from germane.api.remote_verbs import RemoteVerbs
+from germane.errors import InvalidInput
+from germane.kinds.tasks.handle import Delegations, TaskStack
+from germane.types.codec import decode
+from germane.types.operation import Declared, Right, declared
+
+ROOMS: Mapping[str, type] = MappingProxyType({"": RemoteVerbs, "tasks": TaskStack, "delegations": Delegations})
+"""The handles whose methods are operations, by the attribute of `Agent` that holds each."""
+_LISTED, _NAMED = Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One operation. `parameters` are the method's without `self` and those that are fixed, `hints` their types and the
+    result's (`return`)."""
+
+    name: str
+    room: str
+    method: Callable[..., Any]
+    declared: Declared
+    parameters: Mapping[str, Parameter]
+    hints: Mapping[str, Any]
+
+    @property
+    def right(self) -> Right:
+        return self.declared.right
+
+    @property
+    def result(self) -> Any:
+        """The type of the result."""
+        return self.hints["return"]
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the JSON values in `given` as the method's arguments. `*args` are a list under their name, `**kwargs` an
+        object. Raises `InvalidInput`, naming the argument."""
+        if unknown := sorted(given.keys() - self.parameters.keys()):
+            raise InvalidInput(f"{self.name} has no argument {unknown[0][:40]!r}")
+        found: dict[str, Any] = {}
+        for name, parameter in self.parameters.items():
+            if name in given:
+                found[name] = decode(_hint(parameter, self.hints[name]), given[name], name)
+            elif parameter.default is Parameter.empty and parameter.kind not in (_LISTED, _NAMED):
+                raise InvalidInput(f"{name} is missing")
+        for name, parameter in self.parameters.items():
+            if parameter.kind is _NAMED and (twice := sorted(found.get(name, {}).keys() & self.hints.keys())):
+                raise InvalidInput(f"{name}: {twice[0]} is an argument of its own")
+        return found
+
+    async def run(self, agent: Agent, arguments: Mapping[str, Any]) -> Any:
+        """Calls the method of the agent's handle with what `arguments` returned. Raises what the method raises."""
+        listed: list[Any] = []
+        named: dict[str, Any] = dict(self.declared.fixed)
+        positional = any(parameter.kind is _LISTED for parameter in self.parameters.values())
+        for name, parameter in self.parameters.items():
+            if parameter.kind is _NAMED:
+                named |= arguments.get(name, {})
+            elif parameter.kind is _LISTED:
+                listed += arguments.get(name, ())
+            elif positional and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD:
+                listed.append(arguments.get(name, parameter.default))
+            elif name in arguments:
+                named[name] = arguments[name]
+        target = attrgetter(self.room)(agent) if self.room else RemoteVerbs(agent)
+        return await self.method(target, *listed, **named)
+
+
+def _hint(parameter: Parameter, hint: Any) -> Any:
+    """The type of all that `*args` or `**kwargs` take."""
+    return list[hint] if parameter.kind is _LISTED else dict[str, hint] if parameter.kind is _NAMED else hint
+
+
+@cache
+def operations() -> Mapping[str, Operation]:
+    """Returns the operations by name, in the order of their handles."""
+    return MappingProxyType({one.name: one for room, handle in ROOMS.items() for one in _of(room, handle)})
+
+
+def _of(room: str, handle: type) -> list[Operation]:
+    found = []
+    for name, method in vars(handle).items():
+        if (said := declared(method)) is None:
+            continue
+        own: Signature = signature(method)
+        parameters = {key: value for key, value in [*own.parameters.items()][1:] if key not in said.fixed}
+        found.append(
+            Operation(
+                name=f"{room}.{name}" if room else name,
+                room=room,
+                method=method,
+                declared=said,
+                parameters=MappingProxyType(parameters),
+                hints=MappingProxyType(get_type_hints(method)),
+            )
+        )
+    return found

@@ -1,0 +1,96 @@
+"""Operation servicer: the two RPCs that call any operation of the table by its name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar
+
+import grpc
+
+from germane.api.operations import Operation, operations
+from germane.grpc.server.authorisation import AgentResolver, denied
+from germane.grpc.server.call import RpcCall, may_read
+from germane.grpc.server.refusals import Refused, invalid
+from germane.grpc.stubs import operation_pb2 as pb
+from germane.kinds.keys.value import Right
+from germane.types.codec import encode
+from germane.types.json_text import read_object, write_json
+from germane.types.operation import without_content
+
+T = TypeVar("T")
+_Request = pb.ReadRequest | pb.WriteRequest
+
+_PART_BYTES = 1 << 20
+"""Bytes of a result that one response holds."""
+_INLINE_BYTES = 50_000
+"""Bytes of arguments up to which they are read on the event loop."""
+_NAMES = frozenset(
+    {"id", "ids", "label", "session", "model", "provider", "strategy", "kind", "type", "permission", "folder", "block"}
+)
+"""Arguments whose values are names, which the text of an error may quote."""
+
+
+class OperationServicer:
+    """Runs on the engine's loop. Raises `Refused` and `InvalidInput` for a request that its caller has to correct, and
+    germane's other errors."""
+
+    rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"Read": "read", "Write": "write"})
+
+    def __init__(self, resolver: AgentResolver) -> None:
+        self._resolver, self._operations = resolver, operations()
+
+    async def read(self, request: pb.ReadRequest, call: RpcCall) -> AsyncGenerator[pb.ReadResponse, None]:
+        result = await self._called(request, call)
+        for start in range(0, len(result), _PART_BYTES):
+            yield pb.ReadResponse(result=result[start : start + _PART_BYTES])
+
+    async def write(self, request: pb.WriteRequest, call: RpcCall) -> AsyncGenerator[pb.WriteResponse, None]:
+        result = await self._called(request, call)
+        for start in range(0, len(result), _PART_BYTES):
+            yield pb.WriteResponse(result=result[start : start + _PART_BYTES])
+
+    async def _called(self, request: _Request, call: RpcCall) -> bytes:
+        """Returns the result as JSON."""
+        operation = self._named(request.operation, call)
+        agent = self._resolver.scoped(request.scope, call)
+        readable = may_read(call)
+        if operation.declared.also_reads and not readable:
+            raise denied()
+        size = len(request.arguments)
+        arguments = await _aside(size, lambda: operation.arguments(read_object(request.arguments, "arguments")))
+        call.names = _names(arguments)
+        self._check_other(operation, arguments, call)
+        result = await operation.run(agent, arguments)
+        return write_json(encode(result if readable else without_content(result), operation.result))
+
+    def _named(self, name: str, call: RpcCall) -> Operation:
+        operation = self._operations.get(name)
+        if operation is None:
+            raise Refused(grpc.StatusCode.UNIMPLEMENTED, "operation is none of this server's")
+        call.record.operation = operation.name
+        if operation.right != call.right:
+            raise invalid(f"operation: {name} {operation.right}s: call {operation.right.capitalize()}")
+        return operation
+
+    def _check_other(self, operation: Operation, arguments: Mapping[str, Any], call: RpcCall) -> None:
+        """Refuses an operation that reaches into another agent, which the key doesn't allow."""
+        named = operation.declared.of_agent
+        if named is not None and call.grant is not None:
+            other = arguments.get(named)
+            if isinstance(other, str) and not call.grant.allows(call.right, org=call.record.org, agent=other):
+                raise denied()
+
+
+async def _aside(size: int, work: Callable[[], T]) -> T:
+    return work() if size <= _INLINE_BYTES else await asyncio.to_thread(work)
+
+
+def _names(arguments: Mapping[str, Any]) -> frozenset[object]:
+    """The values of the arguments that are names."""
+    found: set[object] = set()
+    for name in _NAMES & arguments.keys():
+        value = arguments[name]
+        found.update(one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str))
+    return frozenset(found)

@@ -1,0 +1,154 @@
+"""Client handles: writes the clients' handles, `grpc/client/handles.py` and its blocking twin, from the table of operations.
+
+`make docs` runs it, and `tests/grpc/test_client_handles.py` compares.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import is_dataclass
+from inspect import Parameter, getdoc
+from pathlib import Path
+from textwrap import indent
+from typing import Any, Literal, Union, get_args, get_origin
+
+from germane.api.operations import ROOMS, Operation, operations
+
+FOLDER = Path(__file__).parents[2] / "src" / "germane" / "grpc" / "client"
+FILES = {"handles.py": True, "blocking_handles.py": False}
+"""The made modules, each with whether its methods are async."""
+_PARENTS = {"graph.patterns": "graph"}
+_HEAD = '''"""{title}: {words} (made by `make docs` from the table of operations: don't edit it).
+
+Each method does what the library's method with the same name does. It raises germane's errors, `StoreUnavailable` where the
+service doesn't answer.
+"""
+
+from __future__ import annotations
+
+'''
+
+
+class _Source:
+    """The source of types and values, and the imports that it needs."""
+
+    def __init__(self) -> None:
+        self.imports: dict[str, set[str]] = {}
+
+    def named(self, module: str, name: str) -> str:
+        if module != "builtins":
+            self.imports.setdefault(module, set()).add(name)
+        return name
+
+    def type(self, kind: Any) -> str:
+        if kind is None or kind is type(None):
+            return "None"
+        if kind is Any:
+            return self.named("typing", "Any")
+        origin, inner = get_origin(kind), get_args(kind)
+        if origin in (Union, types.UnionType):
+            return " | ".join(map(self.type, inner))
+        if origin is Literal:
+            return f"{self.named('typing', 'Literal')}[{', '.join(map(_text, inner))}]"
+        if origin is not None:
+            outer = self.named(origin.__module__, origin.__name__)
+            return f"{outer}[{', '.join('...' if one is ... else self.type(one) for one in inner)}]"
+        return self.named(kind.__module__, kind.__qualname__)
+
+    def value(self, value: Any) -> str:
+        if is_dataclass(value):
+            self.named(type(value).__module__, type(value).__qualname__)
+            return f"{type(value).__qualname__}()"
+        return _text(value)
+
+    def lines(self) -> Iterable[str]:
+        def order(module: str) -> tuple[bool, str]:
+            return module.startswith("germane"), module
+
+        last = False
+        for module in sorted(self.imports, key=order):
+            if order(module)[0] and not last:
+                yield ""
+            last = order(module)[0]
+            yield f"from {module} import {', '.join(sorted(self.imports[module]))}"
+
+
+def _text(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def made(name: str) -> str:
+    """Returns the source of a made module, before it is formatted."""
+    waits, source = FILES[name], _Source()
+    source.named("germane.grpc.client.operation_call", "ClientHandle")
+    rooms: dict[str, list[Operation]] = {room: [] for room in ROOMS}
+    for one in operations().values():
+        rooms[one.room].append(one)
+    order = sorted(rooms, key=lambda room: (room in _PARENTS.values(), room == ""))  # what others name comes first
+    body = "\n\n\n".join(_class(room, rooms[room], waits, source) for room in order)
+    title, words = ("Handles", "of the asyncio client") if waits else ("Blocking handles", "of the blocking client")
+    return _HEAD.format(title=title, words=f"the handles {words}") + "\n".join(source.lines()) + "\n\n\n" + body + "\n"
+
+
+def class_name(room: str) -> str:
+    """Returns the name of a handle's class."""
+    return f"Client{room.rpartition('.')[2].capitalize() or 'Verbs'}"
+
+
+def _class(room: str, methods: list[Operation], waits: bool, source: _Source) -> str:
+    says = f"The methods of `agent.{room}`." if room else "The methods of the agent itself, and its handles."
+    parts = [f'class {class_name(room)}(ClientHandle):\n    """{says}"""']
+    inner = [one for one in ROOMS if _PARENTS.get(one, "") == room and one]
+    for one in inner:
+        name = one.rpartition(".")[2]
+        parts.append(
+            f"    @property\n    def {name}(self) -> {class_name(one)}:\n"
+            f'        """The operations of `agent.{one}`."""\n'
+            f"        return {class_name(one)}(self)"
+        )
+    parts += [_method(one, waits, source) for one in methods]
+    return "\n\n".join(parts)
+
+
+def _method(one: Operation, waits: bool, source: _Source) -> str:
+    name = one.method.__name__
+    result = source.type(one.result)
+    given = "".join(f", {key}={_given(parameter)}" for key, parameter in one.parameters.items())
+    call = f'self._{one.right}("{one.name}", {result}{given})'
+    takes = ", ".join(["self", *_parameters(one.parameters, one.hints, source)])
+    doc = indent(f'"""{getdoc(one.method) or ""}"""', " " * 8)
+    local = f"found: {result} = {'await ' if waits else ''}{call}\n        return found"
+    return f"    {'async ' if waits else ''}def {name}({takes}) -> {result}:\n{doc}\n        {local}"
+
+
+def _given(parameter: Parameter) -> str:
+    return f"list({parameter.name})" if parameter.kind is Parameter.VAR_POSITIONAL else parameter.name
+
+
+def _parameters(parameters: Mapping[str, Parameter], hints: Mapping[str, Any], source: _Source) -> Iterable[str]:
+    starred = False
+    for name, parameter in parameters.items():
+        if parameter.kind is Parameter.KEYWORD_ONLY and not starred:
+            yield "*"
+            starred = True
+        stars = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        starred = starred or stars == "*"
+        default = "" if parameter.default is Parameter.empty else f" = {source.value(parameter.default)}"
+        yield f"{stars}{name}: {source.type(hints[name])}{default}"
+
+
+def formatted(source: str) -> str:
+    """Returns the source as the project's formatter writes it."""
+    import subprocess
+    import sys
+
+    for command in (["check", "-q", "--fix-only", "--select", "I,UP", "-"], ["format", "-q", "-"]):
+        ran = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(FOLDER / "handles.py")]
+        source = subprocess.run(ran, input=source, capture_output=True, text=True, check=True).stdout
+    return source
+
+
+if __name__ == "__main__":
+    for name in FILES:
+        (FOLDER / name).write_text(formatted(made(name)), "utf-8")
