@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import apsw
 
-from germane.errors import InvalidInput, StoreUnavailable
+from germane.errors import StoreUnavailable
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
@@ -20,7 +20,7 @@ from germane.stores.sql.injections import injections_of
 from germane.stores.sql.inventory import SqlInventory
 from germane.stores.sql.listing import visible_partitions
 from germane.stores.sql.memories.conflicts import directive
-from germane.stores.sql.plan_run import READS, PlanRun
+from germane.stores.sql.plan_run import PlanRun, answer_read
 from germane.stores.sql.reading import ScopeReading
 from germane.stores.sql.search.partitions import SqlSearch
 from germane.stores.sql.tasks.plans import delegated_session
@@ -78,11 +78,8 @@ class SqliteScopedStore:
         return self._inventory
 
     async def ask(self, read: Read[T]) -> T:
-        answer = READS.get(type(read))
-        if answer is None:
-            raise InvalidInput(f"the store can't answer {type(read).__name__} outside of a plan")
         run = self._readers.read_batched if read.quick else self._readers.run
-        found: T = await run(lambda reading: answer(ScopeReading(self._scope, reading), read))
+        found: T = await run(lambda reading: answer_read(ScopeReading(self._scope, reading), read))
         return found
 
     async def commit(self, plan: Plan[T]) -> T:
