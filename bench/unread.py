@@ -111,8 +111,6 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "kinds.memories.directive.set_directive": "checked by kinds.memories.fields.words",
         "kinds.memories.forgetting.forget": "compares ids, tags and sessions",
         "kinds.memories.reads.Selection.forgetting": "ids and a reason, put into a change that its caller has checked",
-        "kinds.memories.reads.MemoryReader.history": "a protocol",
-        "kinds.memories.reads.MemoryReader.list": "a protocol",
         "kinds.memories.plans.attributes": "checked by kinds.memories.fields",
         "kinds.memories.plans.hash_of": "hashed by text.normal.content_hash",
         "kinds.memories.plans.new_memory": "composed by kinds.memories.fields.compose",

@@ -44,7 +44,7 @@ ERRORS: list[type[BaseException]] = [
     asyncio.CancelledError,
     StopAsyncIteration,
 ]
-POINTS = ("directive", "allowed", "memories.search", "memories.pinned", "events.search")
+POINTS = ("directive", "allowed", "memories.search", "ask.PinnedMemories", "events.search")
 
 
 class Broken:
@@ -254,7 +254,7 @@ async def test_a_client_that_goes_away_leaves_nothing(wire: Wire, monkeypatch: p
 async def test_other_rpcs_fail_by_type_alone(germane: Germane, wire: Wire, fault: Fault, code: str) -> None:
     """Unary and streaming: no content, no path."""
     calls = [
-        ("memories.get", wire.memories.GetMemory, pb.GetMemoryRequest(scope=SCOPE, id="x")),
+        ("ask.SeenMemories", wire.memories.GetMemory, pb.GetMemoryRequest(scope=SCOPE, id="x")),
         ("dump", wire.memories.Export, pb.ExportRequest(scope=SCOPE)),
         ("commit", wire.memories.Remember, pb.RememberRequest(scope=SCOPE, text="x")),
     ]

@@ -25,8 +25,8 @@ from support.calendar import Opening
 from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, idle, keep_result, request, scoped
 
 STORE = (
-    *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
-    *("ask.StandingBlocks", "blocks.search", "revision", "memories.list", "ask.TellingClauses", "ask.LineMarks"),
+    *("memories.search", "ask.PinnedMemories", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
+    *("ask.StandingBlocks", "blocks.search", "revision", "ask.ListMemories", "ask.TellingClauses", "ask.LineMarks"),
 )
 ANN, BO = Scope(user="ann"), Scope(user="bo")
 

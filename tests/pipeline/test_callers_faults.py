@@ -24,8 +24,8 @@ from support.calendar import Opening
 from support.scoped_stores import Kept, engine, keep_result, request, scoped
 
 STORE = (
-    *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
-    *("ask.StandingBlocks", "blocks.search", "revision", "memories.list", "ask.TellingClauses", "ask.LineMarks"),
+    *("memories.search", "ask.PinnedMemories", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
+    *("ask.StandingBlocks", "blocks.search", "revision", "ask.ListMemories", "ask.TellingClauses", "ask.LineMarks"),
 )
 ASKED = [{"role": "user", "content": "What?"}]
 NEIGHBOUR = Kept(scope=Scope(org="brill", user="bo"))

@@ -29,7 +29,7 @@ from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, engine, idle, keep
 CANARY = "canary-7351"
 SEARCHES = {
     "memories.search": "memories",
-    "memories.pinned": "structured",
+    "ask.PinnedMemories": "structured",
     "events.search": "messages",
     "ask.StandingBlocks": "blocks",
     "blocks.search": "archive",

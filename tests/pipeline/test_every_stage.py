@@ -52,7 +52,7 @@ ERRORS: tuple[type[BaseException], ...] = (
     EmbedderError,
 )
 STORE = (
-    *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
+    *("memories.search", "ask.PinnedMemories", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
     *("ask.StandingBlocks", "blocks.search", "revision"),
 )
 STAGES = {

@@ -137,7 +137,14 @@ async def test_an_answer_that_is_overdue_is_the_directive(stage: str) -> None:
 @warped
 async def test_where_nothing_was_found_in_time_the_directive_goes_alone() -> None:
     stored = scoped()
-    points = ("memories.search", "memories.pinned", "memories.list", "events.search", "events.recent", "ask.TellingClauses")
+    points = (
+        "memories.search",
+        "ask.PinnedMemories",
+        "ask.ListMemories",
+        "events.search",
+        "events.recent",
+        "ask.TellingClauses",
+    )
     for point in (*points, "ask.StandingBlocks", "blocks.search"):
         stored = faulty(stored, Hang(), point)
     context, _ = await answered({"distinct": 0.004}, stored)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from germane.clock import Clock
-from germane.kinds.memories.reads import ForgetOwner, PutMemory
+from germane.kinds.memories.reads import ForgetOwner, ListMemories, PutMemory
 from germane.stores.sql.search import near_duplicates
 from germane.stores.sqlite import SqliteStore
 from germane.types.query import Filters
@@ -36,7 +36,7 @@ async def test_signatures_stay_within_their_limit(monkeypatch: pytest.MonkeyPatc
             await remembered(store, user, f"{_SAID} {turn}")
             assert counted(store) <= 250
     assert len(store._near._known) == 2
-    found = await store.within(Scope(user="anna")).memories.list(Filters(), at=NOON, limit=10)
+    found = await store.within(Scope(user="anna")).ask(ListMemories(Filters(), at=NOON, limit=10))
     assert all(memory.near_duplicates for memory in found.memories)
     await store.close()
 

@@ -17,7 +17,7 @@ from germane.api.verbs.consolidate import Consolidating
 from germane.background import Background
 from germane.clock import Clock
 from germane.kinds.memories.consolidation import StorageBudget
-from germane.kinds.memories.reads import PutMemory
+from germane.kinds.memories.reads import ListMemories, PutMemory
 from germane.kinds.memories.value import Memory
 from germane.stores.sqlite import SqliteStore
 from germane.types.query import Filters
@@ -33,7 +33,7 @@ def opened(folder: Path, disk: Disk) -> SqliteStore:
 
 
 async def memories(store: SqliteStore) -> dict[str, Memory]:
-    page = await store.within(Scope()).memories.list(EVERYTHING, at=NOON, limit=1000)
+    page = await store.within(Scope()).ask(ListMemories(EVERYTHING, at=NOON, limit=1000))
     return {memory.id: memory for memory in page.memories}
 
 

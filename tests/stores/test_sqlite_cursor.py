@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from germane.clock import Clock
 from germane.errors import InvalidInput
-from germane.kinds.memories.reads import PutMemory
+from germane.kinds.memories.reads import ListMemories, PutMemory
 from germane.stores.sql.listing import Listing
 from germane.stores.sqlite import SqliteStore
 from germane.types.query import Filters
@@ -58,7 +58,7 @@ async def test_a_cursor_tells_nothing_of_what_other_orgs_write() -> None:
         await store.within(Scope(org="other")).commit(writing(*map(PutMemory, strangers)))
         mine = store.within(Scope(org="mine"))
         await mine.commit(writing(*(PutMemory(a_memory(f"dog {n}")) for n in range(3))))
-        cursor = (await mine.memories.list(Filters(), at=NOON, limit=2)).cursor
+        cursor = (await mine.ask(ListMemories(Filters(), at=NOON, limit=2))).cursor
         assert cursor is not None
         plain = urlsafe_b64decode(f"{cursor}=")
         for number in (others + 2, int(NOON.timestamp() * 1e6)):
@@ -66,6 +66,6 @@ async def test_a_cursor_tells_nothing_of_what_other_orgs_write() -> None:
             assert number.to_bytes(8, "little") not in plain
         cursors.append(cursor)
     with pytest.raises(InvalidInput):
-        await stores[0].within(Scope(org="mine")).memories.list(Filters(), at=NOON, limit=2, cursor=cursors[1])
+        await stores[0].within(Scope(org="mine")).ask(ListMemories(Filters(), at=NOON, limit=2, cursor=cursors[1]))
     for store in stores:
         await store.close()

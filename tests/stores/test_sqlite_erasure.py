@@ -11,7 +11,7 @@ import pytest
 from germane.clock import Clock
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.memories.plans import update
-from germane.kinds.memories.reads import Forget, PutMemory, SetDirective
+from germane.kinds.memories.reads import Forget, ListMemories, PutMemory, SetDirective
 from germane.stores.sqlite import SqliteStore
 from germane.types.candidate import Provenance
 from germane.types.plan import Change
@@ -104,5 +104,5 @@ async def test_a_tombstone_says_who_and_why(tmp_path: Path) -> None:
     await scoped.commit(writing(PutMemory(memory)))
     await scoped.commit(writing(forgetting([PutMemory(memory)])))
     assert remains(tmp_path, {"canary", memory.id, "operator", "asked to"}) == {memory.id, "operator", "asked to"}
-    assert (await scoped.memories.list(Filters(with_history=True), at=NOON, limit=9)).memories == ()
+    assert (await scoped.ask(ListMemories(Filters(with_history=True), at=NOON, limit=9))).memories == ()
     await store.close()

@@ -13,7 +13,7 @@ import pytest
 from germane.clock import Clock
 from germane.errors import GermaneError, NotFound
 from germane.kinds.events.reads import EventsByMessageId, PutEvent, SessionLength, SessionTail
-from germane.kinds.memories.reads import EndMemory, Forget, PutMemory
+from germane.kinds.memories.reads import EndMemory, Forget, ListMemories, PutMemory
 from germane.stores.sql.transaction import EventBatch
 from germane.stores.sqlite import SqliteStore
 from germane.types.plan import Change, Decision, Plan, read
@@ -79,7 +79,7 @@ async def test_a_plan_that_fails_takes_its_own_events_along_and_no_others(tmp_pa
     ]
     outcomes = await in_one_commit(store, plans)
     assert [type(outcome) for outcome in outcomes] == [type(None), NotFound, type(None)]
-    page = await store.within(Scope()).memories.list(Filters(), at=NOON, limit=9)
+    page = await store.within(Scope()).ask(ListMemories(Filters(), at=NOON, limit=9))
     assert [memory.text for memory in page.memories] == ["kept"]
     await store.close()
     connection = apsw.Connection(str(tmp_path / "a.db"))

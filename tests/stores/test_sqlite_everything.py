@@ -12,7 +12,7 @@ import pytest
 from germane.clock import Clock
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.memories.forgetting import forget
-from germane.kinds.memories.reads import CountRetrievals, Forget, ForgetOwner, PutMemory, Select, SetDirective
+from germane.kinds.memories.reads import CountRetrievals, Forget, ForgetOwner, ListMemories, PutMemory, Select, SetDirective
 from germane.kinds.memories.value import Receipt
 from germane.kinds.profile.reads import MarkLine
 from germane.kinds.profile.telling import TellingClause
@@ -119,7 +119,7 @@ async def test_names_that_others_share_stay_with_the_others(tmp_path: Path) -> N
     await store.within(WIDE).commit(all_of(WIDE, user="canary-user"))
     assert held(tmp_path, *NAMES, *SAID) == {"canary-org", "canary-agent"}
     assert (await store.within(ANNA).directive()).text == "be kind"
-    assert len((await store.within(ANNA).memories.list(Filters(), at=NOON, limit=9)).memories) == 1
+    assert len((await store.within(ANNA).ask(ListMemories(Filters(), at=NOON, limit=9))).memories) == 1
     await store.close()
 
 
@@ -141,7 +141,7 @@ async def test_everything_of_a_user_who_never_was_takes_nothing_of_anybody(tmp_p
     await lived_in(store.within(WIDE))
     await store.within(WIDE).commit(all_of(WIDE, user="nobody"))
     assert (await store.within(WIDE).directive()).text == "canary-directive"
-    assert len((await store.within(WIDE).memories.list(Filters(), at=NOON, limit=9)).memories) == 1
+    assert len((await store.within(WIDE).ask(ListMemories(Filters(), at=NOON, limit=9))).memories) == 1
     await store.close()
 
 
@@ -202,6 +202,6 @@ async def test_another_process_finds_it_gone_and_forgets_what_it_had_in_memory(
     assert set(told) == {""}
     assert len(there._partitions) == 0
     await scoped.commit(writing(PutMemory(a_memory("anew", user=ANNA.user))))
-    assert len((await here.within(ANNA).memories.list(Filters(), at=NOON, limit=9)).memories) == 1
+    assert len((await here.within(ANNA).ask(ListMemories(Filters(), at=NOON, limit=9))).memories) == 1
     await here.close()
     await there.close()

@@ -12,7 +12,7 @@ import pytest
 
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreCorrupt, StoreTooNew, StoreUnavailable
-from germane.kinds.memories.reads import PutMemory
+from germane.kinds.memories.reads import ListMemories, PutMemory, SeenMemories
 from germane.stores.sql.statements import rows
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.database import APPLICATION, SqliteDatabase, migrations
@@ -126,7 +126,7 @@ async def test_a_damaged_page_is_an_error_of_the_store(tmp_path: Path) -> None:
     path.write_bytes(content)
     store = opened(path)
     with pytest.raises(StoreCorrupt):
-        await store.within(Scope()).memories.get([id])
+        await store.within(Scope()).ask(SeenMemories([id]))
     await store.close()
 
 
@@ -145,7 +145,7 @@ async def test_a_store_that_cant_be_written_can_be_read(tmp_path: Path, locked: 
     store = opened(path, vfs="locked-disk")
     scoped = store.within(Scope())
     assert store.read_only
-    assert [memory.id for memory in await scoped.memories.get([id])] == [id]
+    assert [memory.id for memory in await scoped.ask(SeenMemories([id]))] == [id]
     with pytest.raises(StoreUnavailable, match="read-only"):
         await scoped.commit(writing(PutMemory(a_memory())))
     assert ("access", "read-only", False) in (await store.check()).findings
@@ -161,10 +161,10 @@ async def test_a_full_disk_fails_the_write_and_nothing_else(tmp_path: Path, full
     full.fault = full.kind
     with pytest.raises(StoreUnavailable, match="disk is full"):
         await scoped.commit(writing(PutMemory(lost)))
-    assert await scoped.memories.get([kept.id, lost.id]) == (kept,)
+    assert await scoped.ask(SeenMemories([kept.id, lost.id])) == (kept,)
     full.fault = None
     await scoped.commit(writing(PutMemory(lost)))
-    assert len((await scoped.memories.list(Filters(), at=NOON, limit=9)).memories) == 2
+    assert len((await scoped.ask(ListMemories(Filters(), at=NOON, limit=9))).memories) == 2
     await store.close()
 
 
@@ -189,7 +189,7 @@ async def test_a_backup_is_a_store_of_its_own(tmp_path: Path) -> None:
     await store.close()
     assert told[-1][0] == told[-1][1] > 0
     second = opened(copy)
-    assert len(await second.within(Scope()).memories.get([id])) == 1
+    assert len(await second.within(Scope()).ask(SeenMemories([id]))) == 1
     assert (await second.check()).healthy
     await second.close()
     assert files_of(tmp_path) == ["a.db", "a.db-reserve", "copy.db", "copy.db-reserve"]

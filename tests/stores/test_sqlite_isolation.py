@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from germane.clock import Clock
 from germane.errors import NotFound
 from germane.kinds.events.reads import PutEvent
-from germane.kinds.memories.reads import EndMemory, Forget, PutMemory
+from germane.kinds.memories.reads import EndMemory, Forget, PutMemory, SeenMemories
 from germane.stores.sqlite import SqliteStore
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -101,7 +101,7 @@ class Isolation(RuleBasedStateMachine):
         memories = (await scoped.memories.search(asked, 99, keywords=True, vectors=False, wait=True)).hits
         events = (await scoped.events.search(asked, 99, keywords=True, vectors=False, wait=True)).hits
         searched = {hit.thing.id for hit in memories} | {hit.thing.id for hit in events}
-        fetched = {memory.id for memory in await scoped.memories.get(ids)} | {
+        fetched = {memory.id for memory in await scoped.ask(SeenMemories(ids))} | {
             event.id for event in await scoped.events.get(ids)
         }
         assert searched == fetched == await scoped.allowed(ids, at=NOON, filters=EVERYTHING)

@@ -15,7 +15,7 @@ import pytest
 from germane.clock import Clock
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.injections import PutInjection
-from germane.kinds.memories.reads import Forget, PutMemory
+from germane.kinds.memories.reads import Forget, ListMemories, PutMemory, SeenMemories
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.database import APPLICATION, SqliteDatabase, migrations
@@ -88,7 +88,7 @@ async def test_a_reader_with_an_older_snapshot_is_waited_for_and_named(tmp_path:
     id = await kept(store, "canary1z")
     reader = reading(tmp_path)
     assert "a reader that holds an older snapshot" in await forgotten(store, id)
-    assert await store.within(Scope()).memories.get([id]) == ()
+    assert await store.within(Scope()).ask(SeenMemories([id])) == ()
     text, fine = await finding(store)
     assert not fine
     assert re.match(r"unfinished since \d{4}-.*, waits for a reader", text)
@@ -392,7 +392,7 @@ async def test_nothing_is_scrubbed_where_nothing_was_forgotten(tmp_path: Path, m
     monkeypatch.setattr(Scrub, "run", counted)
     store = opened(tmp_path)
     await kept(store, "tea")
-    assert (await store.within(Scope()).memories.list(Filters(), at=NOON, limit=9)).memories
+    assert (await store.within(Scope()).ask(ListMemories(Filters(), at=NOON, limit=9))).memories
     assert await store.within(Scope()).scrub() == ""
     await store.close()
     assert runs == []

@@ -15,7 +15,7 @@ import pytest
 from germane.clock import Clock
 from germane.errors import Conflict
 from germane.kinds.events.reads import PutEvent
-from germane.kinds.memories.reads import PutMemory
+from germane.kinds.memories.reads import ListMemories, PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.jobs import Job
 from germane.stores.sqlite.writer import SqliteWriter
@@ -56,7 +56,7 @@ async def test_callers_who_wait_together_share_a_commit(tmp_path: Path, monkeypa
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes if outcome is not None] == [Conflict]
     assert sizes == [1, 50]
-    page = await scoped.memories.list(ALL, at=NOON, limit=99)
+    page = await scoped.ask(ListMemories(ALL, at=NOON, limit=99))
     assert len(page.memories) == 49
     await store.close()
 
@@ -72,7 +72,7 @@ async def test_a_call_cancelled_before_its_turn_writes_nothing(tmp_path: Path) -
         await asyncio.wait([call])
     await store.close()
     again = opened(tmp_path / "a.db")
-    assert (await again.within(Scope()).memories.list(ALL, at=NOON, limit=9)).memories == ()
+    assert (await again.within(Scope()).ask(ListMemories(ALL, at=NOON, limit=9))).memories == ()
     await again.close()
 
 

@@ -14,6 +14,7 @@ from germane.kinds.archive.value import LatestLines
 from germane.kinds.events.value import Event
 from germane.kinds.graph.reads import MatchingPatterns, SalientEntities, SeenNamed, WalkFrom
 from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.reads import PinnedMemories
 from germane.kinds.memories.value import Memory
 from germane.ports.models import Embedder
 from germane.stages.gather.gather import Abandoned, Gathered, SourceAttempt, StartAttempt, gather
@@ -189,6 +190,7 @@ class _Scoped:
 
 _STUBBED: dict[type[Read[Any]], tuple[str, str]] = {
     LatestLines: ("history", "latest_lines"),
+    PinnedMemories: ("memories", "pinned"),
     SeenNamed: ("graph", "named"),
     SalientEntities: ("graph", "salient"),
     WalkFrom: ("graph", "neighbourhood"),

@@ -22,7 +22,6 @@ from germane.kinds.events.reads import SessionPage
 from germane.kinds.events.value import Event
 from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
-from germane.kinds.memories.reads import Page
 from germane.kinds.memories.value import Memory
 from germane.kinds.profile.reads import LineMarks, TellingClauses
 from germane.kinds.tasks.reads import StackView
@@ -48,20 +47,8 @@ _tokenizer = cache(open_tokenizer)
 
 
 class _Memories:
-    async def get(self, ids: Sequence[str]) -> tuple[Memory, ...]:
-        return (MEMORY,)
-
-    async def list(self, filters: Filters, *, at: datetime, limit: int, cursor: str | None = None) -> Page:
-        return Page(memories=(MEMORY,))
-
-    async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
-        return ()
-
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Memory]:
         return Found(hits=(Hit(thing=MEMORY, evidence=_STRONG),))
-
-    async def history(self, id: str) -> tuple[Memory, ...]:
-        return (MEMORY,)
 
 
 class _Events:

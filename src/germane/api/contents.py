@@ -17,6 +17,7 @@ from germane.kinds.blocks.reads import AllIndexed, FirstNamed
 from germane.kinds.blocks.value import FoundBlock, FoundEntry
 from germane.kinds.events.reads import MessagePage, SessionPage
 from germane.kinds.events.value import Event
+from germane.kinds.memories.reads import SeenMemories
 from germane.kinds.memories.value import Memory
 from germane.search.relevance import matrix, sigmoid
 from germane.stages.gather.source import Skipped, with_vector
@@ -87,7 +88,9 @@ _MAX_NAMED = 5
 async def memory_id(store: ScopedStore, name: str) -> str:
     """Returns the whole id of the memory that `name` stands for: an id, or the beginning of exactly one. A name that stands for
     nothing comes back as it is. Raises `InvalidInput` where several memories begin with it."""
-    if not _PREFIX.fullmatch(name) or await store.memories.get([name]):
+    if not _PREFIX.fullmatch(name):
+        return name
+    if await store.ask(SeenMemories([name])):
         return name
     found = await store.inventory.ids(name, _MAX_NAMED + 1, domain="memories")
     return _only(name, found) if found else name
@@ -120,7 +123,7 @@ async def texts_by_id(store: ScopedStore, ids: Sequence[str], clock: Clock) -> d
     wanted = identifiers(ids)
     allowed = await store.allowed(wanted, at=clock.now(), filters=Filters())
     readable = [id for id in wanted if id in allowed]
-    memories, events = await asyncio.gather(store.memories.get(readable), store.events.get(readable))
+    memories, events = await asyncio.gather(store.ask(SeenMemories(readable)), store.events.get(readable))
     return {memory.id: memory.text for memory in memories} | {event.id: event.text for event in events}
 
 
@@ -138,7 +141,7 @@ def _only(name: str, found: Sequence[str]) -> str:
 
 
 async def _read(store: ScopedStore, id: str) -> Memory | Event | None:
-    things: Sequence[Memory | Event] = await store.memories.get([id]) or await store.events.get([id])
+    things: Sequence[Memory | Event] = await store.ask(SeenMemories([id])) or await store.events.get([id])
     return things[0] if things else None
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from germane.kinds.keys.plans import KeyStore
     from germane.kinds.memories.directive import Directive
     from germane.kinds.memories.llm_extraction.queue import ExtractionQueue
-    from germane.kinds.memories.reads import MemoryReader
+    from germane.kinds.memories.value import Memory
     from germane.ports.store import Inventory
     from germane.transfer.contents import Contents, Owned, Reach
     from germane.types.evidence import Found
@@ -55,7 +55,7 @@ class ScopedStore(Protocol):
     @property
     def scope(self) -> Scope: ...
     @property
-    def memories(self) -> MemoryReader: ...
+    def memories(self) -> ScopedSearch[Memory]: ...
     @property
     def events(self) -> EventReader: ...
     @property

@@ -19,12 +19,17 @@ from germane.kinds.memories.reads import (
     DerivedFrom,
     EndMemory,
     Forget,
+    HistoryOfMemory,
     LeftOf,
+    ListMemories,
     MemoriesByHash,
+    OpenConflicts,
     Page,
+    PinnedMemories,
     PutConflict,
     PutMemory,
     ResolveConflict,
+    SeenMemories,
     Select,
 )
 from germane.kinds.memories.value import Memory
@@ -68,7 +73,7 @@ class MemoryContract:
         memories = [a_memory(f"Näheres \x00 zu 猫 {kind}", kind, **rich, **ends) for kind in kinds]
         memories.append(a_memory(kind="fact", helpful=2, harmful=3, retrieval_count=4))
         await scoped.commit(writing(*map(PutMemory, memories)))
-        found = await scoped.memories.get([memory.id for memory in memories])
+        found = await scoped.ask(SeenMemories([memory.id for memory in memories]))
         assert found == tuple(memories)
         assert found[0].provenance.metadata == {"x": [1]}
 
@@ -89,7 +94,7 @@ class MemoryContract:
         await scoped.commit(writing(*map(PutMemory, memories)))
         texts, cursor = [], None
         while True:
-            page = await scoped.memories.list(Filters(), at=LATER, limit=3, cursor=cursor)
+            page = await scoped.ask(ListMemories(Filters(), at=LATER, limit=3, cursor=cursor))
             texts += [memory.text for memory in page.memories]
             if (cursor := page.cursor) is None:
                 break
@@ -101,7 +106,7 @@ class MemoryContract:
         old, new = (a_memory(text, "fact", key="k1", valid_from=NOON + timedelta(h)) for text, h in (("old", -2), ("new", -1)))
         other, tagged = a_memory("other", "fact", key="k2"), a_memory("tagged", tags=("t",))
         await scoped.commit(writing(*map(PutMemory, (tagged, old, new, other, pin))))
-        found = await scoped.memories.pinned(("k2", "k1"), ("t",), at=LATER, filters=Filters())
+        found = await scoped.ask(PinnedMemories(("k2", "k1"), ("t",), at=LATER, filters=Filters()))
         assert found == (pin, other, new, tagged)
 
     async def test_history_is_the_whole_line_of_succession(self, scoped: ScopedStore) -> None:
@@ -110,8 +115,8 @@ class MemoryContract:
         line[:2] = [replace(old, superseded_by=new.id) for old, new in pairwise(line)]
         await scoped.commit(writing(*map(PutMemory, [*line, a_memory("apart")])))
         for memory in line:
-            assert await scoped.memories.history(memory.id) == tuple(line)
-        assert await scoped.memories.history("absent") == ()
+            assert await scoped.ask(HistoryOfMemory(memory.id)) == tuple(line)
+        assert await scoped.ask(HistoryOfMemory("absent")) == ()
 
 
 # Near-duplicates and conflicts between memories.
@@ -126,7 +131,7 @@ _BUDGET = (
 
 
 async def _near(scoped: ScopedStore, memory: Memory) -> tuple[str, ...]:
-    (found,) = await scoped.memories.get([memory.id])
+    (found,) = await scoped.ask(SeenMemories([memory.id]))
     return found.near_duplicates
 
 
@@ -143,7 +148,7 @@ class LinkContract:
         assert {two.id, three.id} == set(await _near(scoped, one))
         assert {one.id, two.id} == set(await _near(scoped, three))
         assert await _near(scoped, other) == ()
-        page: Page = await scoped.memories.list(ALL, at=_LATER, limit=10)
+        page: Page = await scoped.ask(ListMemories(ALL, at=_LATER, limit=10))
         assert {memory.id for memory in page.memories} == {one.id, two.id, three.id, other.id}
         assert {memory.id: bool(memory.near_duplicates) for memory in page.memories}[one.id]
 
@@ -164,11 +169,11 @@ class LinkContract:
         """Open until one of them ends."""
         one, two = a_memory(_BUDGET.format("12,000")), a_memory(_BUDGET.format("15,000"))
         await scoped.commit(writing(PutMemory(one), PutMemory(two)))
-        found = await scoped.memories.conflicts(at=_LATER, limit=10)
+        found = await scoped.ask(OpenConflicts(at=_LATER, limit=10))
         assert [(one.reason, {one.older.id, one.newer.id}) for one in found] == [("number", {one.id, two.id})]
         assert await _near(scoped, one) == ()
         await scoped.commit(writing(EndMemory(id=one.id, at=_LATER)))
-        assert await scoped.memories.conflicts(at=_LATER, limit=10) == ()
+        assert await scoped.ask(OpenConflicts(at=_LATER, limit=10)) == ()
 
     async def test_a_conflict_is_recorded_once_read_by_id_and_resolved(self, scoped: ScopedStore) -> None:
         """With both memories; an unknown one is none."""
@@ -176,11 +181,11 @@ class LinkContract:
         put = PutConflict(older=one.id, newer=two.id, reason="same_time", at=NOON)
         await scoped.commit(writing(PutMemory(one), PutMemory(two), put))
         await scoped.commit(writing(put))
-        (conflict,) = await scoped.memories.conflicts(at=_LATER, limit=10)
+        (conflict,) = await scoped.ask(OpenConflicts(at=_LATER, limit=10))
         assert (conflict.older, conflict.newer, conflict.created_at) == (one, two, NOON)
         assert (conflict.reason, conflict.kept, conflict.resolved_at) == ("same_time", None, None)
         await scoped.commit(writing(ResolveConflict(id=conflict.id, kept="both", at=_LATER)))
-        assert await scoped.memories.conflicts(at=_LATER, limit=10) == ()
+        assert await scoped.ask(OpenConflicts(at=_LATER, limit=10)) == ()
         closed = await scoped.commit(asking(ConflictById(conflict.id)))
         assert closed is not None
         assert (closed.kept, closed.resolved_at) == ("both", _LATER)
@@ -208,7 +213,7 @@ class DerivationContract:
 
         assert await derived(event.id) == sorted([first.id, second.id])
         assert await derived(note.id) == [second.id]
-        assert (await scoped.memories.get([second.id]))[0].derived_from == (first.id, note.id)
+        assert (await scoped.ask(SeenMemories([second.id])))[0].derived_from == (first.id, note.id)
         selected = await scoped.commit(asking(Select(ids=(event.id,))))
         assert (set(selected.memory_ids), selected.event_ids) == ({first.id, second.id}, (event.id,))
         await scoped.commit(writing(PutMemory(replace(second, derived_from=(note.id,)))))
@@ -225,7 +230,7 @@ class DerivationContract:
         await scoped.commit(writing(*map(PutMemory, (source, first, second))))
 
         async def stale() -> list[datetime | None]:
-            return [memory.stale_since for memory in await scoped.memories.get([first.id, second.id])]
+            return [memory.stale_since for memory in await scoped.ask(SeenMemories([first.id, second.id]))]
 
         await scoped.commit(writing(PutMemory(replace(source, pinned=True, updated_at=LATER))))
         assert await stale() == [None, None]
@@ -253,12 +258,12 @@ class DerivationContract:
         await scoped.commit(writing(PutEvent(said), *map(PutMemory, (kept, made, again)), PutFrame(task)))
         await scoped.commit(writing(Forget(memory_ids=(made.id,), replaced=True, at=LATER)))
         await scoped.commit(writing(Forget(memory_ids=(kept.id,), replaced=True, at=LATER)))
-        assert [memory.id for memory in await scoped.memories.get([kept.id, made.id, again.id])] == [again.id]
+        assert [memory.id for memory in await scoped.ask(SeenMemories([kept.id, made.id, again.id]))] == [again.id]
         for source in (made.id, said.id):
             selected = await scoped.commit(asking(Select(ids=(source,))))
             assert (selected.memory_ids, selected.task_ids) == ((again.id,), (task.id,))
         await scoped.commit(writing(Forget(event_ids=(said.id,), at=LATER)))
-        assert await scoped.memories.get([again.id]) == ()
+        assert await scoped.ask(SeenMemories([again.id])) == ()
         assert await scoped.ask(FramesById((task.id,))) == {}
         left = await scoped.commit(asking(LeftOf((said.id, made.id, again.id, task.id))))
         assert left.holding == ()
@@ -271,7 +276,7 @@ class DerivationContract:
         await scoped.commit(writing(PutMemory(replace(one, derived_from=(two.id,)))))
         with pytest.raises(InvalidInput, match="itself"):
             await scoped.commit(writing(PutMemory(replace(two, derived_from=(one.id,)))))
-        assert await scoped.memories.get([two.id]) == ()
+        assert await scoped.ask(SeenMemories([two.id])) == ()
 
     @pytest.mark.requirement("MEM-3")
     async def test_what_waits_behind_a_memory_takes_its_place_when_the_message_is_forgotten(self, scoped: ScopedStore) -> None:
@@ -293,7 +298,7 @@ class DerivationContract:
             ids = {"message": (said[0].id,), "memory": (first.id,), "messages": tuple(event.id for event in said)}[gone]
             selected = await scoped.commit(asking(Select(ids=ids)))
             await scoped.commit(writing(selected.forgetting(at=LATER, by="me", reason="")))
-            left = {memory.id: memory for memory in await scoped.memories.get([first.id, *(one.id for one in waiting)])}
+            left = {memory.id: memory for memory in await scoped.ask(SeenMemories([first.id, *(one.id for one in waiting)]))}
             if gone != "message":
                 assert left == {}
                 continue

@@ -22,11 +22,14 @@ from germane.kinds.memories.reads import (
     ForgetOwner,
     IdsInUse,
     IdUse,
+    ListMemories,
     OwnDirective,
+    PinnedMemories,
     PutMemory,
     PutTombstones,
     RecordedConflicts,
     RestoreConflict,
+    SeenMemories,
     Select,
     Selection,
     SetDirective,
@@ -90,10 +93,10 @@ class ScopeContract:
             scoped = store.within(scope)
             seen = [pair for other, pair in things.items() if other == scope or (other == AGENT and scope in (ANNA, BEN))]
             assert await found(scoped, "cat") == sorted(thing.text for pair in seen for thing in pair)
-            assert set(await scoped.memories.get(ids)) == {memory for memory, _ in seen}
+            assert set(await scoped.ask(SeenMemories(ids))) == {memory for memory, _ in seen}
             assert {event.id for event in await scoped.events.get(ids)} == {event.id for _, event in seen}
             assert await scoped.allowed(ids, at=LATER, filters=ALL) == {thing.id for pair in seen for thing in pair}
-            assert len((await scoped.memories.list(Filters(), at=LATER, limit=99)).memories) == len(seen)
+            assert len((await scoped.ask(ListMemories(Filters(), at=LATER, limit=99))).memories) == len(seen)
             assert (
                 len((await scoped.events.sessions(9)).sessions) == len(await scoped.events.recent(99, filters=ALL)) == len(seen)
             )
@@ -114,14 +117,14 @@ class ScopeContract:
             with pytest.raises(GermaneError):
                 await ben.commit(writing(PutMemory(replace(a_memory("cat his", user="ben"), id=memory.id))))
         assert await ben.commit(asking(Select(user="anna"))) == Selection()
-        assert set(await anna.memories.get([shared.id, hers.id])) == {shared, hers}
+        assert set(await anna.ask(SeenMemories([shared.id, hers.id]))) == {shared, hers}
 
         def leaving() -> Plan[None]:
             found = yield from read(Select(user="anna", everything=True))
             return Decision((Forget(memory_ids=(*found.memory_ids, "absent"), at=LATER),), None)
 
         await agent.commit(leaving())
-        assert await anna.memories.get([shared.id, hers.id]) == (shared,)
+        assert await anna.ask(SeenMemories([shared.id, hers.id])) == (shared,)
 
     @pytest.mark.requirement("MEM-5", "SCOPE-2")
     @pytest.mark.parametrize("helpful", [True, False])
@@ -134,12 +137,12 @@ class ScopeContract:
         await ben.commit(writing(verdict))  # who owns nothing here yet
         await anna.commit(writing(PutMemory(hers)))
         await ben.commit(writing(PutMemory(a_memory("cat his", user="ben")), verdict))
-        assert set(await anna.memories.get([shared.id, hers.id])) == {shared, hers}
+        assert set(await anna.ask(SeenMemories([shared.id, hers.id]))) == {shared, hers}
         for scoped, counted in ((anna, hers), (agent, shared)):
             await scoped.commit(writing(verdict))
-            (now,) = await anna.memories.get([counted.id])
+            (now,) = await anna.ask(SeenMemories([counted.id]))
             assert (now.helpful, now.harmful) == (int(helpful), int(not helpful))
-        (now,) = await anna.memories.get([hers.id])
+        (now,) = await anna.ask(SeenMemories([hers.id]))
         assert now.helpful + now.harmful == 1
 
     @pytest.mark.requirement("SCOPE-2", "MEM-3")
@@ -148,10 +151,10 @@ class ScopeContract:
         for user in (None, "anna", "ben"):
             memories = [a_memory(f"cat {n}", user=user, created_at=NOON + timedelta(n)) for n in range(4)]
             await store.within(Scope(user=user)).commit(writing(*map(PutMemory, memories)))
-        anna, later = store.within(ANNA).memories, LATER + timedelta(9)
-        cursor = (await anna.list(ALL, at=later, limit=2)).cursor
+        anna, later = store.within(ANNA), LATER + timedelta(9)
+        cursor = (await anna.ask(ListMemories(ALL, at=later, limit=2))).cursor
         assert cursor is not None
-        assert len((await anna.list(ALL, at=later + timedelta(9), limit=9, cursor=cursor)).memories) == 6
+        assert len((await anna.ask(ListMemories(ALL, at=later + timedelta(9), limit=9, cursor=cursor))).memories) == 6
         strangers = (AGENT, BEN, Scope(user="anna", org="other"), Scope(user="anna", agent="other"))
         tries = [(scope, ALL, cursor) for scope in strangers]
         tries += [(ANNA, replace(ALL, **change), cursor) for change in ({"kinds": ("note",)}, {"exclude": frozenset("x")})]
@@ -160,7 +163,7 @@ class ScopeContract:
             tries.append((ANNA, ALL, cursor[:index] + ("A" if char != "A" else "B") + cursor[index + 1 :]))
         for scope, filters, given in tries:
             with pytest.raises(InvalidInput, match="begin again"):
-                await store.within(scope).memories.list(filters, at=later, limit=2, cursor=given)
+                await store.within(scope).ask(ListMemories(filters, at=later, limit=2, cursor=given))
 
     @pytest.mark.requirement("SCOPE-1")
     async def test_one_session_id_of_two_users_is_two_sessions(self, store: Store) -> None:
@@ -198,7 +201,7 @@ class ScopeContract:
         with pytest.raises(StoreUnavailable):
             await scoped.commit(writing(PutMemory(a_memory())))
         with pytest.raises(StoreUnavailable):
-            await scoped.memories.get(["x"])
+            await scoped.ask(SeenMemories(["x"]))
 
 
 # Looking through a store: counts, users, pages, ids by prefix.
@@ -384,7 +387,7 @@ class InventoryContract:
         async def page(what: str, cursor: str | None = None, of: ScopedStore = scoped) -> str | None:
             match what:
                 case "memories":
-                    found = (await of.memories.list(Filters(), at=LATER, limit=1, cursor=cursor)).cursor
+                    found = (await of.ask(ListMemories(Filters(), at=LATER, limit=1, cursor=cursor))).cursor
                 case "messages":
                     found = (await of.events.page(Filters(), limit=1, cursor=cursor)).cursor
                 case "sessions":
@@ -427,10 +430,10 @@ class ForgetContract:
         for _ in range(2):
             await scoped.commit(writing(gone))
             assert await found(scoped, "cat") == []
-            assert await scoped.memories.get([memory.id]) == ()
+            assert await scoped.ask(SeenMemories([memory.id])) == ()
             assert await scoped.events.get([event.id]) == ()
             assert await scoped.allowed([memory.id, event.id], at=LATER, filters=ALL) == frozenset()
-            assert await scoped.memories.pinned(("drink",), ("t",), at=LATER, filters=ALL) == ()
+            assert await scoped.ask(PinnedMemories(("drink",), ("t",), at=LATER, filters=ALL)) == ()
             assert await scoped.events.recent(5, filters=ALL) == ()
             assert (await scoped.events.sessions(5)).sessions == ()
             assert await scoped.events.speakers() == ()

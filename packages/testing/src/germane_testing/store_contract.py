@@ -25,9 +25,12 @@ from germane.kinds.memories.reads import (
     CountRetrievals,
     EndMemory,
     FactsOnKey,
+    ListMemories,
     MemoriesByHash,
     MemoriesById,
+    PinnedMemories,
     PutMemory,
+    SeenMemories,
     SetDirective,
 )
 from germane.stores.contract import ScopedStore, Store
@@ -137,12 +140,12 @@ class StoreContract(
             (NOON - timedelta(1), False),
         ):
             hits = (await scoped.memories.search(question("Lisbon", at=at), 5, keywords=True, vectors=False, wait=True)).hits
-            page = await scoped.memories.list(Filters(), at=at, limit=5)
-            pinned = await scoped.memories.pinned(("drink",), (), at=at, filters=Filters())
+            page = await scoped.ask(ListMemories(Filters(), at=at, limit=5))
+            pinned = await scoped.ask(PinnedMemories(("drink",), (), at=at, filters=Filters()))
             allowed = await scoped.allowed([old.id], at=at, filters=Filters())
             assert [bool(hits), bool(page.memories), bool(pinned), bool(allowed)] == [there] * 4
         assert await found(scoped, "Lisbon", with_history=True) == [old.text]
-        (ended,) = await scoped.memories.get([old.id])
+        (ended,) = await scoped.ask(SeenMemories([old.id]))
         assert (ended.valid_to, ended.superseded_by) == (NOON + timedelta(hours=1), "x")
 
     async def test_plans_read_what_is_there(self, scoped: ScopedStore) -> None:
@@ -209,7 +212,7 @@ class StoreContract(
             CountFeedback((memory.id,), helpful=False),
         )
         await scoped.commit(writing(*counts))
-        (counted,) = await scoped.memories.get([memory.id])
+        (counted,) = await scoped.ask(SeenMemories([memory.id]))
         assert (counted.retrieval_count, counted.helpful, counted.harmful) == (1, 1, 1)
         assert await scoped.revision() == seen[-1]
 

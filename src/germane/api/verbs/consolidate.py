@@ -32,6 +32,7 @@ from germane.kinds.memories.consolidation import (
     same_as,
 )
 from germane.kinds.memories.forgetting import Audit, AuditFinding, MemoryAudit, secret_finding
+from germane.kinds.memories.reads import OpenConflicts, SizedMemories
 from germane.kinds.memories.value import Holding, Holdings, SizedMemory
 from germane.stores.contract import ScopedStore
 from germane.types.limits import PAGE
@@ -141,7 +142,7 @@ class Consolidating:
     async def _read(self) -> list[Holding]:
         """All memories of the owner, ended ones too."""
         held, position, now = list[Holding](), 0, self._now()
-        while page := await self._store.memories.stored(after=position, limit=_HOLDINGS_PAGE):
+        while page := await self._store.ask(SizedMemories(after=position, limit=_HOLDINGS_PAGE)):
             held += [Holding.of(one, same_as(one.memory), opening(one.memory), now) for one in page]
             position = page[-1].position
         return held
@@ -215,10 +216,10 @@ async def audit(parts: Parts, scope: Scope, *, unused_days: int, limit: int, mes
     store, background, now = parts.store.within(scope), parts.background, parts.clock.now()
     looking = MemoryAudit(now=now, unused=timedelta(days=unused_days), limit=limit)
     position = 0
-    while page := await store.memories.stored(after=position, limit=_AUDIT_PAGE):
+    while page := await store.ask(SizedMemories(after=position, limit=_AUDIT_PAGE)):
         await background.run(partial(_look, looking, page, background))
         position = page[-1].position
-    looking.contradict(await store.memories.conflicts(at=now, limit=_MAX_CONFLICTS))
+    looking.contradict(await store.ask(OpenConflicts(at=now, limit=_MAX_CONFLICTS)))
     read = 0
     for filters in (_EVERYTHING, _PASSAGES) if messages else ():
         cursor: str | None = None

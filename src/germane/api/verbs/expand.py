@@ -22,6 +22,7 @@ from germane.kinds.archive.messages import entry_text
 from germane.kinds.archive.value import EntriesByHandle
 from germane.kinds.blocks.reads import FirstNamed, SeenEntries
 from germane.kinds.blocks.value import stored_id
+from germane.kinds.memories.reads import SeenMemories
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.reads import FramesById
 from germane.kinds.tasks.value import TaskArtifact, TaskFrame
@@ -121,7 +122,7 @@ async def _thing(store: ScopedStore, name: str, at: datetime, filters: Filters) 
         return None
     for event in await store.events.get([id]):
         return Expanded(id=id, kind="message", title=event.name or event.role, text=event.text)
-    for memory in await store.memories.get([id]):
+    for memory in await store.ask(SeenMemories([id])):
         return Expanded(id=id, kind="memory", title=memory.kind, text=memory.text)
     for entry in await store.ask(SeenEntries([id])):
         return Expanded(id=id, kind="entry", text=entry.text)

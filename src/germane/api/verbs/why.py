@@ -18,10 +18,8 @@ from germane.kinds.blocks.field import label_key
 from germane.kinds.blocks.reads import FirstNamed, SeenEntries
 from germane.kinds.blocks.value import ArchivalEntry, Block, stored_id
 from germane.kinds.documents.reads import DocumentIn
-from germane.kinds.events.reads import EventReader
 from germane.kinds.events.value import Event
 from germane.kinds.graph.reads import SeenEntities
-from germane.kinds.memories.reads import MemoryReader
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.reads import FramesById
 from germane.ports.models import Embedder
@@ -29,7 +27,7 @@ from germane.search.relevance import Relevance, matrix
 from germane.stages.gather.candidates import from_event
 from germane.stages.gather.merge import RequestContents, fresh
 from germane.stages.gather.source import Skipped, with_vector
-from germane.stores.contract import ScopedStore
+from germane.stores.contract import ScopedSearch, ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.context import Context
 from germane.types.evidence import Evidence, Found
@@ -193,8 +191,8 @@ async def _not_reached(
     with suppress(EmbedderError, Skipped):  # without a vector the words still tell
         query = await with_vector(query, store, embedder, patience=None)
     query = replace(query, embed=None, price=_PROHIBITIVE_PRICE, min_relevance=0.0)
-    reader: MemoryReader | EventReader = store.memories if isinstance(thing, Memory) else store.events
-    found: Found[Any] = await reader.search(query, _MAX_UNITS, keywords=True, vectors=True, wait=True)
+    searched: ScopedSearch[Any] = store.memories if isinstance(thing, Memory) else store.events
+    found: Found[Any] = await searched.search(query, _MAX_UNITS, keywords=True, vectors=True, wait=True)
     own, rank, ranked = await asyncio.to_thread(_rank, thing.id, found, relevance)  # of a large scope it takes a while
     if own == -inf:
         return Why(

@@ -24,6 +24,7 @@ from germane.kinds.memories.llm_extraction.answer import Accepted, Unusable, acc
 from germane.kinds.memories.llm_extraction.plans import store_accepted
 from germane.kinds.memories.llm_extraction.prompt import SCHEMA, KnownStatement, instructions, known_things, prompt
 from germane.kinds.memories.llm_extraction.queue import Claim, QueueReport
+from germane.kinds.memories.reads import ListMemories
 from germane.kinds.profile.offer import MAX_OFFERED, offered_lines
 from germane.kinds.profile.reads import ToldClause
 from germane.ports.models import LLM, Completion
@@ -208,7 +209,7 @@ class ExtractionWorker:
     async def _known(self, scoped: ScopedStore, claim: Claim) -> list[KnownStatement]:
         """What the model is told of the user: nothing sensitive, and nothing of anybody else's."""
         now = self._clock.now()
-        page = await scoped.memories.list(Filters(), at=now, limit=_MAX_KNOWN)
+        page = await scoped.ask(ListMemories(Filters(), at=now, limit=_MAX_KNOWN))
         offered = await offered_lines(scoped, Query(text="", at=now), MAX_OFFERED)
         own = {memory.id: memory for memory in page.memories if memory.user == claim.scope.user}
         lines = [one.line for one in offered.lines if isinstance(one.thing, ToldClause) or one.line.id in own]

@@ -15,7 +15,7 @@ from germane.kinds.memories.directive import set_directive
 from germane.kinds.memories.fields import check_provenance
 from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.plans import new_memory, remember, resolve, update
-from germane.kinds.memories.reads import Page
+from germane.kinds.memories.reads import HistoryOfMemory, ListMemories, OpenConflicts, Page, SeenMemories
 from germane.kinds.memories.value import Memory, Receipt
 from germane.stores.contract import ScopedStore
 from germane.text.secrets.detection import SecretPolicy
@@ -34,7 +34,7 @@ class Recollections:
 
     async def get(self, id: str) -> Memory:
         """Returns one memory. Raises `NotFound`, also for a memory of another scope (SCOPE-3)."""
-        found = await self._store.memories.get([await self._whole(id)])
+        found = await self._store.ask(SeenMemories([await self._whole(id)]))
         if not found:
             raise no_memory(id)
         return found[0]
@@ -44,7 +44,7 @@ class Recollections:
         every sensitivity is listed. Raises `InvalidInput`."""
         check_page(limit, cursor)
         chosen = normalise_filters(filters, self._scope.zone) or Filters(sensitivities=("public", "private", "sensitive"))
-        return await self._store.memories.list(chosen, at=self._clock.now(), limit=limit, cursor=cursor)
+        return await self._store.ask(ListMemories(chosen, at=self._clock.now(), limit=limit, cursor=cursor))
 
     async def update(self, id: str, text: str | None = None, **changes: Any) -> Memory:
         """Changes fields of a memory and returns it. Raises `NotFound`, and `InvalidInput` for fields that its kind doesn't
@@ -57,7 +57,7 @@ class Recollections:
         """Returns at most `limit` (1 to 1,000) open conflicts between the scope's own memories, oldest first: what superseding
         and linking couldn't decide. Raises `InvalidInput`."""
         check_page(limit, None)
-        return await self._store.memories.conflicts(at=self._clock.now(), limit=limit)
+        return await self._store.ask(OpenConflicts(at=self._clock.now(), limit=limit))
 
     async def resolve(self, id: str, *, keep: str) -> Contradiction:
         """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends and stays
@@ -67,7 +67,7 @@ class Recollections:
 
     async def history(self, id: str) -> tuple[Memory, ...]:
         """Returns the memory with everything that superseded it or that it superseded, oldest first. Raises `NotFound`."""
-        found = await self._store.memories.history(await self._whole(id))
+        found = await self._store.ask(HistoryOfMemory(await self._whole(id)))
         if not found:
             raise no_memory(id)
         return found

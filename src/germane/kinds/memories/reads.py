@@ -1,7 +1,7 @@
-"""Reads: what a store answers about memories: the reads and changes of plans, and the reader of a scope (SCOPE-2).
+"""Reads: what a store answers about memories: reads and changes (SCOPE-2).
 
-A store runs reads and changes within the scope that the plan is committed under. Reads see what that scope sees; changes
-write to the scope's own user, or agent-wide where it has none. The operations that forget (`Select`, `Forget`,
+A store runs reads and changes within the scope that asks, or that the plan is committed under. Reads see what that scope
+sees; changes write to the scope's own user, or agent-wide where it has none. The operations that forget (`Select`, `Forget`,
 `ForgetOwner`, `LeftOf`, `PutTombstones`) are about things of every kind.
 """
 
@@ -10,15 +10,71 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from germane.kinds.memories.conflicts import ConflictReason, Contradiction, ContradictionRecord
 from germane.kinds.memories.value import Memory, SizedMemory
 from germane.kinds.memories.value import Page as Page
-from germane.types.evidence import Found
 from germane.types.inventory import Tombstone
 from germane.types.plan import Change, Derivation, Read, TextOf
-from germane.types.query import Filters, Query
+from germane.types.query import Filters
+
+
+@dataclass(frozen=True, slots=True)
+class SeenMemories(Read[tuple[Memory, ...]]):
+    """The memories with these ids that the scope sees, in this order, each with its near-duplicates; ids that don't exist in
+    the scope are left out."""
+
+    ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ListMemories(Read[Page]):
+    """A page of at most `limit` memories that pass `filters` and are valid at `at`, newest first. `cursor` is that of the page
+    before. Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
+
+    quick: ClassVar[bool] = True
+    filters: Filters
+    at: datetime
+    limit: int
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedMemories(Read[tuple[Memory, ...]]):
+    """The pinned memories, the newest valid fact of each key in `keys` (in that order), and the memories with any of `tags`,
+    each once."""
+
+    quick: ClassVar[bool] = True
+    keys: Sequence[str]
+    tags: Sequence[str]
+    at: datetime
+    filters: Filters
+
+
+@dataclass(frozen=True, slots=True)
+class OpenConflicts(Read[tuple[Contradiction, ...]]):
+    """At most `limit` open conflicts between memories of the scope's own user, oldest first; those between two texts only while
+    both memories are valid at `at`."""
+
+    at: datetime
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class SizedMemories(Read[tuple[SizedMemory, ...]]):
+    """At most `limit` memories of the scope's own user, ended ones too, in the order in which they were stored, with their
+    sizes. `after` is the position of the last one read; 0 begins."""
+
+    after: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryOfMemory(Read[tuple[Memory, ...]]):
+    """The memory, those that superseded it and those that it superseded, directly or not, oldest first."""
+
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,37 +367,3 @@ class SetDirective(Change):
     text: str
     id: str = ""
     """The id that an export gives it; '' for a directive that somebody sets now."""
-
-
-# The reader: for listing and searching without a plan.
-
-
-class MemoryReader(Protocol):
-    """Every method sees only the scope that the reader was made for. Cancelling a call stops its work."""
-
-    async def get(self, ids: Sequence[str]) -> tuple[Memory, ...]:
-        """Returns the memories with these ids, in this order; ids that don't exist in the scope are left out."""
-
-    async def list(self, filters: Filters, *, at: datetime, limit: int, cursor: str | None = None) -> Page:
-        """Returns a page of at most `limit` memories that pass `filters` and are valid at `at`, newest first. `cursor` is that
-        of the page before. Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
-
-    async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
-        """Returns the pinned memories, the newest valid fact of each key in `keys` (in that order), and the memories with any
-        of `tags`, each once."""
-
-    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Memory]:
-        """Returns at most `limit` results, best first. What can't be worth its tokens at the query's price needn't be read, nor
-        anything where the query needs no texts. `keywords` and `vectors` say which evidence is used. With `wait` false it
-        raises `Warming` where the memories aren't in memory yet, and loads them in the background."""
-
-    async def conflicts(self, *, at: datetime, limit: int) -> tuple[Contradiction, ...]:
-        """Returns at most `limit` open conflicts between memories of the scope's own user, oldest first; those between two
-        texts only while both memories are valid at `at`."""
-
-    async def stored(self, *, after: int, limit: int) -> tuple[SizedMemory, ...]:
-        """Returns at most `limit` memories of the scope's own user, ended ones too, in the order in which they were stored,
-        with their sizes. `after` is the position of the last one read; 0 begins."""
-
-    async def history(self, id: str) -> tuple[Memory, ...]:
-        """Returns the memory, those that superseded it and those that it superseded, directly or not, oldest first."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from germane.kinds.memories.reads import ListMemories, SeenMemories
 from germane.kinds.memories.value import Memory, written_line
 from germane.kinds.profile.lines import clause_line, lines_said_by, memory_line, worth_order
 from germane.kinds.profile.reads import (
@@ -63,12 +64,12 @@ async def offered_lines(store: ScopedStore, query: Query, limit: int) -> Offered
     kinds = _KINDS if filters.kinds is None else tuple(kind for kind in _KINDS if kind in filters.kinds)
     clauses, page, marks = await asyncio.gather(
         store.ask(TellingClauses(_READ_FACTOR * limit, filters=query.said_by_then)),
-        store.memories.list(replace(filters, kinds=kinds), at=at, limit=limit),
+        store.ask(ListMemories(replace(filters, kinds=kinds), at=at, limit=limit)),
         store.ask(LineMarks()),
     )
     memories = page.memories
     if page.cursor is not None and _RULE in kinds:  # newer memories mustn't push an instruction out
-        rules = await store.memories.list(replace(filters, kinds=(_RULE,)), at=at, limit=limit)
+        rules = await store.ask(ListMemories(replace(filters, kinds=(_RULE,)), at=at, limit=limit))
         memories = (*memories, *rules.memories)
     read = {*(clause.line for clause in clauses), *(memory.id for memory in memories)}
     if beyond := [line for line, mark in marks.items() if mark == "pin" and line not in read]:
@@ -125,7 +126,9 @@ async def _pinned(store: ScopedStore, lines: Sequence[str], query: Query) -> _Pi
     filters = query.said_by_then
     allowed = await store.allowed(lines, at=query.at, filters=filters)
     named = [line for line in lines if line in allowed]
-    memories, events = await asyncio.gather(store.memories.get(named), store.events.get([*dict.fromkeys(map(thing_of, named))]))
+    memories, events = await asyncio.gather(
+        store.ask(SeenMemories(named)), store.events.get([*dict.fromkeys(map(thing_of, named))])
+    )
     holding = await store.ask(StillHolding({event.id for event in events}, query.at))
     told = [_told(event, clause) for event in events if event.id in holding for clause in telling_clauses(event.text)]
     return _Pinned(

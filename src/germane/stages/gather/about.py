@@ -20,6 +20,7 @@ from germane.kinds.graph.aliases import SHORT, name_key
 from germane.kinds.graph.reads import ListEntities, MentionsOf, RelationsOf, SeenEntities, SeenNamed
 from germane.kinds.graph.value import Entity, Relation, valid
 from germane.kinds.memories.extraction.extracted import is_extracted
+from germane.kinds.memories.reads import ListMemories, PinnedMemories, SeenMemories
 from germane.kinds.memories.value import Fact, Memory
 from germane.stages.gather.candidates import from_event, from_memory
 from germane.stages.gather.graph import from_relation, lacks_what_is_filtered
@@ -87,7 +88,7 @@ class AboutSource:
         if not ids:
             return []
         filters = query.said_by_then
-        memories, events = await asyncio.gather(self._store.memories.get(ids), self._store.events.get(ids))
+        memories, events = await asyncio.gather(self._store.ask(SeenMemories(ids)), self._store.events.get(ids))
         known = [self._known(one, Evidence(), query) for one in memories if one.valid_from <= query.at]
         return known + [
             from_event(event, plan.name, Evidence(), at=query.at)
@@ -266,7 +267,7 @@ async def person_asked_for(
     or the name of the only person who speaks here. None where it means anybody else. `taken`: somebody or something has the
     name, so that it is no word for oneself."""
     seen = Filters(sensitivities=filters.sensitivities)
-    said, told = await asyncio.gather(_said_here(store, seen), store.memories.pinned(_NAME_FACTS, (), at=at, filters=seen))
+    said, told = await asyncio.gather(_said_here(store, seen), store.ask(PinnedMemories(_NAME_FACTS, (), at=at, filters=seen)))
     user, people = store.scope.user, tuple(dict.fromkeys(event.name for event in said if event.name))
     given = tuple(_given_name(one) for one in told if one.user == user and _given_name(one))
     known = {fold(one) for one in (*given, user or "") if one}
@@ -283,7 +284,7 @@ async def own_of(store: ScopedStore, person: Person, query: Query, limit: int) -
     the newest first."""
     user, filters = store.scope.user, query.filters
     page, said = await asyncio.gather(
-        store.memories.list(replace(filters, with_history=True), at=query.at, limit=limit),
+        store.ask(ListMemories(replace(filters, with_history=True), at=query.at, limit=limit)),
         store.events.page(query.said_by_then, limit=_MAX_MESSAGES, whole=False, typed=False),
     )
     known = tuple(one for one in page.memories if _is_own_memory(one, person, user))

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from germane.kinds.blocks.reads import blocks_to_show
+from germane.kinds.memories.reads import PinnedMemories
 from germane.kinds.memories.value import Memory
 from germane.kinds.profile.offer import OfferedLine, offered_lines
 from germane.stages.gather.candidates import from_block, from_entry, from_memory, offered
@@ -63,7 +64,7 @@ class StructuredSource:
         return cls(parts.store, parts.strategy.fact_keys, parts.strategy.tags)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        found = await self._store.memories.pinned(self._fact_keys, self._tags, at=query.at, filters=query.filters)
+        found = await self._store.ask(PinnedMemories(self._fact_keys, self._tags, at=query.at, filters=query.filters))
         evidence = Evidence(structured=1.0)
         wanted = enumerate(found[: plan.limit])
         return [from_memory(memory, "structured", evidence, required=True, position=place) for place, memory in wanted]

@@ -6,7 +6,7 @@ plan named. A plan runs once. The changes of a plan that only forgets may be app
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from germane.errors import InvalidInput
@@ -50,6 +50,7 @@ from germane.kinds.memories.reads import (
     PutMemory,
     PutTombstones,
     RecordedConflicts,
+    Remains,
     ResolveConflict,
     RestoreConflict,
     Select,
@@ -79,45 +80,166 @@ from germane.stores.sql.memories.conflicts import (
 )
 from germane.stores.sql.memories.extraction_queue import claim_held, finish_claim
 from germane.stores.sql.memories.memory_rows import memories_with, said_lately
-from germane.stores.sql.memories.reader import drop_vectors
+from germane.stores.sql.memories.reader import SEEN_MEMORY_READS, drop_vectors
 from germane.stores.sql.profile import PROFILE_CHANGES, PROFILE_READS
-from germane.stores.sql.reading import Answers
+from germane.stores.sql.reading import Answers, ScopeReading, nothing
 from germane.stores.sql.selection import select
 from germane.stores.sql.tasks.plans import TASK_CHANGES, TASK_READS
 from germane.stores.sql.tombstones import ids_in_use, put_tombstones
-from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction
+from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction, to_own
 from germane.types.plan import Change, Decision, Plan, Read, run_plan
 from germane.types.scope import Scope
 
 T = TypeVar("T")
+R = TypeVar("R")
 
-READS: Answers = {**BLOCK_READS, **DOCUMENT_READS, **GRAPH_READS, **HISTORY_READS, **PROFILE_READS, **TASK_READS}
-"""The function that answers each read, within a plan and outside of any."""
-CHANGES: Appliers = {**BLOCK_CHANGES, **DOCUMENT_CHANGES, **GRAPH_CHANGES, **HISTORY_CHANGES, **PROFILE_CHANGES, **TASK_CHANGES}
-"""The function that applies each change."""
 
-_OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
-    EventsById: (event_rows.by_id, dict),
-    EventsByMessageId: (event_rows.by_message_id, dict),
-    SessionTail: (event_rows.tail, tuple),
-    SaidLately: (said_lately, SaidBefore),
-    LastSaid: (event_rows.last_said, lambda: None),
-    SessionLength: (event_rows.length, int),
-    TypedPosition: (typed_position, lambda: FIRST_TYPED),
-    EventsNamed: (events_named, dict),
-    LatestTyped: (latest_typed, tuple),
-    PositionsTaken: (positions_taken, frozenset),
-    MemoriesByHash: (memory_rows.by_hash, tuple),
-    FactsOnKey: (memory_rows.facts_on_key, tuple),
-    MemoriesWith: (memories_with, tuple),
-    DerivedFrom: (memory_rows.derived_from, tuple),
-    ClaimHeld: (claim_held, bool),
-    OwnDirective: (own_directive, str),
-    ConflictById: (conflict_by_id, lambda: None),
-    ConflictsBetween: (conflicts_between, RecordedConflicts),
+def _of_plan(answer: Callable[[Transaction, VisiblePartition, R], T], empty: Callable[[], T]) -> Callable[[ScopeReading, R], T]:
+    """Returns the function that answers a read of the scope's own partition which a plan alone may ask: the answer counts what
+    the same commit is about to write. `empty` makes the answer where the partition doesn't exist."""
+
+    def answered(reading: ScopeReading, read: R) -> T:
+        transaction, own = _within_plan(reading, read).transaction, reading.own
+        return empty() if own is None else answer(transaction, own, read)
+
+    return answered
+
+
+def _within_plan(reading: ScopeReading, read: object) -> ScopeWriting:
+    if not isinstance(reading, ScopeWriting):
+        raise InvalidInput(f"{type(read).__name__} is answered within a plan alone")
+    return reading
+
+
+def _selected(reading: ScopeReading, read: Select) -> Selection:
+    writing = _within_plan(reading, read)
+    writing.write_events()
+    own = _owned(writing, read.user)
+    if own is None:
+        return Selection()
+    found, partitions = select(writing.connection, own, read)
+    writing.selected.update((own, *partitions))
+    return found
+
+
+def _left_of(reading: ScopeReading, read: LeftOf) -> Remains:
+    writing = _within_plan(reading, read)
+    writing.transaction.flush()
+    return left_of(writing.connection, read)
+
+
+def _owned(writing: ScopeWriting, user: str | None) -> VisiblePartition | None:
+    """Returns the partition of `user` (None: of the scope's own user). A scope with a user gets no other user's partition."""
+    scope = writing.scope
+    user = scope.user if user is None else user
+    if scope.user not in (None, user):
+        return None
+    whose = Scope(org=scope.org, agent=scope.agent, user=user)
+    return next((partition for partition in writing.transaction.visible(whose) if partition.user == user), None)
+
+
+READS: Answers = {
+    **BLOCK_READS,
+    **DOCUMENT_READS,
+    **GRAPH_READS,
+    **HISTORY_READS,
+    **PROFILE_READS,
+    **SEEN_MEMORY_READS,
+    **TASK_READS,
+    MemoriesById: lambda reading, read: memory_rows.by_id(reading.connection, reading.visible, read),
+    MemoriesByHash: _of_plan(memory_rows.by_hash, tuple),
+    MemoriesWith: _of_plan(memories_with, tuple),
+    FactsOnKey: _of_plan(memory_rows.facts_on_key, tuple),
+    DerivedFrom: _of_plan(memory_rows.derived_from, tuple),
+    ConflictById: _of_plan(conflict_by_id, nothing),
+    ConflictsBetween: _of_plan(conflicts_between, RecordedConflicts),
+    OwnDirective: _of_plan(own_directive, str),
+    ClaimHeld: _of_plan(claim_held, bool),
+    EventsById: _of_plan(event_rows.by_id, dict),
+    EventsByMessageId: _of_plan(event_rows.by_message_id, dict),
+    EventsNamed: _of_plan(events_named, dict),
+    LatestTyped: _of_plan(latest_typed, tuple),
+    SessionTail: _of_plan(event_rows.tail, tuple),
+    SessionLength: _of_plan(event_rows.length, int),
+    LastSaid: _of_plan(event_rows.last_said, nothing),
+    SaidLately: _of_plan(said_lately, SaidBefore),
+    TypedPosition: _of_plan(typed_position, lambda: FIRST_TYPED),
+    PositionsTaken: _of_plan(positions_taken, frozenset),
+    IdsInUse: lambda reading, read: ids_in_use(_within_plan(reading, read).transaction, reading.own, read),
+    Select: _selected,
+    LeftOf: _left_of,
 }
-"""The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
-exist."""
+"""The function that answers each read, within a plan and outside of any."""
+
+
+def answer_read(reading: ScopeReading, read: Read[Any]) -> Any:
+    """Answers a read. Raises `InvalidInput` for one that the store doesn't know."""
+    answer = READS.get(type(read))
+    if answer is None:
+        raise InvalidInput(f"the store can't answer {type(read).__name__}")
+    return answer(reading, read)
+
+
+def _put_memory(writing: ScopeWriting, change: PutMemory) -> None:
+    writing.check_owner(change.memory.user)
+    memory_rows.put_memory(writing.transaction, writing.own_id(), change.memory, restored=change.restored)
+
+
+def _count_feedback(writing: ScopeWriting, change: CountFeedback) -> None:
+    own = writing.own
+    memory_rows.count_feedback(writing.connection, () if own is None else (own,), change)
+
+
+def _set_directive(writing: ScopeWriting, change: SetDirective) -> None:
+    if change.text or writing.own is not None:  # removing nothing creates no partition
+        set_directive(writing.transaction, writing.own_id(), change.text, change.id)
+
+
+def _put_injection(writing: ScopeWriting, change: PutInjection) -> None:
+    own = writing.own_id()
+    put_injection(writing.transaction, own, writing.visible, change)
+
+
+def _put_tombstones(writing: ScopeWriting, change: PutTombstones) -> None:
+    put_tombstones(writing.transaction, None if change.ownerless else writing.own_id(), change)
+
+
+def _forget(writing: ScopeWriting, change: Forget) -> None:
+    own = writing.own
+    forget(writing.transaction, tuple(writing.selected | (set() if own is None else {own})), change)
+
+
+def _forget_owner(writing: ScopeWriting, change: ForgetOwner) -> None:
+    whole = _owned(writing, change.user)
+    if whole is not None:
+        forget_whole(writing.transaction, whole, change)
+
+
+CHANGES: Appliers = {
+    **BLOCK_CHANGES,
+    **DOCUMENT_CHANGES,
+    **GRAPH_CHANGES,
+    **HISTORY_CHANGES,
+    **PROFILE_CHANGES,
+    **TASK_CHANGES,
+    PutMemory: _put_memory,
+    EndMemory: to_own(memory_rows.end_memory),
+    DropVectors: to_own(drop_vectors),
+    CountFeedback: _count_feedback,
+    CountRetrievals: lambda to, change: memory_rows.count_retrievals(to.connection, to.visible, change),
+    PutConflict: to_own(put_conflict),
+    RestoreConflict: to_own(restore_conflict),
+    ResolveConflict: lambda to, change: resolve_conflict(to.connection, to.own_id(), change),
+    SetDirective: _set_directive,
+    FinishClaim: lambda to, change: finish_claim(to.connection, change.claim),
+    PutReplacement: to_own(put_replacement),
+    ReservePositions: to_own(event_rows.reserve_positions),
+    PutInjection: _put_injection,
+    PutTombstones: _put_tombstones,
+    Forget: _forget,
+    ForgetOwner: _forget_owner,
+}
+"""The function that applies each change but `PutEvent`: events that follow one another are written together."""
 
 
 class PlanRun(Generic[T]):
@@ -154,45 +276,7 @@ class PlanRun(Generic[T]):
         return self._decided is None or all(isinstance(change, Forget | ForgetOwner) for change in self._decided.changes)
 
     def answer(self, read: Read[Any]) -> Any:
-        if (answer := READS.get(type(read))) is not None:
-            return answer(self._writing, read)
-        if type(read) in _OWN_READS:
-            reader, empty = _OWN_READS[type(read)]
-            own = self._own(self._transaction.visible(self._scope))
-            return empty() if own is None else reader(self._transaction, own, read)
-        if isinstance(read, Select):
-            self._transaction.write_events()
-            return self._select(read)
-        if isinstance(read, LeftOf):
-            self._transaction.flush()
-            return left_of(self._transaction.connection, read)
-        visible = self._transaction.visible(self._scope)
-        if isinstance(read, MemoriesById):
-            return memory_rows.by_id(self._transaction.connection, visible, read)
-        own = self._own(visible)
-        if isinstance(read, IdsInUse):
-            return ids_in_use(self._transaction, own, read)
-        raise InvalidInput(f"the store can't answer {type(read).__name__}")
-
-    def _own(self, visible: tuple[VisiblePartition, ...]) -> VisiblePartition | None:
-        return next((partition for partition in visible if partition.user == self._scope.user), None)
-
-    def _select(self, read: Select) -> Selection:
-        own = self._owned(read.user)
-        if own is None:
-            return Selection()
-        found, partitions = select(self._transaction.connection, own, read)
-        self._writing.selected.update((own, *partitions))
-        return found
-
-    def _owned(self, user: str | None) -> VisiblePartition | None:
-        """Returns the partition of `user` (None: of the scope's own user). A scope with a user gets no other user's
-        partition."""
-        user = self._scope.user if user is None else user
-        if self._scope.user not in (None, user):
-            return None
-        whose = Scope(org=self._scope.org, agent=self._scope.agent, user=user)
-        return next((partition for partition in self._transaction.visible(whose) if partition.user == user), None)
+        return answer_read(self._writing, read)
 
     def apply(self, changes: tuple[Change, ...]) -> None:
         """Applies the changes in order; consecutive events are written together."""
@@ -213,59 +297,11 @@ class PlanRun(Generic[T]):
     def _put_events(self, run: list[PutEvent]) -> None:
         if run:
             for change in run:
-                self._check(change.event.user)
-            partition = self._transaction.own(self._scope)
-            event_rows.put_events(self._transaction, partition, run)
-
-    def _check(self, user: str | None) -> None:
-        if user != self._scope.user:
-            raise InvalidInput("what is written must belong to the scope's own user, or be agent-wide where it has none")
+                self._writing.check_owner(change.event.user)
+            event_rows.put_events(self._transaction, self._writing.own_id(), run)
 
     def _apply(self, change: Change) -> None:
-        if (apply := CHANGES.get(type(change))) is not None:
-            apply(self._writing, change)
-            return
-        transaction, scope = self._transaction, self._scope
-        connection = transaction.connection
-        match change:
-            case PutMemory(memory, restored):
-                self._check(memory.user)
-                memory_rows.put_memory(transaction, transaction.own(scope), memory, restored=restored)
-            case EndMemory():
-                memory_rows.end_memory(transaction, transaction.own(scope), change)
-            case DropVectors():
-                drop_vectors(transaction, transaction.own(scope), change)
-            case PutConflict():
-                put_conflict(transaction, transaction.own(scope), change)
-            case RestoreConflict():
-                restore_conflict(transaction, transaction.own(scope), change)
-            case ResolveConflict():
-                resolve_conflict(connection, transaction.own(scope), change)
-            case Forget():
-                own = self._own(transaction.visible(scope))
-                forget(transaction, tuple(self._writing.selected | ({own} if own else set())), change)
-            case ForgetOwner():
-                whole = self._owned(change.user)
-                if whole is not None:
-                    forget_whole(transaction, whole, change)
-            case FinishClaim(claim):
-                finish_claim(connection, claim)
-            case PutInjection():
-                own_partition = transaction.own(scope)
-                put_injection(transaction, own_partition, transaction.visible(scope), change)
-            case PutReplacement():
-                put_replacement(transaction, transaction.own(scope), change)
-            case ReservePositions():
-                event_rows.reserve_positions(transaction, transaction.own(scope), change)
-            case PutTombstones():
-                put_tombstones(transaction, None if change.ownerless else transaction.own(scope), change)
-            case CountFeedback():
-                own = self._own(transaction.visible(scope))
-                memory_rows.count_feedback(connection, (own,) if own else (), change)
-            case CountRetrievals():
-                memory_rows.count_retrievals(connection, transaction.visible(scope), change)
-            case SetDirective(text, id):
-                if text or self._own(transaction.visible(scope)) is not None:  # removing nothing creates no partition
-                    set_directive(transaction, transaction.own(scope), text, id)
-            case _:
-                raise InvalidInput(f"the store can't write {type(change).__name__}")
+        apply = CHANGES.get(type(change))
+        if apply is None:
+            raise InvalidInput(f"the store can't write {type(change).__name__}")
+        apply(self._writing, change)

@@ -9,18 +9,18 @@ from typing import TypeVar
 
 import apsw
 
-from germane.errors import InvalidInput, StoreUnavailable
+from germane.errors import StoreUnavailable
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.value import Memory
 from germane.stores.sql.events.reader import SqlEvents
 from germane.stores.sql.gate import allowed_now, present_now
 from germane.stores.sql.injections import injections_of
 from germane.stores.sql.inventory import SqlInventory
 from germane.stores.sql.listing import visible_partitions
 from germane.stores.sql.memories.conflicts import directive
-from germane.stores.sql.memories.reader import SqlMemories
-from germane.stores.sql.plan_run import READS, PlanRun
+from germane.stores.sql.plan_run import PlanRun, answer_read
 from germane.stores.sql.reading import ScopeReading
 from germane.stores.sql.search.partitions import SqlSearch
 from germane.stores.sql.tasks.plans import delegated_session
@@ -43,7 +43,7 @@ class SqliteScopedStore:
         self,
         scope: Scope,
         readers: SqliteReaders,
-        memories: SqlMemories,
+        memories: SqlSearch[Memory],
         events: SqlEvents,
         blocks: SqlSearch[ArchivalEntry],
         inventory: SqlInventory,
@@ -62,7 +62,7 @@ class SqliteScopedStore:
         return self._scope
 
     @property
-    def memories(self) -> SqlMemories:
+    def memories(self) -> SqlSearch[Memory]:
         return self._memories
 
     @property
@@ -78,11 +78,8 @@ class SqliteScopedStore:
         return self._inventory
 
     async def ask(self, read: Read[T]) -> T:
-        answer = READS.get(type(read))
-        if answer is None:
-            raise InvalidInput(f"the store can't answer {type(read).__name__} outside of a plan")
         run = self._readers.read_batched if read.quick else self._readers.run
-        found: T = await run(lambda reading: answer(ScopeReading(self._scope, reading), read))
+        found: T = await run(lambda reading: answer_read(ScopeReading(self._scope, reading), read))
         return found
 
     async def commit(self, plan: Plan[T]) -> T:

@@ -31,7 +31,7 @@ from germane.stores.sql.listing import SECRET, is_forgotten
 from germane.stores.sql.memories.conflicts import directive_now, directives
 from germane.stores.sql.memories.extraction_queue import SqlExtractionQueue
 from germane.stores.sql.memories.memory_rows import by_key
-from germane.stores.sql.memories.reader import SqlMemories, fetch_memories
+from germane.stores.sql.memories.reader import fetch_memories
 from germane.stores.sql.progress import Progress
 from germane.stores.sql.search.embedding import Embedding, asked_dimension, model_row
 from germane.stores.sql.search.near_duplicates import NearDuplicates
@@ -171,7 +171,7 @@ class SqliteStore:
         return SqliteScopedStore(
             scope,
             readers,
-            SqlMemories(scope, readers, self._memories),
+            SqlSearch(scope, self._memories),
             SqlEvents(scope, readers, self._events),
             SqlSearch(scope, self._archive),
             SqlInventory(scope, readers),

@@ -1,28 +1,31 @@
-"""Reader: reads, lists and searches the memories of one scope, and tells the bytes that they take."""
+"""Reader: reads and lists the memories of one scope, and tells the bytes that they take."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.kinds.memories.conflicts import Contradiction
-from germane.kinds.memories.reads import DropVectors, Page
+from germane.kinds.memories.reads import (
+    DropVectors,
+    HistoryOfMemory,
+    ListMemories,
+    OpenConflicts,
+    Page,
+    PinnedMemories,
+    SeenMemories,
+    SizedMemories,
+)
 from germane.kinds.memories.value import Memory, SizedMemory
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.links import with_near_duplicates
 from germane.stores.sql.listing import IN_VISIBLE, SECRET, Listing, VisiblePartition, in_clause, merge_rows, owners, visible_ids
 from germane.stores.sql.memories.conflicts import open_conflicts
 from germane.stores.sql.memories.memory_rows import MEMORY, memory_of
-from germane.stores.sql.reading import Readers, Reading
-from germane.stores.sql.search.partitions import Searcher
+from germane.stores.sql.reading import Answers, Reading, ScopeReading, of_own
 from germane.stores.sql.statements import LISTED, Row, only, rows, to_json, to_sql
 from germane.stores.sql.transaction import Transaction
 from germane.stores.sql.where_clauses import BY_KEY, excluded, for_memories, impossible, tagged
-from germane.types.evidence import Found
-from germane.types.query import Filters, Query
-from germane.types.scope import Scope
 
 _CHAIN = (
     "WITH RECURSIVE chain(id) AS (VALUES (?) UNION"
@@ -36,72 +39,37 @@ _KEY, _CREATED = 0, 17
 """Columns of the rows of `MEMORY`."""
 
 
-class SqlMemories:
-    """Implements `germane.kinds.memories.reads.MemoryReader`."""
-
-    def __init__(self, scope: Scope, readers: Readers, searcher: Searcher[Memory]) -> None:
-        self._scope, self._readers, self._searcher = scope, readers, searcher
-
-    async def get(self, ids: Sequence[str]) -> tuple[Memory, ...]:
-        def work(reading: Reading) -> tuple[Memory, ...]:
-            some = _select(reading, self._scope, f"id IN {LISTED}", [to_json(ids)])
-            found = {memory.id: memory for memory in some}
-            return tuple(found[id] for id in dict.fromkeys(ids) if id in found)
-
-        return await self._readers.run(work)
-
-    async def list(self, filters: Filters, *, at: datetime, limit: int, cursor: str | None = None) -> Page:
-        if limit < 1:
-            raise InvalidInput(f"limit must be 1 or more, not {limit}")
-        return await self._readers.read_batched(lambda reading: _page(reading, self._scope, filters, at, limit, cursor))
-
-    async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
-        return await self._readers.read_batched(lambda reading: _pinned(reading, self._scope, keys, tags, at, filters))
-
-    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Memory]:
-        return await self._searcher.search(self._scope, query, limit, keywords=keywords, vectors=vectors, wait=wait)
-
-    async def conflicts(self, *, at: datetime, limit: int) -> tuple[Contradiction, ...]:
-        def work(reading: Reading) -> tuple[Contradiction, ...]:
-            own = [one for one in reading.visible(self._scope) if one.user == self._scope.user]
-            return open_conflicts(reading.connection, own[0], at, limit) if own else ()
-
-        return await self._readers.run(work)
-
-    async def stored(self, *, after: int, limit: int) -> tuple[SizedMemory, ...]:
-        def work(reading: Reading) -> tuple[SizedMemory, ...]:
-            own = [one for one in reading.visible(self._scope) if one.user == self._scope.user]
-            return sized_memories(reading.connection, own[0], after, limit) if own else ()
-
-        return await self._readers.run(work)
-
-    async def history(self, id: str) -> tuple[Memory, ...]:
-        def work(reading: Reading) -> tuple[Memory, ...]:
-            here = in_clause(reading.visible(self._scope))
-            chain = [row[0] for row in rows(reading.connection, _CHAIN.format(here), (id,))]
-            clause = f"id IN {LISTED} ORDER BY valid_from, created_at, key"
-            return tuple(_select(reading, self._scope, clause, [to_json(chain)]))
-
-        return await self._readers.run(work)
+def _seen(reading: ScopeReading, read: SeenMemories) -> tuple[Memory, ...]:
+    found = {memory.id: memory for memory in _select(reading, f"id IN {LISTED}", [to_json(read.ids)])}
+    return tuple(found[id] for id in dict.fromkeys(read.ids) if id in found)
 
 
-def _select(reading: Reading, scope: Scope, clause: str, values: list[Any]) -> list[Memory]:
-    visible = reading.visible(scope)
+def _history(reading: ScopeReading, read: HistoryOfMemory) -> tuple[Memory, ...]:
+    here = in_clause(reading.visible)
+    chain = [row[0] for row in rows(reading.connection, _CHAIN.format(here), (read.id,))]
+    return tuple(_select(reading, f"id IN {LISTED} ORDER BY valid_from, created_at, key", [to_json(chain)]))
+
+
+def _select(reading: ScopeReading, clause: str, values: list[Any]) -> list[Memory]:
+    visible = reading.visible
     found = rows(reading.connection, f"{MEMORY} WHERE +partition IN {in_clause(visible)} AND {clause}", values)
     users = owners(visible)
     memories = {row[0]: memory_of(row, users) for row in found}
     return list(with_near_duplicates(reading.connection, memories).values())
 
 
-def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit: int, cursor: str | None) -> Page:
-    listing = Listing(only(reading.connection, SECRET)[0], scope, filters)
-    after = None if cursor is None else listing.position(cursor)
+def _page(reading: ScopeReading, read: ListMemories) -> Page:
+    filters, limit = read.filters, read.limit
+    if limit < 1:
+        raise InvalidInput(f"limit must be 1 or more, not {limit}")
+    listing = Listing(only(reading.connection, SECRET)[0], reading.scope, filters)
+    after = None if read.cursor is None else listing.position(read.cursor)
     if impossible(filters, "memories"):
         return Page(memories=())
-    visible = reading.visible(scope)
+    visible = reading.visible
 
     def newest(partition: VisiblePartition) -> Iterator[Row]:
-        clause, values = for_memories((partition,), filters, at)
+        clause, values = for_memories((partition,), filters, read.at)
         if filters.session is None and filters.tags is None:  # the index by time; the others find few, which are sorted
             clause, values = f"partition = ? AND {clause}", [partition.id, *values]
         if after is not None:
@@ -124,13 +92,12 @@ def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit:
     return Page(memories=tuple(with_near_duplicates(reading.connection, memories).values()))
 
 
-def _pinned(
-    reading: Reading, scope: Scope, keys: Sequence[str], tags: Sequence[str], at: datetime, filters: Filters
-) -> tuple[Memory, ...]:
+def _pinned(reading: ScopeReading, read: PinnedMemories) -> tuple[Memory, ...]:
+    filters = read.filters
     if impossible(filters, "memories"):
         return ()
-    visible = reading.visible(scope)
-    clause, values = for_memories(visible, filters, at)
+    visible = reading.visible
+    clause, values = for_memories(visible, filters, read.at)
     users = owners(visible)
     found: dict[int, Memory] = {}
 
@@ -141,10 +108,10 @@ def _pinned(
                 found.setdefault(row[0], memory)
 
     add("pinned ORDER BY created_at DESC, key DESC", [])
-    for key in keys:
+    for key in read.keys:
         add("fact_key = ? ORDER BY valid_from DESC, key DESC LIMIT 1", [to_sql(key)])
-    if tags:
-        add(f"key IN ({tagged(visible)}) ORDER BY created_at DESC, key DESC", [to_json(tags)], BY_KEY)
+    if read.tags:
+        add(f"key IN ({tagged(visible)}) ORDER BY created_at DESC, key DESC", [to_json(read.tags)], BY_KEY)
     return tuple(with_near_duplicates(reading.connection, found).values())
 
 
@@ -192,3 +159,14 @@ def drop_vectors(transaction: Transaction, partition: int, change: DropVectors) 
     sql += f" (SELECT key FROM memories WHERE +partition = ? AND id IN {LISTED}) AND vector NOT NULL"
     transaction.connection.execute(sql, (transaction.revision, partition, to_json(list(change.ids))))
     transaction.touch((partition,))
+
+
+SEEN_MEMORY_READS: Answers = {
+    SeenMemories: _seen,
+    ListMemories: _page,
+    PinnedMemories: _pinned,
+    OpenConflicts: of_own(lambda connection, own, read: open_conflicts(connection, own, read.at, read.limit), tuple),
+    SizedMemories: of_own(lambda connection, own, read: sized_memories(connection, own, read.after, read.limit), tuple),
+    HistoryOfMemory: _history,
+}
+"""The reads of what a scope shows of its memories."""
