@@ -13,7 +13,7 @@ export PIP_ROOT_USER_ACTION := ignore
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint bench soak docs proto clean
+.PHONY: help demo test check lint bench soak docs twins proto clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf 'make %-7s %s\n' "$$name" "$$what"; done
@@ -49,6 +49,9 @@ docs: $(VENV)/.ready-dev  ## write docs/modules.md, docs/reference/cli.md, schem
 	@PYTHONPATH=tests $(BIN)/python -m support.client_handles
 	@PYTHONPATH=tests $(BIN)/python -m support.ownership
 	@PYTHONPATH=tests $(BIN)/python -m support.command_reference
+
+twins: $(VENV)/.ready-dev  ## write the blocking twins, germane.sync and germane.grpc.blocking, from the asynchronous classes
+	@$(BIN)/python tools/twins.py
 
 proto: $(VENV)/.ready-dev  ## generate the typed stubs in src/germane/grpc/stubs from proto/
 	@$(BIN)/python proto/generate.py

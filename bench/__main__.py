@@ -30,6 +30,7 @@ crowd DATA     calibration of probabilities by store size
 adapters       generated conversations through LangGraph, Pydantic AI and the OpenAI Agents SDK, with the real packages
 compactors     constraints and artifacts that survive compaction, by germane, LangChain's and the OpenAI Agents SDK's
 tuning DATA    recall by relevance floor and recency weight
+entered        modules of germane that one assembly and one recording enter
 pack           time of packing and formatting alone
 pasted         pastes that become something of the user's, and ordinary statements that are found
 packers DATA   exact packing compared with greedy packing
@@ -87,6 +88,7 @@ from bench import (
     digest,
     distil,
     embedders,
+    entered,
     entities,
     erased,
     evaluated,
@@ -265,6 +267,8 @@ def main() -> int:
             embedders.main(rest)
         case "summaries":
             return summaries.main(rest)
+        case "entered":
+            entered.main(rest)
         case "entities":
             return entities.main(rest)
         case "worth":

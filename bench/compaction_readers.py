@@ -117,12 +117,6 @@ _SUMMARY_READERS = "bench.summary_readers measures it with compaction.llm_summar
 COMPACTION_UNREAD: Mapping[str, str] = MappingProxyType(
     {
         "kinds.archive.value.Archive.get": _PROTOCOL,
-        "kinds.archive.value.HistoryReader.archived": _PROTOCOL,
-        "kinds.archive.value.HistoryReader.handles": _PROTOCOL,
-        "kinds.archive.value.HistoryReader.outline_left": _PROTOCOL,
-        "kinds.archive.value.HistoryReader.outline_page": _PROTOCOL,
-        "kinds.archive.value.HistoryReader.summaries": _PROTOCOL,
-        "kinds.archive.value.HistoryReader.summaries_of": _PROTOCOL,
         "kinds.archive.value.told_fingerprint": _OF_CODE,
         "kinds.archive.value.told_span": _OF_CODE,
         "compaction.llm_summary.abstractive.TellingModel.tell": _PROTOCOL,

@@ -23,7 +23,7 @@ from bench.quantiles import quantile
 from germane import Germane
 from germane.api.agent import Agent
 from germane.kinds.graph.aliases import name_key
-from germane.kinds.graph.reads import PutRelation
+from germane.kinds.graph.reads import PutRelation, SalientEntities, SeenNamed, ShortestPath, WalkFrom
 from germane.kinds.graph.value import EntityFinding
 from germane.stores.contract import ScopedStore
 from germane.types.query import Filters
@@ -117,20 +117,20 @@ async def measure(events: int, entities: int, relations: int, folder: Path) -> N
         began = time.perf_counter()
         ids = await _filled(scoped, events, entities, relations, random)
         print(f"filled in {time.perf_counter() - began:.0f} s", flush=True)
-        graph, bounds = scoped.graph, {"fan_out": 20, "at": now, "filters": filters}
+        bounds = {"fan_out": 20, "at": now, "filters": filters}
         plain = [saying("nobody is named", [], session="plain", position=n) for n in range(200)]
         await _timed("record without entities", 200, lambda n: scoped.commit(plain[n]))
         await _timed("record with two entities", 200, lambda n: scoped.commit(_said(events + n, entities, random)))
-        await _timed("lookup by name", 500, lambda n: graph.named([name_key(f"NAME {n}")], filters=filters))
-        await _timed("the 10 most salient", 200, lambda _: graph.salient(10, at=now, filters=filters))
+        await _timed("lookup by name", 500, lambda n: scoped.ask(SeenNamed([name_key(f"NAME {n}")], filters=filters)))
+        await _timed("the 10 most salient", 200, lambda _: scoped.ask(SalientEntities(10, at=now, filters=filters)))
         for depth in (1, 2, 3):
             await _timed(
                 f"traversal, depth {depth}",
                 200,
-                lambda n, depth=depth: graph.neighbourhood([ids[1 + n * 37 % (entities - 1)]], depth=depth, **bounds),  # type: ignore[misc, arg-type]
+                lambda n, depth=depth: scoped.ask(WalkFrom([ids[1 + n * 37 % (entities - 1)]], depth=depth, **bounds)),  # type: ignore[misc, arg-type]
             )
-        await _timed("traversal from the hub, depth 3", 50, lambda _: graph.neighbourhood([ids[0]], depth=3, **bounds))  # type: ignore[arg-type]
-        await _timed("shortest path", 50, lambda n: graph.path(ids[1 + n], ids[-1 - n], at=None, filters=filters))
+        await _timed("traversal from the hub, depth 3", 50, lambda _: scoped.ask(WalkFrom([ids[0]], depth=3, **bounds)))  # type: ignore[arg-type]
+        await _timed("shortest path", 50, lambda n: scoped.ask(ShortestPath(ids[1 + n], ids[-1 - n], at=None, filters=filters)))
         coding = germane.agent("bench").events
         await _timed(
             "record a command, archetype coding",

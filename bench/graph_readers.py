@@ -89,11 +89,5 @@ GRAPH_UNREAD: Mapping[str, str] = MappingProxyType(
         "kinds.graph.extraction.tokens.folded": _OF_CODE,
         "kinds.graph.extraction.tokens.stemmed": _OF_CODE,
         "kinds.graph.extraction.tokens.words": _OF_CODE,
-        "kinds.graph.reads.GraphReader.chain": _PROTOCOL,
-        "kinds.graph.reads.GraphReader.mentions": _PROTOCOL,
-        "kinds.graph.reads.GraphReader.page": _PROTOCOL,
-        "kinds.graph.reads.GraphReader.path": _PROTOCOL,
-        "kinds.graph.reads.GraphReader.patterns": _PROTOCOL,
-        "kinds.graph.reads.GraphReader.relations": _PROTOCOL,
     }
 )

@@ -40,8 +40,6 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "kinds.documents.plans.read_document": "a session's name, checked by Scope",
         "kinds.documents.plans.update_of": "a session's name, checked by Scope; compares hashes",
         "kinds.documents.plans.write_document": _OF_CODE,
-        "kinds.documents.reads.DocumentReader.get": "a protocol",
-        "kinds.documents.reads.DocumentReader.page": "a protocol",
         "kinds.archetypes.registry.Archetypes.create": "a name, compared",
         "kinds.archetypes.registry.Archetypes.extend": "a name, compared",
         "kinds.archetypes.registry.Archetypes.find": "a name, compared",

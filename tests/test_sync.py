@@ -11,22 +11,17 @@ from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tools import twins
 
 from germane import sync
-from germane.api import agent as agents
 from germane.api import germane as front
 from germane.api.workers.threads import Loop
 from germane.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
-from germane.kinds.archive import handle as agent_history
-from germane.kinds.blocks import handle as agent_blocks
-from germane.kinds.keys import handle as keyring
-from germane.kinds.memories import handle as agent_memories
-from germane.kinds.tasks import handle as agent_delegations
-from germane.kinds.tasks import handle as agent_tasks
 from germane.sync import Germane
 from germane_testing.builders import Hashed
 
@@ -35,16 +30,8 @@ TALK = [
     {"role": "assistant", "content": "How lovely! How is Biscuit settling in?"},
 ]
 ASK = [{"role": "user", "content": "What is my greyhound called?"}]
-TWINS = [
-    (front.Germane, sync.Germane),
-    (agents.Agent, sync.Agent),
-    (agent_memories.Recollections, sync.Recollections),
-    (agent_blocks.MemoryBlocks, sync.MemoryBlocks),
-    (agent_tasks.TaskStack, sync.TaskStack),
-    (agent_delegations.Delegations, sync.Delegations),
-    (agent_history.AgentHistory, sync.AgentHistory),
-    (keyring.Keyring, sync.Keyring),
-]
+TWINS = [(getattr(import_module(module), name), getattr(sync, name)) for module, name, _ in twins.TWINS if name != "Delegation"]
+"""All but `Delegation`, whose values are fields there and attributes here."""
 
 
 def verbs(owner: type) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from germane.kinds.archetypes.findings import Findings, RecordedEvent
 from germane.kinds.archetypes.value import Archetype, ContextWeights
 from germane.kinds.events.handle import EventLog
 from germane.kinds.events.value import Event, NewEvent
+from germane.kinds.graph.reads import CausalChain, MatchingPatterns, SalientEntities
 from germane.kinds.graph.value import EntityFinding
 from germane_testing.builders import Hashed
 
@@ -276,15 +277,15 @@ async def test_an_error_that_an_edit_ended_is_a_causal_chain_and_a_pattern(germa
     )
     assert {relation.type for relation in first.relations} == {"uses", "causes", "occurs_in"}
     assert "fixes" in {relation.type for relation in last.relations}
-    graph = agent._scoped(agent.scope).graph
-    (pattern,) = await graph.patterns(["nameerror"], intent="fix", entity_types=(), filters=ALL)
+    scoped = agent._scoped(agent.scope)
+    (pattern,) = await scoped.ask(MatchingPatterns(["nameerror"], intent="fix", entity_types=(), filters=ALL))
     assert (pattern.successes, pattern.applications) == (1, 1)
     assert "edit src/app.py" in pattern.action
     error = next(entity for entity in first.entities if entity.type == "error")
-    chain = await graph.chain(error.id, ["causes", "fixes"], backwards=True, filters=ALL)
+    chain = await scoped.ask(CausalChain(error.id, ["causes", "fixes"], backwards=True, filters=ALL))
     assert {relation.type for relation in chain} == {"causes", "fixes"}
     await agent.forget([last.id])
-    assert await graph.patterns(["nameerror"], intent="fix", entity_types=(), filters=ALL) == ()
+    assert await scoped.ask(MatchingPatterns(["nameerror"], intent="fix", entity_types=(), filters=ALL)) == ()
 
 
 async def test_what_did_not_help_teaches_nothing(germane: Germane) -> None:
@@ -306,7 +307,9 @@ async def test_what_did_not_help_teaches_nothing(germane: Germane) -> None:
     await run(ok=False)
     await edit()
     assert (await run(ok=False)).patterns == (learned,)
-    (pattern,) = await agent._scoped(agent.scope).graph.patterns(["keyerror"], intent="fix", entity_types=(), filters=ALL)
+    (pattern,) = await agent._scoped(agent.scope).ask(
+        MatchingPatterns(["keyerror"], intent="fix", entity_types=(), filters=ALL)
+    )
     assert (pattern.successes, pattern.applications) == (1, 2)
 
 
@@ -319,7 +322,7 @@ async def test_messages_name_entities_where_that_is_asked_for(tmp_path: Path) ->
         async with Germane.open(tmp_path / f"{count}{len(given)}{given}.db", embedder=Hashed(), warm=False, **given) as opened:
             agent = opened.agent("x")
             await agent.record(said, session="s")
-            found = await agent._scoped(agent.scope).graph.salient(9, at=NOON, filters=ALL)
+            found = await agent._scoped(agent.scope).ask(SalientEntities(9, at=NOON, filters=ALL))
             names = {entity.name for entity in found}
             assert ({"Caroline", "Vienna", "src/app.py"} <= names) == bool(count)
             assert len(names) == len(found)

@@ -13,7 +13,7 @@ from germane.errors import NotFound, StoreError
 from germane.kinds.blocks import revision
 from germane.kinds.blocks.handle import MemoryBlocks
 from germane.kinds.blocks.mutation import AppendEntry, AppendText
-from germane.kinds.blocks.reads import IndexBlock
+from germane.kinds.blocks.reads import AllIndexed, IndexBlock
 from germane.types.plan import Decision, Plan
 from germane.types.query import Filters
 from germane_testing.builders import Hashed
@@ -137,9 +137,9 @@ async def test_many_edits_are_indexed_by_the_next_search(germane: Germane, agent
     for number in range(40):
         await agent.blocks.edit(f"notes {number}", AppendText(text=" is checked"))
     store = agent._scoped(agent.scope)
-    assert not await store.blocks.indexed()
+    assert not await store.ask(AllIndexed())
     assert len(await labels(agent.blocks, "checked", 100)) == 40
-    assert await store.blocks.indexed()
+    assert await store.ask(AllIndexed())
 
 
 async def test_a_prompt_shows_a_found_block_once(agent: Agent) -> None:

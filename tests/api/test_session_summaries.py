@@ -20,6 +20,7 @@ from germane.compaction.message_cost import Measure
 from germane.compaction.placeholders import held_summary
 from germane.compaction.strategy import Truncate
 from germane.errors import StoreUnavailable
+from germane.kinds.archive.value import HandlesKept, LatestSummaries, SummariesKept
 from germane.types.message import Message
 from germane_testing.time_warp import Ticking
 from support.heated_rooms import rooms, turns
@@ -327,16 +328,18 @@ async def test_a_store_that_does_not_answer_costs_the_handles_and_not_the_compac
 ) -> None:
     """Reading what was written has a part of the store's time."""
 
-    async def broken(*_: Any) -> Any:
+    async def broken(store: Any, read: Any) -> Any:
+        if not isinstance(read, LatestSummaries | SummariesKept | HandlesKept):
+            return await answered(store, read)
         if does == "fails":
             raise RuntimeError
-        await asyncio.Event().wait()
+        return await asyncio.Event().wait()
 
     async with opening(ScriptedLLM()) as germane:
         agent = germane.agent(user="ana")
-        history = type(germane._open.store.within(agent.scope).history)
-        for name in ("summaries", "summaries_of", "handles"):
-            monkeypatch.setattr(history, name, broken)
+        scoped = type(germane._open.store.within(agent.scope))
+        answered = scoped.ask
+        monkeypatch.setattr(scoped, "ask", broken)
         context = await agent.assemble(asking(40), model=MODEL, session=S, history_tokens=TOKENS, deadline=2.0)
         report = context.metadata.history
     assert report is not None

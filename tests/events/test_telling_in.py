@@ -12,7 +12,7 @@ from germane.errors import Conflict
 from germane.kinds.events.value import Event
 from germane.kinds.messages import extraction
 from germane.kinds.messages.extraction import MAX_READ, noting_own_words, told_by, written_by_user
-from germane.kinds.profile.reads import mark_line
+from germane.kinds.profile.reads import LineMarks, TellingClauses, mark_line
 from germane.kinds.profile.telling import TellingClause
 from germane.types.candidate import Provenance
 from germane.types.message import Message, Text, ToolResult
@@ -50,7 +50,7 @@ async def recorded(germane: Germane, messages: list[Any], **given: Any) -> tuple
     await agent.record(messages, session="s", **given)
     scoped = agent._scoped(agent.scope)
     events = (await scoped.events.page(Filters(), limit=999)).messages
-    return [clause.text for clause in await scoped.profile.clauses(999, filters=Filters())], list(events)
+    return [clause.text for clause in await scoped.ask(TellingClauses(999, filters=Filters()))], list(events)
 
 
 @pytest.mark.parametrize("many", [1, 200])
@@ -113,19 +113,19 @@ async def test_what_was_told_comes_back_with_an_export() -> None:
         agent = germane.agent(user="ada")
         await agent.record(messages, session="s")
         here, there = (one.agent(user="ada")._scoped(agent.scope) for one in (germane, other))
-        first, *_ = told = await here.profile.clauses(99, filters=Filters())
+        first, *_ = told = await here.ask(TellingClauses(99, filters=Filters()))
         await here.commit(mark_line(first.line, "pin", at=NOON))
         lines = [line async for line in agent.export()]
         assert len(told) == len(OWN)
         for count, known in ((1, 0), (0, 1)):
             receipt = await other.restore(lines)
             assert (receipt.profile_marks, receipt.known > 0) == (count, known > 0)
-        assert set(await there.profile.clauses(99, filters=Filters())) == set(told)
-        assert await there.profile.marks() == {first.line: "pin"}
+        assert set(await there.ask(TellingClauses(99, filters=Filters()))) == set(told)
+        assert await there.ask(LineMarks()) == {first.line: "pin"}
         assert [line async for line in other.agent(user="ada").export()] == lines
         await other.agent(user="ada").forget(ids=[first.id])
         receipt = await other.restore(lines)
-        assert (receipt.profile_marks, await there.profile.marks()) == (0, {})
+        assert (receipt.profile_marks, await there.ask(LineMarks())) == (0, {})
 
 
 async def test_a_mark_of_what_isnt_there_is_a_conflict() -> None:

@@ -18,10 +18,9 @@ import grpc
 import pytest
 
 from germane.errors import InvalidInput
-from germane.grpc import client as client_module
 from germane.grpc.answer import Answer
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.client import Client
+from germane.grpc.client import Client, asyncio_calls
 from germane.grpc.stubs import context_pb2
 from germane_testing.time_warp import warped
 from support.loopback import ADDED, Response, answering_bytes, enriched, hanging, refusing, serving, unused_port
@@ -308,8 +307,8 @@ async def test_cancelling_the_caller_cancels_the_call() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await task
             assert await asyncio.to_thread(gone.wait, LONG / 3)
-            await asyncio.gather(*client_module._ABANDONED, return_exceptions=True)
-            assert not client_module._ABANDONED
+            await asyncio.gather(*asyncio_calls._ABANDONED, return_exceptions=True)
+            assert not asyncio_calls._ABANDONED
 
 
 async def test_closing_ends_the_calls_under_way_with_their_messages() -> None:

@@ -26,7 +26,7 @@ from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, idle
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
-    *("blocks.standing", "blocks.search", "revision", "memories.list", "profile.clauses", "profile.marks"),
+    *("ask.StandingBlocks", "blocks.search", "revision", "memories.list", "ask.TellingClauses", "ask.LineMarks"),
 )
 ANN, BO = Scope(user="ann"), Scope(user="bo")
 

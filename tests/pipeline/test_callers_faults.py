@@ -25,7 +25,7 @@ from support.scoped_stores import Kept, engine, keep_result, request, scoped
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
-    *("blocks.standing", "blocks.search", "revision", "memories.list", "profile.clauses", "profile.marks"),
+    *("ask.StandingBlocks", "blocks.search", "revision", "memories.list", "ask.TellingClauses", "ask.LineMarks"),
 )
 ASKED = [{"role": "user", "content": "What?"}]
 NEIGHBOUR = Kept(scope=Scope(org="brill", user="bo"))

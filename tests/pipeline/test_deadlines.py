@@ -31,7 +31,7 @@ SEARCHES = {
     "memories.search": "memories",
     "memories.pinned": "structured",
     "events.search": "messages",
-    "blocks.standing": "blocks",
+    "ask.StandingBlocks": "blocks",
     "blocks.search": "archive",
 }
 POINTS = (*SEARCHES, "events.recent", "events.speakers", "directive", "allowed", "revision", "embed", "embed_now")

@@ -53,7 +53,7 @@ ERRORS: tuple[type[BaseException], ...] = (
 )
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
-    *("blocks.standing", "blocks.search", "revision"),
+    *("ask.StandingBlocks", "blocks.search", "revision"),
 )
 STAGES = {
     "turns": "germane.engine.admission.AdmissionQueue.acquire",

@@ -137,8 +137,8 @@ async def test_an_answer_that_is_overdue_is_the_directive(stage: str) -> None:
 @warped
 async def test_where_nothing_was_found_in_time_the_directive_goes_alone() -> None:
     stored = scoped()
-    points = ("memories.search", "memories.pinned", "memories.list", "events.search", "events.recent", "profile.clauses")
-    for point in (*points, "blocks.standing", "blocks.search"):
+    points = ("memories.search", "memories.pinned", "memories.list", "events.search", "events.recent", "ask.TellingClauses")
+    for point in (*points, "ask.StandingBlocks", "blocks.search"):
         stored = faulty(stored, Hang(), point)
     context, _ = await answered({"distinct": 0.004}, stored)
     assert rung(context)[:2] == (2, "assembly_timeout")

@@ -34,7 +34,7 @@ def scraps(found: Sequence[Module]) -> Iterator[str]:
 
 def test_no_module_is_over_700_lines() -> None:
     """The aim is 150 to 350 lines; 500 are worth a second look, and 700 are the limit."""
-    sizes = {module.name: module.lines for module in (*modules(), *beside())}
+    sizes = {module.name: module.lines for module in (*modules(), *beside()) if not module.made}
     large = {name: size for name, size in sizes.items() if size > LOOK_TWICE}
     assert {name: size for name, size in sizes.items() if size > MAX_LINES} == {}, f"worth a second look: {large}"
 

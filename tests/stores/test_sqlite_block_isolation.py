@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from germane.clock import Clock
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.blocks.permission import PERMISSIONS, Permission, effective_permission
-from germane.kinds.blocks.reads import DropShare, PutBlock, PutEntry, PutShare
+from germane.kinds.blocks.reads import DropShare, FirstNamed, ListBlocks, PutBlock, PutEntry, PutShare, SeenEntries
 from germane.kinds.memories.reads import Forget, ForgetOwner
 from germane.stores.sqlite import SqliteStore
 from germane.types.scope import Scope
@@ -143,15 +143,15 @@ class BlockIsolation(RuleBasedStateMachine):
             assert found == {id for id in own if users[id] in (None, scope.user)}
 
     async def _seen(self, scope: Scope) -> tuple[dict[str, str], set[str]]:
-        blocks = self.store.within(scope).blocks
-        listed = await blocks.list()
-        named = await blocks.named(sorted(self.blocks))
+        scoped = self.store.within(scope)
+        listed = await scoped.ask(ListBlocks())
+        named = await scoped.ask(FirstNamed(sorted(self.blocks)))
         assert {block.id: block for block in named} == {block.id: block for block in listed}
         for block in listed:
             assert (block.shared_from is None) == (block.agent == scope.agent)
         asked = question("canary", kinds=("entry", "archival"))
-        found = await blocks.search(asked, 99, keywords=True, vectors=False, wait=True)
-        entries = {entry.id for entry in await blocks.entries(sorted(self.entries))}
+        found = await scoped.blocks.search(asked, 99, keywords=True, vectors=False, wait=True)
+        entries = {entry.id for entry in await scoped.ask(SeenEntries(sorted(self.entries)))}
         ids = {hit.thing.id for hit in found.hits}
         assert entries == ids & set(self.entries)
         return {block.id: block.granted for block in listed}, ids

@@ -11,6 +11,7 @@ import pytest
 
 from germane.clock import Clock
 from germane.kinds.archive.outline import OutlinedMessage, line_of_exchange, split_exchanges
+from germane.kinds.archive.value import LatestLines, ListOutline
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.events.value import Event
 from germane.kinds.memories.reads import Forget
@@ -46,7 +47,7 @@ def held(folder: Path, positions: set[int]) -> list[int]:
 
 
 async def lines(scoped: ScopedStore) -> list[tuple[str, str, str]]:
-    page = await scoped.history.outline_page(S, limit=1_000)
+    page = await scoped.ask(ListOutline(S, limit=1_000))
     return [(line.first_id, line.last_id, line.text) for line in page.lines]
 
 
@@ -119,8 +120,8 @@ async def test_a_message_that_is_all_of_its_exchange_gets_its_line_when_it_is_re
     for one in events:
         await scoped.commit(writing(PutEvent(one)))
     assert await lines(scoped) == made(events)
-    assert (await scoped.history.outline_page(S, limit=1)).lines[0].text == "The crane is at quay 4."
-    latest = await scoped.history.latest_lines(9, filters=Filters())
+    assert (await scoped.ask(ListOutline(S, limit=1))).lines[0].text == "The crane is at quay 4."
+    latest = await scoped.ask(LatestLines(9, filters=Filters()))
     assert [line.text for line in latest] == ["It lifts 12 tons. → Noted."]
     names = [f"{one.id}@outline" for one in events]
     assert set(await scoped.allowed(names, at=NOON, filters=Filters())) == {names[1]}

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.clock import Clock
+from germane.kinds.archive.value import ListOutline
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.events.value import Event
 from germane.kinds.memories.reads import Forget
@@ -202,7 +203,7 @@ async def test_an_upgrade_that_was_killed_is_taken_up_again(tmp_path: Path, capl
         assert await store.upgrade(lambda done, total: told.append((done, total))) == 5
     assert told == [(0, 3), (1, 3), (2, 3), (3, 3), *[(0, 1), (1, 1)] * 2]
     assert [record.getMessage()[-6:] for record in caplog.records] == ["0 of 3", "3 of 3", *["0 of 1", "1 of 1"] * 2]
-    page = await store.within(Scope()).history.outline_page(events[0].session, limit=9)
+    page = await store.within(Scope()).ask(ListOutline(events[0].session, limit=9))
     assert [line.first_id for line in page.lines] == [event.id for event in events]
     for n in range(5):
         hit, *_ = await hits(store, f"number{n}")

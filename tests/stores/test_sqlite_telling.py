@@ -16,6 +16,7 @@ from germane.kinds.events.reads import PutEvent
 from germane.kinds.events.value import Event
 from germane.kinds.memories.reads import Forget
 from germane.kinds.messages import extraction
+from germane.kinds.profile.reads import LineMarks, TellingClauses
 from germane.kinds.profile.telling import TellingClause
 from germane.stores.sql import upgrade as telling
 from germane.stores.sqlite import SqliteStore
@@ -56,7 +57,7 @@ async def put(store: SqliteStore, events: list[Event]) -> None:
 
 
 async def told(store: SqliteStore) -> list[str]:
-    return sorted(clause.text for clause in await store.within(Scope()).profile.clauses(9_999, filters=Filters()))
+    return sorted(clause.text for clause in await store.within(Scope()).ask(TellingClauses(9_999, filters=Filters())))
 
 
 def of(events: list[Event]) -> list[str]:
@@ -201,7 +202,7 @@ async def test_the_most_telling_are_read_in_the_order_of_an_index(tmp_path: Path
     store = opened(tmp_path)
     await put(store, talk("a", 50))
     for filters in (Filters(), Filters(until=NOON, session="a")):
-        await store.within(Scope()).profile.clauses(3, filters=filters)
-    await store.within(Scope()).profile.marks()
+        await store.within(Scope()).ask(TellingClauses(3, filters=filters))
+    await store.within(Scope()).ask(LineMarks())
     assert scans.sorting("telling_clauses", "profile_marks") == []
     await store.close()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, cast
 
 from germane.api.strategies import COMPACT
 from germane.clock import Clock
+from germane.kinds.archive.value import LatestLines
 from germane.kinds.events.value import Event
+from germane.kinds.graph.reads import MatchingPatterns, SalientEntities, SeenNamed, WalkFrom
 from germane.kinds.memories.directive import Directive
 from germane.kinds.memories.value import Memory
 from germane.ports.models import Embedder
@@ -20,6 +22,7 @@ from germane.stores.contract import ScopedStore
 from germane.text.terms import query_terms
 from germane.types.candidate import Candidate
 from germane.types.evidence import Found, Hit, Unread
+from germane.types.plan import Read
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan, Strategy
@@ -178,6 +181,20 @@ class _Scoped:
     async def directive(self) -> Any:
         answer = self._directive()
         return await answer if asyncio.iscoroutine(answer) else answer
+
+    async def ask(self, read: Read[Any]) -> Any:
+        part, method = _STUBBED[type(read)]
+        return await getattr(getattr(self, part), method)(**{field.name: getattr(read, field.name) for field in fields(read)})  # type: ignore[arg-type]
+
+
+_STUBBED: dict[type[Read[Any]], tuple[str, str]] = {
+    LatestLines: ("history", "latest_lines"),
+    SeenNamed: ("graph", "named"),
+    SalientEntities: ("graph", "salient"),
+    WalkFrom: ("graph", "neighbourhood"),
+    MatchingPatterns: ("graph", "patterns"),
+}
+"""The stub and the method of it that answer a read, which get its fields."""
 
 
 def scoped(

@@ -15,15 +15,16 @@ from germane.clock import Clock
 from germane.engine.admission import AdmissionQueue
 from germane.engine.assembly import Outcome
 from germane.engine.engine import Engine
-from germane.kinds.archive.outline import OutlineLine
-from germane.kinds.blocks.value import ArchivalEntry, Block
+from germane.kinds.archive.value import LatestLines
+from germane.kinds.blocks.reads import FirstNamed, StandingBlocks
+from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.events.reads import SessionPage
 from germane.kinds.events.value import Event
 from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
 from germane.kinds.memories.reads import Page
 from germane.kinds.memories.value import Memory
-from germane.kinds.profile.reads import Mark, ToldClause
+from germane.kinds.profile.reads import LineMarks, TellingClauses
 from germane.kinds.tasks.reads import StackView
 from germane.models.tokenizers import open_tokenizer
 from germane.ports.models import Embedder
@@ -83,30 +84,18 @@ class _Events:
 
 
 class _Blocks:
-    async def standing(self) -> tuple[Block, ...]:
-        return ()
-
-    async def named(self, names: Sequence[str]) -> tuple[Block, ...]:
-        return ()
-
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[ArchivalEntry]:
         return Found()
 
 
-class _History:
-    async def latest_lines(self, limit: int, *, filters: Filters) -> tuple[OutlineLine, ...]:
-        return ()
-
-
-class _Profile:
-    async def clauses(self, limit: int, *, filters: Filters) -> tuple[ToldClause, ...]:
-        return ()
-
-    async def marks(self) -> dict[str, Mark]:
-        return {}
-
-
-_ANSWERS: dict[type[Read[Any]], Any] = {StackView: None}
+_ANSWERS: dict[type[Read[Any]], Any] = {
+    StackView: None,
+    StandingBlocks: (),
+    FirstNamed: (),
+    LatestLines: (),
+    TellingClauses: (),
+    LineMarks: {},
+}
 """What `Kept` answers, by the type of the read."""
 
 
@@ -116,10 +105,6 @@ class Kept:
     memories: Any = field(default_factory=_Memories)
     events: Any = field(default_factory=_Events)
     blocks: Any = field(default_factory=_Blocks)
-    documents: Any = None
-    graph: Any = None
-    history: Any = field(default_factory=_History)
-    profile: Any = field(default_factory=_Profile)
     inventory: Any = None
 
     async def ask(self, read: Read[Any]) -> Any:

@@ -32,6 +32,11 @@ class Module:
         return room(self.name)
 
     @cached_property
+    def made(self) -> bool:
+        """Whether a program makes the module in whole: its first line says so."""
+        return self.path.read_text("utf-8").startswith("# Made by ")
+
+    @cached_property
     def tree(self) -> ast.Module:
         return ast.parse(self.path.read_text("utf-8"), str(self.path))
 

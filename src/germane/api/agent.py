@@ -1,50 +1,42 @@
-"""Agent: the verbs of one scope (`assemble`, `record`, `remember`, `forget` …). Each checks its arguments, then calls the
-engine or commits a plan.
+"""Agent: the handle on one scope: the handles of the kinds (`agent.blocks`, `agent.tasks` …) and the verbs of the scope.
 
-The longer verbs (`api/verbs/`) are imported at their first call, so that `import germane` and the first answer are quick.
+A verb is a function of the parts and the scope, in `api/verbs/` or beside its kind; the method here has its arguments and says
+what it does. Handles and longer verbs are imported at their first use, so that `import germane` and the first answer are quick.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
-from germane.api.agent_contents import AgentContents
 from germane.api.arguments import (
     System,
-    build_request,
-    check_message_list,
     flags,
-    history_terms,
     identifiers,
-    named_model,
     number,
-    optional,
 )
-from germane.api.contents import index_all
+from germane.api.contents import find_thing, list_messages, list_sessions, list_users, statistics, texts_by_id
 from germane.api.digest import MemoryDigest, digest_of, without_directive
 from germane.api.strategies import allowed_filters
+from germane.api.verbs.assemble import assemble, fall_back, recall
 from germane.api.wiring import Parts
-from germane.background import aside
 from germane.compaction.strategy import CompactionStrategy
-from germane.errors import InvalidInput
 from germane.kinds.archetypes.value import Archetype
+from germane.kinds.events.reads import MessagePage, SessionPage
 from germane.kinds.events.value import Event, Recorded
-from germane.kinds.memories.directive import set_directive
-from germane.kinds.memories.fields import check_provenance
-from germane.kinds.memories.handle import forget_matching
-from germane.kinds.memories.plans import feedback, new_memory, remember
+from germane.kinds.memories.handle import forget_matching, read_directive, remember_one
+from germane.kinds.memories.plans import feedback
 from germane.kinds.memories.value import Memory, Receipt
-from germane.kinds.messages.handle import Recording, origin_of
-from germane.ports.models import Tokenizer
-from germane.text.terms import query_terms
+from germane.kinds.messages.handle import record_messages
+from germane.stores.contract import ScopedStore
 from germane.types.budget import Effort
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
-from germane.types.limits import CHARACTERS, COUNT, DIRECTIVE, ID, NAME, QUERY, RECORDED, quoted
+from germane.types.inventory import Stats, UserPage
+from germane.types.limits import COUNT, ID, QUERY
 from germane.types.limits import check_text as string
 from germane.types.message import Raw
 from germane.types.query import Filters
@@ -52,18 +44,263 @@ from germane.types.scope import Scope
 from germane.types.strategy import Strategy
 
 if TYPE_CHECKING:
+    from germane.api.builder.builder import Builder
+    from germane.api.verbs.about import AboutEntity
+    from germane.api.verbs.consolidate import Consolidated
+    from germane.api.verbs.transfer import Exported, Line, Restored
     from germane.api.workers.extraction import ExtractionRun
-    from germane.kinds.tasks.handle import Delegation, Delegations
+    from germane.kinds.archive.handle import AgentHistory
+    from germane.kinds.blocks.handle import MemoryBlocks
+    from germane.kinds.documents.handle import Documents
+    from germane.kinds.events.handle import EventLog
+    from germane.kinds.graph.handle import KnownGraph
+    from germane.kinds.memories.forgetting import Audit
+    from germane.kinds.memories.handle import Recollections
+    from germane.kinds.profile.handle import ProfileView
+    from germane.kinds.profile.reads import Mark
+    from germane.kinds.tasks.handle import Delegation, Delegations, TaskStack
+    from germane.transfer.contents import Reach
     from germane.types.budget import CompressedText, TokenCount
     from germane.types.context import BuiltContext
+    from germane.types.reports import Why
 
 
-# Verbs for contexts as one text: build, update, expand, compress, estimate (ENGINE-9).
+class Agent:
+    """The handle on one scope of one store. It is cheap to make and holds no state of its own."""
 
+    def __init__(self, parts: Parts, scope: Scope, *, archetype: Archetype | None = None) -> None:
+        self._parts, self.scope = parts, scope
+        self._archetype = parts.archetype if archetype is None else archetype
 
-class AgentContexts(AgentContents):
-    """The part of `Agent` that gives a context as one text, and makes texts shorter. Each verb imports its work when it is
-    called."""
+    @cached_property
+    def memories(self) -> Recollections:
+        """The memories, to read and correct."""
+        from germane.kinds.memories.handle import Recollections
+
+        return Recollections(self._parts.store.within(self.scope), self.scope, self._parts.clock, self._parts.secrets)
+
+    @cached_property
+    def blocks(self) -> MemoryBlocks:
+        """The memory blocks."""
+        from germane.kinds.blocks.handle import MemoryBlocks
+
+        return MemoryBlocks(self._parts, self.scope)
+
+    @cached_property
+    def documents(self) -> Documents:
+        """The documents."""
+        from germane.kinds.documents.handle import Documents
+
+        return Documents(self._parts, self.scope)
+
+    @cached_property
+    def events(self) -> EventLog:
+        """What the agent did."""
+        from germane.kinds.events.handle import EventLog
+
+        return EventLog(self._parts, self.scope, self._archetype)
+
+    @cached_property
+    def graph(self) -> KnownGraph:
+        """The people, places and things, and how they relate."""
+        from germane.kinds.graph.handle import KnownGraph
+
+        return KnownGraph(self._parts, self.scope)
+
+    @cached_property
+    def tasks(self) -> TaskStack:
+        """The stack of tasks."""
+        from germane.kinds.tasks.handle import TaskStack
+
+        return TaskStack(self._parts, self.scope)
+
+    @cached_property
+    def delegations(self) -> Delegations:
+        """The tasks that were given to other agents."""
+        from germane.kinds.tasks.handle import Delegations
+
+        return Delegations(self._parts, self.scope, lambda child: Agent(self._parts, child).assemble)
+
+    @cached_property
+    def history(self) -> AgentHistory:
+        """The conversations, to compact them."""
+        from germane.kinds.archive.handle import AgentHistory
+
+        return AgentHistory(self._parts, self.scope)
+
+    def builder(self) -> Builder:
+        """Returns a builder of whole requests: instructions, blocks, tools and their rules, history, what is remembered."""
+        from germane.api.builder.builder import Builder
+        from germane.api.builder.building import Building
+
+        return Builder(Building(self._parts, self.scope).build, zone=self.scope.zone)
+
+    # Contexts: as messages, and as one text.
+
+    async def assemble(
+        self,
+        messages: Sequence[Raw],
+        *,
+        model: str,
+        provider: str | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        query: str | None = None,
+        session: str | None = None,
+        at: datetime | None = None,
+        deadline: float | None = 0.25,
+        max_tokens: int | None = None,
+        strategy: str | Strategy = "default",
+        filters: Filters | None = None,
+        effort: Effort | float | None = None,
+        window: int | None = None,
+        like: str | None = None,
+        system: System | None = None,
+        blocks: Sequence[str] = (),
+        task: str | bool | None = None,
+        history: CompactionStrategy | bool | None = None,
+        history_tokens: int | None = None,
+    ) -> Context:
+        """Returns the messages with what the model needs to know, within its token budget, before the deadline.
+
+        `messages` are OpenAI, Anthropic or Gemini dicts, or `Message` values. The result is shaped for `provider` (`openai`,
+        `anthropic`, `gemini`), by default for the model's provider. `query` replaces the last user message as the question,
+        `session` names the running conversation, `at` is the time asked about (default: now), `deadline` the seconds until the
+        answer is due (60 at most; None waits for every source), `max_tokens` limits all the text that is added.
+        `effort` (`low`, `medium`, `high`, or a number from 0.01 to 100, 1 being medium) says how much a token has to bring; the
+        default is the strategy's. `like` names a listed model whose profile `model` gets, and `window` replaces its window
+        (tokens). `system` is your own system prompt beside the messages: a text, Anthropic's text blocks, or Gemini's system
+        instruction. It comes back in `system`, behind germane's text, or as the first of your messages for OpenAI. `blocks` are
+        labels or ids of memory blocks that this request refers to: they are shown as well as those of every context. Where the
+        session has a task stack (`agent.tasks`), it is in the context; `task` is the id of the task that this request works on
+        (default: the current one), False leaves the stack out. With `history` the conversation is compacted first, as
+        `agent.history.compact` does, to `history_tokens` tokens, by default to what the model's window has room for; True
+        stands for `Summarise()`. `metadata.history` says what was done. By default the messages stay as they are.
+
+        Raises `InvalidInput` for arguments that can't be used, and nothing else. A fault of germane's own gives less context;
+        `metadata.fallback_reason` and `trace` hold the reason.
+        """
+        return await assemble(
+            self._parts,
+            self.scope,
+            messages,
+            model=model,
+            provider=provider,
+            tools=tools,
+            query=query,
+            session=session,
+            at=at,
+            deadline=deadline,
+            max_tokens=max_tokens,
+            strategy=strategy,
+            filters=filters,
+            effort=effort,
+            window=window,
+            like=like,
+            system=system,
+            blocks=blocks,
+            task=task,
+            history=history,
+            history_tokens=history_tokens,
+        )
+
+    async def fallback(
+        self,
+        messages: Sequence[Raw],
+        *,
+        model: str,
+        provider: str | None = None,
+        session: str | None = None,
+        strategy: str | Strategy = "default",
+        window: int | None = None,
+        like: str | None = None,
+        system: System | None = None,
+        filters: Filters | None = None,
+        reason: str = "assembly_timeout",
+    ) -> Context:
+        """Returns what `assemble` returns when there is no time at all: the messages with the directive as this process last
+        knew it. For a model that binds its thinking, the texts of the session's earlier calls stand in them, as far as
+        `filters` allow. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
+        return await fall_back(
+            self._parts,
+            self.scope,
+            messages,
+            model=model,
+            provider=provider,
+            session=session,
+            strategy=strategy,
+            window=window,
+            like=like,
+            system=system,
+            filters=filters,
+            reason=reason,
+        )
+
+    async def digest(
+        self,
+        query: str,
+        *,
+        model: str = "gpt-4o",
+        session: str | None = None,
+        at: datetime | None = None,
+        deadline: float | None = 0.25,
+        max_tokens: int | None = None,
+        filters: Filters | None = None,
+        strategy: str | Strategy = "digest",
+    ) -> MemoryDigest:
+        """Returns the memories that matter for `query` as a text of its own, for a prompt that you build yourself: a list with
+        ids and provenance within the budgets of `memory.v1`, or one line that says why there is none. The same for an
+        interactive turn and for one of a delegated agent. `assemble(…, strategy="digest")` writes the same list into messages.
+        Tokens are those of `model`. Raises `InvalidInput`."""
+        string("query", query, QUERY, valid=False)
+        plan = without_directive(self._parts.strategies.find(strategy))
+        asked = [{"role": "user", "content": query}]
+        context = await self.assemble(
+            asked,
+            model=model,
+            session=session,
+            at=at,
+            deadline=deadline,
+            max_tokens=max_tokens,
+            filters=filters,
+            strategy=plan,
+        )
+        return digest_of(context, plan, (allowed_filters(plan, filters) or Filters()).sensitivities, max_tokens)
+
+    async def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        filters: Filters | None = None,
+        at: datetime | None = None,
+        strategy: str | Strategy = "default",
+    ) -> tuple[Scored, ...]:
+        """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at
+        most `limit`. Nothing is packed and no token counted. Raises `InvalidInput`."""
+        return await recall(self._parts, self.scope, query, limit, filters=filters, at=at, strategy=strategy)
+
+    async def delegate(
+        self,
+        task: str,
+        mode: str = "brief",
+        *,
+        model: str,
+        session: str | None = None,
+        messages: Sequence[Raw] | None = None,
+        max_tokens: int = 2000,
+        provider: str | None = None,
+        filters: Filters | None = None,
+        scope: Scope | None = None,
+        deadline: float | None = 5.0,
+    ) -> Delegation:
+        """Gives a task to another agent, and returns the messages for it. `session` is the parent's. Modes: `isolated` (the
+        task and the directive), `fork` (the parent's `messages` as they are, open tool calls closed, then the task) and `brief`
+        (what the parent's stack, history and memories hold for the task, in at most `max_tokens` tokens). The task is a frame
+        below the parent's current one until `complete` brings its result back. `filters` and `scope` narrow what the
+        other agent sees. Raises `InvalidInput`, also beyond the settings `delegation_depth` and `delegations`, and
+        `NotPermitted` where the other agent would see more than the parent."""
+        begin = partial(self.delegations.begin, task, mode=mode, model=model, session=session, messages=messages)
+        return await begin(max_tokens=max_tokens, provider=provider, filters=filters, scope=scope, deadline=deadline)
 
     async def build(
         self,
@@ -111,14 +348,8 @@ class AgentContexts(AgentContents):
 
         Raises `NotFound` for an event that isn't stored here, and `InvalidInput`, also for a context of another scope."""
         from germane.api.verbs.build import update_context
-        from germane.types.context import BuiltContext
 
-        if not isinstance(built, BuiltContext):
-            raise InvalidInput(f"update_context takes what build returned, not {quoted(built)}")
-        if replace(built.scope, session=None) != replace(self.scope, session=None):
-            raise InvalidInput("this context was built for another org, agent or user: build it with this agent")
-        id = event.id if isinstance(event, Event) else event
-        return await update_context(self._parts, built, string("event", id, ID))
+        return await update_context(self._parts, self.scope, built, event)
 
     async def expand(self, name: str, context: Context | BuiltContext | None = None) -> str:
         """Returns the whole text of something that was shown in part or as a breadcrumb. `name` is its handle in `context`,
@@ -131,9 +362,9 @@ class AgentContexts(AgentContents):
     async def estimate_tokens(self, content: str, *, model: str = "gpt-4o") -> TokenCount:
         """Returns the tokens of `content` for `model`: exact where the model's vocabulary is installed, else an upper estimate.
         Raises `InvalidInput`."""
-        from germane.api.verbs.expand import token_count
+        from germane.api.verbs.expand import estimate_tokens
 
-        return await token_count(string("content", content, CHARACTERS, valid=False), self._tokenizer(model))
+        return await estimate_tokens(self._parts, content, model)
 
     async def compress(
         self,
@@ -148,225 +379,11 @@ class AgentContexts(AgentContents):
         shortened by the language model of this `Germane` (default: where one is configured), else the sentences that say most,
         those about `query` first, with `…` where something was left out. Where the language model fails or writes too much, its
         answer isn't used, and `note` says so. Raises `InvalidInput`, also for `use_llm=True` without a language model."""
-        from germane.api.verbs.expand import compress_text as compressed
+        from germane.api.verbs.expand import compress
 
-        string("content", content, CHARACTERS)
-        number("max_tokens", max_tokens, maximum=COUNT.maximum)
-        optional("query", query, QUERY)
-        worker = self._parts.extraction_worker
-        if use_llm is not None:
-            flags(use_llm=use_llm)
-        if use_llm and worker is None:
-            raise InvalidInput("use_llm: no language model is configured: open with Germane.open(…, llm=…), or leave it out")
-        return await compressed(
-            content,
-            max_tokens,
-            self._tokenizer(model),
-            terms=[] if query is None else [term.word for term in query_terms(query)],
-            query=query or "",
-            llm=None if worker is None or use_llm is False else worker.llm,
-        )
+        return await compress(self._parts, content, max_tokens, model=model, query=query, use_llm=use_llm)
 
-    def _tokenizer(self, model: str) -> Tokenizer:
-        engine = self._parts.engine
-        return engine.tokenizer(engine.catalog.find(named_model(model)).tokenizer)
-
-
-class Agent(AgentContexts):
-    """The handle on one scope of one store. It is cheap to make and holds no state of its own."""
-
-    def __init__(self, parts: Parts, scope: Scope, *, archetype: Archetype | None = None) -> None:
-        super().__init__(parts, scope, parts.archetype if archetype is None else archetype)
-        self._request = partial(build_request, catalog=parts.catalog, clock=parts.clock)
-
-    @cached_property
-    def delegations(self) -> Delegations:
-        """The tasks that were given to other agents."""
-        from germane.kinds.tasks.handle import Delegations
-
-        return Delegations(self._parts, self.scope, lambda child: Agent(self._parts, child).assemble)
-
-    async def assemble(
-        self,
-        messages: Sequence[Raw],
-        *,
-        model: str,
-        provider: str | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        query: str | None = None,
-        session: str | None = None,
-        at: datetime | None = None,
-        deadline: float | None = 0.25,
-        max_tokens: int | None = None,
-        strategy: str | Strategy = "default",
-        filters: Filters | None = None,
-        effort: Effort | float | None = None,
-        window: int | None = None,
-        like: str | None = None,
-        system: System | None = None,
-        blocks: Sequence[str] = (),
-        task: str | bool | None = None,
-        history: CompactionStrategy | bool | None = None,
-        history_tokens: int | None = None,
-    ) -> Context:
-        """Returns the messages with what the model needs to know, within its token budget, before the deadline.
-
-        `messages` are OpenAI, Anthropic or Gemini dicts, or `Message` values. The result is shaped for `provider` (`openai`,
-        `anthropic`, `gemini`), by default for the model's provider. `query` replaces the last user message as the question,
-        `session` names the running conversation, `at` is the time asked about (default: now), `deadline` the seconds until the
-        answer is due (60 at most; None waits for every source), `max_tokens` limits all the text that is added.
-        `effort` (`low`, `medium`, `high`, or a number from 0.01 to 100, 1 being medium) says how much a token has to bring; the
-        default is the strategy's. `like` names a listed model whose profile `model` gets, and `window` replaces its window
-        (tokens). `system` is your own system prompt beside the messages: a text, Anthropic's text blocks, or Gemini's system
-        instruction. It comes back in `system`, behind germane's text, or as the first of your messages for OpenAI. `blocks` are
-        labels or ids of memory blocks that this request refers to: they are shown as well as those of every context. Where the
-        session has a task stack (`agent.tasks`), it is in the context; `task` is the id of the task that this request works on
-        (default: the current one), False leaves the stack out. With `history` the conversation is compacted first, as
-        `agent.history.compact` does, to `history_tokens` tokens, by default to what the model's window has room for; True
-        stands for `Summarise()`. `metadata.history` says what was done. By default the messages stay as they are.
-
-        Raises `InvalidInput` for arguments that can't be used, and nothing else. A fault of germane's own gives less context;
-        `metadata.fallback_reason` and `trace` hold the reason.
-        """
-        began = self._parts.clock.steady()
-        scope, plan = self.scope.within(session), self._parts.strategies.find(strategy)
-        compacting = history_terms(history, history_tokens)
-        read = partial(
-            self._request,
-            scope=scope,
-            messages=messages,
-            model=model,
-            provider=provider,
-            at=at,
-            tools=tools,
-            query=query,
-            deadline=deadline,
-            max_tokens=max_tokens,
-            filters=allowed_filters(plan, filters),
-            effort=effort,
-            window=window,
-            like=like,
-            system=system,
-            blocks=blocks,
-            task=task,
-        )
-        request = await aside(len(messages) if isinstance(messages, Sequence) else 0, read)
-        context = await self._parts.engine.assemble(request, self._scoped(scope), plan, began, compacting)
-        self._parts.retrievals.injected(self.scope, context.items)
-        self._parts.injections.note(scope)
-        return context
-
-    async def delegate(
-        self,
-        task: str,
-        mode: str = "brief",
-        *,
-        model: str,
-        session: str | None = None,
-        messages: Sequence[Raw] | None = None,
-        max_tokens: int = 2000,
-        provider: str | None = None,
-        filters: Filters | None = None,
-        scope: Scope | None = None,
-        deadline: float | None = 5.0,
-    ) -> Delegation:
-        """Gives a task to another agent, and returns the messages for it. `session` is the parent's. Modes: `isolated` (the
-        task and the directive), `fork` (the parent's `messages` as they are, open tool calls closed, then the task) and `brief`
-        (what the parent's stack, history and memories hold for the task, in at most `max_tokens` tokens). The task is a frame
-        below the parent's current one until `complete` brings its result back. `filters` and `scope` narrow what the
-        other agent sees. Raises `InvalidInput`, also beyond the settings `delegation_depth` and `delegations`, and
-        `NotPermitted` where the other agent would see more than the parent."""
-        begin = partial(self.delegations.begin, task, mode=mode, model=model, session=session, messages=messages)
-        return await begin(max_tokens=max_tokens, provider=provider, filters=filters, scope=scope, deadline=deadline)
-
-    async def fallback(
-        self,
-        messages: Sequence[Raw],
-        *,
-        model: str,
-        provider: str | None = None,
-        session: str | None = None,
-        strategy: str | Strategy = "default",
-        window: int | None = None,
-        like: str | None = None,
-        system: System | None = None,
-        filters: Filters | None = None,
-        reason: str = "assembly_timeout",
-    ) -> Context:
-        """Returns what `assemble` returns when there is no time at all: the messages with the directive as this process last
-        knew it. For a model that binds its thinking, the texts of the session's earlier calls stand in them, as far as
-        `filters` allow. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
-        scope, plan = self.scope.within(session), self._parts.strategies.find(strategy)
-        string("reason", reason, NAME)
-        read = partial(
-            self._request,
-            scope=scope,
-            messages=messages,
-            model=model,
-            provider=provider,
-            window=window,
-            like=like,
-            system=system,
-            filters=allowed_filters(plan, filters),
-        )
-        request = await aside(len(messages) if isinstance(messages, Sequence) else 0, read)
-        return await self._parts.engine.fall_back(request, plan, reason)
-
-    async def digest(
-        self,
-        query: str,
-        *,
-        model: str = "gpt-4o",
-        session: str | None = None,
-        at: datetime | None = None,
-        deadline: float | None = 0.25,
-        max_tokens: int | None = None,
-        filters: Filters | None = None,
-        strategy: str | Strategy = "digest",
-    ) -> MemoryDigest:
-        """Returns the memories that matter for `query` as a text of its own, for a prompt that you build yourself: a list with
-        ids and provenance within the budgets of `memory.v1`, or one line that says why there is none. The same for an
-        interactive turn and for one of a delegated agent. `assemble(…, strategy="digest")` writes the same list into messages.
-        Tokens are those of `model`. Raises `InvalidInput`."""
-        string("query", query, QUERY, valid=False)
-        plan = without_directive(self._parts.strategies.find(strategy))
-        asked = [{"role": "user", "content": query}]
-        context = await self.assemble(
-            asked,
-            model=model,
-            session=session,
-            at=at,
-            deadline=deadline,
-            max_tokens=max_tokens,
-            filters=filters,
-            strategy=plan,
-        )
-        return digest_of(context, plan, (allowed_filters(plan, filters) or Filters()).sensitivities, max_tokens)
-
-    async def recall(
-        self,
-        query: str,
-        limit: int = 10,
-        *,
-        filters: Filters | None = None,
-        at: datetime | None = None,
-        strategy: str | Strategy = "default",
-    ) -> tuple[Scored, ...]:
-        """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at
-        most `limit`. Nothing is packed and no token counted. Raises `InvalidInput`."""
-        limit, parts = number("limit", limit, maximum=COUNT.maximum), self._parts
-        string("query", query, QUERY, valid=False)
-        plan = parts.strategies.find(strategy)
-        request = self._request(
-            scope=self.scope,
-            messages=(),
-            model="any",
-            query=query,
-            at=at,
-            filters=allowed_filters(plan, filters),
-        )
-        await index_all(parts, self.scope)
-        return await parts.engine.recall(request, self._scoped(self.scope), plan, limit)
+    # What is stored, changed and forgotten.
 
     async def record(
         self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
@@ -378,18 +395,7 @@ class Agent(AgentContexts):
         counts them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting
         call writes nothing."""
         scope = self.scope.within(session)
-        origin = origin_of(scope, source_kind, channel, self._parts, self._archetype)
-        check_message_list(messages, RECORDED)
-        recording = Recording(
-            self._scoped(scope),
-            origin,
-            now=self._parts.clock.now(),
-            background=self._parts.background,
-        )
-        outcome = await recording.keep(messages)
-        if outcome.added:
-            await self._embed(long=recording.long)
-        return outcome
+        return await record_messages(self._parts, scope, messages, source_kind, channel, self._archetype)
 
     async def extract(
         self,
@@ -423,18 +429,9 @@ class Agent(AgentContexts):
         on the same key supersedes the older one. An exact duplicate returns the memory that is stored already. `agent_wide`
         stores it for every user of the agent. The result's `secrets` counts the secrets that were found, by kind. Raises
         `InvalidInput`, `UnknownName`."""
-        string("kind", kind, NAME)
         flags(agent_wide=agent_wide)
-        if provenance is not None:
-            provenance = check_provenance(provenance)
-        scope = self._shared if agent_wide else self.scope
-        now = self._parts.clock.now()
-        memory = new_memory(
-            text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields, secrets=self._parts.secrets
-        )
-        outcome = await self._scoped(scope).commit(remember(memory))
-        await self._embed()
-        return outcome.memory
+        scope = replace(self.scope, user=None, session=None) if agent_wide else self.scope
+        return await remember_one(self._parts, scope, text, kind=kind, provenance=provenance, fields=fields)
 
     async def forget(
         self,
@@ -479,19 +476,126 @@ class Agent(AgentContexts):
         and unknown ids are ignored, so the ids of a whole context may be passed. Raises `InvalidInput`."""
         return await self._scoped(self.scope).commit(feedback(identifiers(ids), helpful, scope=self.scope))
 
-    @overload
-    async def directive(self) -> str: ...
-    @overload
-    async def directive(self, text: str) -> str: ...
     async def directive(self, text: str | None = None) -> str:
         """Returns the agent's standing instructions (a user's own where one is set). `text` sets them first; an empty text
         removes them. Raises `InvalidInput`."""
-        scoped, cache = self._scoped(self.scope), self._parts.engine.directive_cache
-        if text is not None:
-            string("directive", text, DIRECTIVE)
-            await scoped.commit(set_directive(text, self._parts.secrets))
-            cache.replace(self.scope)
-        return (await cache.read(self.scope, scoped.directive)).text
+        return await read_directive(self._parts, self.scope, text)
+
+    async def consolidate(
+        self,
+        *,
+        max_memories: int | None = None,
+        max_bytes: int | None = None,
+        dry_run: bool = False,
+        by: str = "",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Consolidated:
+        """Brings the scope's own memories within a storage budget: merges duplicates, compresses the oldest episodes into
+        notes, drops vectors, and evicts the least valuable memories (episodes, notes, procedures, facts), each only as far as
+        needed. Pinned memories, preferences, behaviors and messages stay. What goes is forgotten, with a tombstone. `dry_run`
+        changes nothing and returns what would be done. A call that is interrupted loses nothing, and the next one goes on.
+        Raises `InvalidInput`, also without a limit."""
+        from germane.api.verbs.consolidate import consolidate
+
+        return await consolidate(
+            self._parts,
+            self.scope,
+            max_memories=max_memories,
+            max_bytes=max_bytes,
+            dry_run=dry_run,
+            by=by,
+            progress=progress,
+        )
+
+    async def find(self, id: str) -> Memory | Event:
+        """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
+        the message. Raises `NotFound`, also for things of another scope (SCOPE-3), and `InvalidInput` where several have it."""
+        return await find_thing(self._scoped(self.scope), string("id", id, ID))
+
+    async def about(
+        self,
+        name: str | None = None,
+        *,
+        at: datetime | None = None,
+        max_tokens: int = 1000,
+        model: str = "gpt-4o",
+        filters: Filters | None = None,
+    ) -> AboutEntity:
+        """Returns everything that is known about a person or a thing by its `name`: what holds now, what no longer holds with
+        its dates, and the messages that name it, within `max_tokens` (1 to 1,000,000) of `model`. Without a name, and by a word
+        for oneself such as `me`, `ich` or `yo`, it is about the user: their own memories and messages. The user's id, the name
+        that they gave and, where one person speaks, the name under which they speak mean the same. `at` is the time asked
+        about (default: now): what was said or began later isn't known then. Nothing has to be configured. Raises
+        `InvalidInput`."""
+        from germane.api.verbs.about import about
+
+        return await about(self._parts, self.scope, name, at=at, max_tokens=max_tokens, model=model, filters=filters)
+
+    async def profile(self, at: datetime | None = None, *, tokens: int | None = None) -> ProfileView:
+        """Returns the lines that stand in every prompt of a session that begins now, or at `at`: standing instructions and what
+        holds about the person, each with the reason; what was left out; and the text. The assembly makes the same choice.
+        `tokens` (0 to 1,000,000) is the budget (default: that of the strategy `default`). Raises `InvalidInput`."""
+        from germane.kinds.profile.handle import look_at_profile
+
+        return await look_at_profile(self._parts, self.scope, at=at, tokens=tokens)
+
+    async def mark_line(self, id: str, mark: Mark | None) -> str:
+        """Pins a line of the profile (`pin`: it is chosen before all others) or hides it (`hide`: it never stands); None takes
+        the mark away. Idempotent; returns the line's whole id. `id` is a line's, or the beginning of one: four characters or
+        more, and `@` with the place at which it begins where a message has several lines. The next session shows the change.
+        Raises `NotFound`, and `InvalidInput`, also where several lines begin so."""
+        from germane.kinds.profile.handle import mark_named_line
+
+        return await mark_named_line(self._parts, self.scope, id, mark)
+
+    async def why(self, id: str, context: Context, *, session: str | None = None) -> Why:
+        """Returns what the assembly that made `context` did with one stored thing, and the reason: it went in, was left out,
+        was filtered, isn't valid, stands in the request, was forgotten, or the search didn't reach it (then with its rank and
+        its P(relevant)). `id` is as in `find`; `session` that of the assembly. Raises `InvalidInput`."""
+        from germane.api.verbs.why import explain_one
+
+        return await explain_one(self._parts, self.scope, id, context, session)
+
+    async def audit(self, *, unused_days: int = 30, limit: int = 100, messages: bool = True) -> Audit:
+        """Returns what deserves a look among the scope's own memories: duplicates, near-duplicates, contradictions, secrets
+        (with `messages` in its messages too), what is stale or expired, and what was never retrieved although it is
+        `unused_days` old. At most `limit` (1 to 1,000) findings of each kind, with ids and without content; all are counted.
+        Raises `InvalidInput`."""
+        from germane.api.verbs.consolidate import audit
+
+        return await audit(self._parts, self.scope, unused_days=unused_days, limit=limit, messages=messages)
+
+    async def messages(
+        self,
+        session: str | None = None,
+        *,
+        filters: Filters | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        whole: bool = True,
+    ) -> MessagePage:
+        """Returns a page of `limit` (1 to 1,000) stored messages, newest first, of one session or of all; its `cursor` asks for
+        the next page. Without `whole`, long texts are cut to their beginning. Without `filters` every sensitivity is listed.
+        Raises `InvalidInput`."""
+        return await list_messages(self._scoped(self.scope), session, filters, limit, cursor, whole=whole)
+
+    async def sessions(self, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
+        """Returns a page of `limit` (1 to 1,000) sessions, the one with the latest message first. Raises `InvalidInput`."""
+        return await list_sessions(self._scoped(self.scope), limit, cursor)
+
+    async def users(self, *, limit: int = 50, cursor: str | None = None) -> UserPage:
+        """Returns a page of `limit` (1 to 1,000) of the agent's users with what each has stored, in the order of their first
+        write. Raises `InvalidInput`, also where the scope has a user: it sees no other."""
+        return await list_users(self._scoped(self.scope), limit, cursor)
+
+    async def stats(self) -> Stats:
+        """Returns how much this scope sees: memories by kind, messages, sessions, users, bytes, times."""
+        return await statistics(self._scoped(self.scope), self._parts.clock)
+
+    async def texts(self, ids: Sequence[str]) -> dict[str, str]:
+        """Returns the texts of these memories and messages by id, for what a trace names without its text
+        (`context.trace.unread`). What has been forgotten since, or may not be shown, is missing. Raises `InvalidInput`."""
+        return await texts_by_id(self._scoped(self.scope), ids, self._parts.clock)
 
     async def warm(self) -> None:
         """Loads what this scope searches into memory, so that the first answer has every source, and its directive, so that
@@ -499,15 +603,37 @@ class Agent(AgentContexts):
         await self._parts.store.warm(self.scope)
         await self.directive()
 
+    # What is stored, moved.
+
+    def export(self) -> AsyncIterator[Exported]:
+        """Yields all that this scope can see, one dict at a time, as it was at the first step: a header, the directives,
+        memories, contradictions, sessions with their messages, and tombstones. `docs/use/export.md` describes them. API keys
+        and vectors aren't part of it."""
+        from germane.api.verbs.transfer import export_lines as exported
+
+        return exported(self._parts.store, self._reach)
+
+    async def restore(
+        self, lines: Iterable[Line] | AsyncIterable[Line], *, into: bool = False, skip_conflicts: bool = False
+    ) -> Restored:
+        """Stores what an export of this scope holds as it was: ids, times, counts, what was superseded and what was forgotten.
+        `lines` are the dicts of `export`, or lines of JSON. With `into` the export of another agent or user goes into this
+        scope. Idempotent; an interrupted call is completed by the next one. What was forgotten here isn't stored again. Raises
+        `InvalidInput`, and `Conflict` where something else is stored in a line's place, unless `skip_conflicts`; what stands
+        before the line that it names may be stored then."""
+        from germane.api.verbs.transfer import restore_lines as restored
+
+        flags(into=into, skip_conflicts=skip_conflicts)
+        return await restored(self._parts, lines, target=self._reach, into=into, skip_conflicts=skip_conflicts)
+
     def __repr__(self) -> str:
         return f"<Agent {self.scope}>"
 
     @property
-    def _shared(self) -> Scope:
-        return Scope(org=self.scope.org, agent=self.scope.agent, zone=self.scope.zone)
+    def _reach(self) -> Reach:
+        from germane.transfer.contents import Reach
 
-    async def _embed(self, *, long: bool = False) -> None:
-        """A slow embedder makes its vectors after the commit, and so does every embedder for the parts of very long texts.
-        Keywords find a text that can't be embedded now."""
-        if not self._parts.embedder.quick or long:
-            await self._parts.catch_up.settle()
+        return Reach(org=self.scope.org, agent=self.scope.agent, user=self.scope.user)
+
+    def _scoped(self, scope: Scope) -> ScopedStore:
+        return self._parts.store.within(scope)

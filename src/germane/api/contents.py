@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from germane.api.arguments import build_request, flags, normalise_filters, number, optional
+from germane.api.arguments import build_request, flags, identifiers, normalise_filters, number, optional
 from germane.api.wiring import Parts
 from germane.clock import Clock
 from germane.errors import InvalidInput, NotFound, StoreError
+from germane.kinds.blocks.reads import AllIndexed, FirstNamed
 from germane.kinds.blocks.value import FoundBlock, FoundEntry
 from germane.kinds.events.reads import MessagePage, SessionPage
 from germane.kinds.events.value import Event
@@ -113,6 +115,15 @@ async def find_thing(store: ScopedStore, name: str) -> Memory | Event:
     raise NotFound(f"no memory or message {name!r} here{hint}")
 
 
+async def texts_by_id(store: ScopedStore, ids: Sequence[str], clock: Clock) -> dict[str, str]:
+    """See `Agent.texts`."""
+    wanted = identifiers(ids)
+    allowed = await store.allowed(wanted, at=clock.now(), filters=Filters())
+    readable = [id for id in wanted if id in allowed]
+    memories, events = await asyncio.gather(store.memories.get(readable), store.events.get(readable))
+    return {memory.id: memory.text for memory in memories} | {event.id: event.text for event in events}
+
+
 def no_memory(name: str) -> NotFound:
     """Returns the error for a memory that isn't there."""
     hint = "" if len(name) >= _ID_CHARACTERS else ": give its id, or the first characters of it (four or more)"
@@ -149,7 +160,7 @@ async def search_blocks(parts: Parts, scope: Scope, query: str, limit: int) -> t
     await index_all(parts, scope)
     found = await _search(parts, scope, query, limit, ("archival", "block"))
     wanted = {one.entry.id: one.relevance for one in found}
-    blocks = await parts.store.within(scope).blocks.named(list(wanted)) if wanted else ()
+    blocks = await parts.store.within(scope).ask(FirstNamed(list(wanted))) if wanted else ()
     return tuple(
         FoundBlock(block=one, relevance=wanted[one.id]) for one in blocks if one.deleted_at is None and one.id in wanted
     )
@@ -159,7 +170,7 @@ async def index_all(parts: Parts, scope: Scope) -> None:
     """Makes all blocks of the scope searchable as they are now. A store that is only read, or can't be written, stays as it is:
     a block that was edited since the last search isn't found there."""
     store = parts.store.within(scope)
-    if parts.store.read_only or await store.blocks.indexed():
+    if parts.store.read_only or await store.ask(AllIndexed()):
         return
     from germane.kinds.blocks.revision import index_blocks  # it opens documents, which few programs have
 

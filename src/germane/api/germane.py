@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -50,35 +51,19 @@ _SETTLING_SECONDS = 5.0
 class Germane:
     """Opened with `async with Germane.open(path) as germane:`, or with `await`. One a process is enough: agents share it."""
 
+    _path: str | Path
+    _clock: Clock
+    _freeze: bool
+    _embedder: EmbedderArgument | None
+    _llm: LLMArgument | None
+    """The caller's own, which the caller closes; or their names."""
+    _wire: Callable[[], Awaitable[Parts]]
+    """Opens the store and builds the engine over it."""
+    _parts: Parts | None
+    """None while it isn't open."""
+
     def __init__(self, *args: object, **options: object) -> None:
         raise TypeError("a Germane is opened, not called: use  async with Germane.open(path) as germane:")
-
-    def _prepare(
-        self,
-        path: str | Path,
-        *,
-        settings: Settings,
-        embedder: EmbedderArgument | None,
-        clock: Clock,
-        sources: Mapping[str, SourceFactory],
-        freeze: bool,
-        warm: bool,
-        relevance: Relevance | str | Path | None = None,
-        dimensions: int | None = None,
-        embedder_model: str | None = None,
-        secrets: SecretPolicy | None = None,
-        extraction: bool | None = None,
-        llm: LLMArgument | None = None,
-        archetype: str | Archetype | None = None,
-        entities: bool | None = None,
-    ) -> None:
-        self._secrets, self._archetype = secrets, archetype
-        self._dimensions, self._embedder_model, self._llm = dimensions, embedder_model, llm
-        settings = settings if extraction is None else replace(settings, extraction=extraction)
-        settings = settings if entities is None else replace(settings, entities=entities)
-        self._path, self._settings, self._embedder, self._relevance = path, settings, embedder, relevance
-        self._clock, self._sources, self._freeze, self._warm = clock, sources, freeze, warm
-        self._parts: Parts | None = None
 
     @classmethod
     def open(
@@ -138,23 +123,25 @@ class Germane:
                 raise InvalidInput(f"{name} must be True or False, not {type(switch).__name__}")
         if not isinstance(settings, Settings):
             settings = Settings.load(settings, os.environ)
-        germane = cls.__new__(cls)
-        germane._prepare(
+        settings = settings if extraction is None else replace(settings, extraction=extraction)
+        settings = settings if entities is None else replace(settings, entities=entities)
+        germane, clock = cls.__new__(cls), clock or Clock()
+        germane._path, germane._clock, germane._freeze = path, clock, freeze
+        germane._embedder, germane._llm, germane._parts = embedder, llm, None
+        germane._wire = partial(
+            wire,
             path,
             settings=settings,
             embedder=embedder,
-            clock=clock or Clock(),
+            clock=clock,
             sources=sources or {},
-            freeze=freeze,
-            warm=warm,
             relevance=relevance,
             dimensions=dimensions,
             embedder_model=embedder_model,
-            secrets=policy,
-            extraction=extraction,
             llm=llm,
+            warm=warm,
+            secrets=policy,
             archetype=archetype,
-            entities=entities,
         )
         return germane
 
@@ -164,20 +151,7 @@ class Germane:
 
     async def __aenter__(self) -> Self:
         if self._parts is None:
-            self._parts = await wire(
-                self._path,
-                settings=self._settings,
-                embedder=self._embedder,
-                clock=self._clock,
-                sources=self._sources,
-                relevance=self._relevance,
-                dimensions=self._dimensions,
-                embedder_model=self._embedder_model,
-                llm=self._llm,
-                warm=self._warm,
-                secrets=self._secrets,
-                archetype=self._archetype,
-            )
+            self._parts = await self._wire()
             if self._freeze:
                 freeze()
         return self

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from germane.api.workers.threads import OrgTurns
+from germane.kinds.archive.value import HandlesForgotten, HandlesKept
 from germane.types.caches import LruCache
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ async def _without_forgotten(
         return raws, messages
     try:
         async with asyncio.timeout(None if patience is None else patience * _READING_SHARE):
-            gone = await store.history.forgotten([held.handle]) - await store.history.handles(session, [held.handle])
+            gone = await store.ask(HandlesForgotten([held.handle])) - await store.ask(HandlesKept(session, [held.handle]))
     except Exception:  # whatever the store does, the caller gets a prompt that fits
         return raws, messages
     if not gone:

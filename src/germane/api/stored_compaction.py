@@ -27,8 +27,11 @@ from germane.compaction.strategy import Truncate
 from germane.errors import InvalidInput, StoreError
 from germane.kinds.archive.value import (
     ArchiveEntry,
+    EntriesByHandle,
+    HandlesKept,
     KeptEntry,
     KeptSummary,
+    LatestSummaries,
     PutArchived,
     PutSummary,
     SummariesKept,
@@ -65,7 +68,7 @@ class StoredCompaction:
         deadline: float | None,
         reasons: Iterable[str] = (),
     ) -> None:
-        self._store, self._history, self._session = store, store.history, session
+        self._store, self._session = store, session
         self._secrets, self._now, self._deadline = secrets, now, deadline
         self._reasons = list(reasons)
         """Why something isn't kept, or isn't named."""
@@ -101,14 +104,14 @@ class StoredCompaction:
 
     async def _archived(self, entries: Mapping[str, ArchiveEntry]) -> frozenset[str]:
         """Writes the entries that the session's archive lacks, and reads them back. Returns the handles that may be named."""
-        known = await self._history.handles(self._session, list(entries))
+        known = await self._store.ask(HandlesKept(self._session, list(entries)))
         new = [entry for handle, entry in entries.items() if handle not in known]
         if not new:
             return known
         kept = await asyncio.to_thread(self._screened, new)
         for some in _portions(kept):
             await self._store.commit(_writing(PutArchived(one) for one in some))
-        found = await self._history.archived([one.entry.handle for one in kept], self._session)
+        found = await self._store.ask(EntriesByHandle([one.entry.handle for one in kept], self._session))
         written = {one.entry.handle: one.entry for one in kept}
         read = frozenset(one.entry.handle for one in found if _is_same_entry(one.entry, written[one.entry.handle]))
         if lost := len(kept) - len(read):
@@ -139,13 +142,13 @@ class StoredCompaction:
     async def _summarised(self, plan: CompactionPlan, summary: SpanSummary) -> SpanSummary:
         """Returns the summary that the session has for what left: of two compactions at once both get the first one."""
         fingerprint = fingerprint_of(plan)
-        kept = await self._history.summaries_of(self._session, fingerprint)
+        kept = await self._store.ask(SummariesKept(self._session, (fingerprint,)))
         if not kept:
             new = to_keep(summary, self._session, fingerprint, secrets=self._secrets, at=self._now())
             if new is None:
                 return summary
             await self._store.commit(_writing([PutSummary(new)]))
-            kept = await self._history.summaries_of(self._session, fingerprint)
+            kept = await self._store.ask(SummariesKept(self._session, (fingerprint,)))
         self.stored = bool(kept)
         first = kept[0].summary if kept else summary
         return replace(first, covers=summary.covers, ids=summary.ids, tokens=plan.terms.measure.count(first.text))
@@ -235,12 +238,12 @@ class SessionSummaries:
         process has forgotten meanwhile. Waits at most `patience` seconds, and raises nothing of the store's."""
         with suppress(Exception):  # whatever the store does, the outline serves
             async with asyncio.timeout(patience):
-                if self._stored and not await self._store.history.summaries_of(self._session, self._stored):
+                if self._stored and not await self._store.ask(SummariesKept(self._session, (self._stored,))):
                     self._worker.forget(self._owner)
                     self._filled, self._stored = False, ""
                 if self._filled:
                     return
-                kept = await self._store.history.summaries(self._session, _MAX_READ)
+                kept = await self._store.ask(LatestSummaries(self._session, _MAX_READ))
             self._filled = True
             for one in kept:
                 if one.summary.method == "llm" and (told := told_span(one.fingerprint)) is not None:

@@ -73,3 +73,7 @@ def _check_whole_numbers(**given: int) -> None:
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise InvalidInput(f"{name} must be a whole number, 0 or more, not {quoted(value)}")
+
+
+SUMMARISE = Summarise()
+"""The strategy of a compaction that names none."""

@@ -22,13 +22,12 @@ from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.registry import is_plain
 from germane.engine.admission import AdmissionQueue, Overloaded, Slot
 from germane.engine.assembly import Assembly, Deadline, Late, Outcome, counts_as_memory, unanswered
-from germane.engine.bound_injections import planned_room
 from germane.engine.breakers import Breakers, BreakerState, Guard, breaker_key
 from germane.engine.earlier_injections import NO_EARLIER_TEXTS
 from germane.engine.fallback import DirectiveCache, DirectiveReads, FallbackLadder, answer_of
 from germane.engine.injection_log import InjectionLog
 from germane.engine.result_cache import NO_TASK, ResultCache, RunningTask, read_first
-from germane.engine.selection import ask_gate, best_of, choose_profile, pack_in_time, rank_candidates
+from germane.engine.selection import ask_gate, best_of, choose_profile, pack_in_time, rank_candidates, room_for_new
 from germane.errors import PROPAGATED
 from germane.kinds.graph.aliases import forget_names
 from germane.kinds.memories.directive import Directive
@@ -246,14 +245,9 @@ class Engine:
             profile = choose_profile(
                 new, standing.ids, tokens=strategy.profile, layout=layout, stands=standing.has_profile or standing.closed
             )
-            new = profile.items
             bounds = partial(self._layout, request, strategy, Ceiling(), first_number=standing.first_number)
-            room = budget.available - standing.cost
-            if assembly.binds:
-                directive = "" if gathered.directive is None else gathered.directive.text
-                fixed = layout.total(directive, ()) if directive else 0
-                room = planned_room(budget.available, standing, fixed, assembly.cap)
-            packing = await pack_in_time(assembly, gathered, ranked, new, layout, bounds, room, deadline, self.clock)
+            room = room_for_new(assembly, gathered, standing, budget.available, layout)
+            packing = await pack_in_time(assembly, gathered, ranked, profile.items, layout, bounds, room, deadline, self.clock)
         with assembly.stage("gate", deadline):
             patience = deadline.patience(self.clock.steady())
             passed, standing = await ask_gate(assembly, packing, standing, store, guard, patience, self.sources.keys())

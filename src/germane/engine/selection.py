@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from germane.clock import Clock
 from germane.engine.assembly import Assembly, Deadline, Late
+from germane.engine.bound_injections import planned_room
 from germane.engine.breakers import Guard
 from germane.engine.earlier_injections import EarlierTexts
 from germane.kinds.injections import WantedInjections
@@ -62,6 +63,13 @@ class Ranked(NamedTuple):
     """Whether clauses stand in the place of messages, whose probabilities are those of being needed themselves."""
 
 
+def _is_hurried(assembly: Assembly, deadline: Deadline, now: float, share: float) -> bool:
+    """Whether the assembly is hurried, which it is from now on where less is left than this share of the time after
+    gathering."""
+    assembly.hurried |= deadline.closer(now, share)
+    return assembly.hurried
+
+
 def rank_candidates(
     assembly: Assembly,
     gathered: Gathered,
@@ -72,8 +80,7 @@ def rank_candidates(
     now: float,
 ) -> Ranked:
     """Scores the candidates, each thing once. `now` is on the clock's steady scale."""
-    if deadline.closer(now, _SCORING_SHARE):
-        assembly.hurried = True
+    if _is_hurried(assembly, deadline, now, _SCORING_SHARE):
         return Ranked(once(in_source_order(candidates)), (), None)
     request, strategy, query = assembly.request, assembly.strategy, gathered.query
     scored = newer_beside(score(candidates, strategy, request.at, relevance, query), clauses=strategy.clauses)
@@ -243,6 +250,16 @@ _MAX_INLINE_CHARS = 32_000
 """Characters of candidates that are packed on the event loop."""
 
 
+def room_for_new(assembly: Assembly, gathered: Gathered, standing: EarlierTexts, available: int, layout: Format) -> int:
+    """The tokens for the directive and new items. For a model that binds its thinking something is left for later turns
+    (INJECT-10)."""
+    if not assembly.binds:
+        return available - standing.cost
+    directive = "" if gathered.directive is None else gathered.directive.text
+    fixed = layout.total(directive, ()) if directive else 0
+    return planned_room(available, standing, fixed, assembly.cap)
+
+
 async def pack_in_time(
     assembly: Assembly,
     gathered: Gathered,
@@ -257,9 +274,8 @@ async def pack_in_time(
     """Packs `new`, what of `ranked` doesn't stand in the prompt already, into `available` tokens. `bounds` opens a layout that
     costs each line by an upper bound of its tokens."""
     request, strategy, need = assembly.request, assembly.strategy, ranked.need
-    assembly.hurried |= deadline.closer(clock.steady(), _PACKING_SHARE)
     directive = "" if gathered.directive is None else gathered.directive.text
-    if assembly.hurried or need is None:
+    if _is_hurried(assembly, deadline, clock.steady(), _PACKING_SHARE) or need is None:
         return pack_by_bounds(
             new,
             ranked.dropped,

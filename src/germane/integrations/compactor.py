@@ -23,7 +23,7 @@ from germane.compaction.message_cost import Measure
 from germane.compaction.notebook import Summaries
 from germane.compaction.plan import Compaction, CompactionTerms
 from germane.compaction.render import render
-from germane.compaction.strategy import CompactionStrategy, Summarise
+from germane.compaction.strategy import SUMMARISE, CompactionStrategy
 from germane.dialects.registry import dialect, is_plain, parse_all, system_prompt
 from germane.errors import InvalidInput
 from germane.kinds.archive.value import Archive
@@ -32,8 +32,6 @@ from germane.ports.models import Tokenizer
 from germane.types.limits import CHARACTERS, COUNT, MESSAGES, NAME, TOOLS, check_size, check_text, quoted
 from germane.types.message import Message, Raw
 from germane.types.nested_data import Extent
-
-_SUMMARISE = Summarise()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ class Compactor:
         provider: str | None = None,
         system: Any = None,
         tools: Sequence[Mapping[str, Any]] = (),
-        strategy: CompactionStrategy = _SUMMARISE,
+        strategy: CompactionStrategy = SUMMARISE,
         archive: Archive | None = None,
         low_water: float = 0.5,
         max_messages: int | None = None,
@@ -163,7 +161,7 @@ def compact(
     provider: str | None = None,
     system: Any = None,
     tools: Sequence[Mapping[str, Any]] = (),
-    strategy: CompactionStrategy = _SUMMARISE,
+    strategy: CompactionStrategy = SUMMARISE,
     archive: Archive | None = None,
     summaries: Summaries = (),
     low_water: float = 0.5,
@@ -218,7 +216,7 @@ def recompact(
     provider: str | None = None,
     system: Any = None,
     tools: Sequence[Mapping[str, Any]] = (),
-    strategy: CompactionStrategy = _SUMMARISE,
+    strategy: CompactionStrategy = SUMMARISE,
     archive: Archive | None = None,
     summaries: Summaries = (),
     low_water: float = 0.5,

@@ -13,22 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
-    from germane.kinds.archive.value import HistoryReader
-    from germane.kinds.blocks.reads import BlockReader
-    from germane.kinds.documents.reads import DocumentReader
+    from germane.kinds.blocks.value import ArchivalEntry
     from germane.kinds.events.reads import EventReader
-    from germane.kinds.graph.reads import GraphReader
     from germane.kinds.injections import KeptInjections, Wanting
     from germane.kinds.keys.plans import KeyStore
     from germane.kinds.memories.directive import Directive
     from germane.kinds.memories.llm_extraction.queue import ExtractionQueue
     from germane.kinds.memories.reads import MemoryReader
-    from germane.kinds.profile.reads import ProfileReader
     from germane.ports.store import Inventory
     from germane.transfer.contents import Contents, Owned, Reach
+    from germane.types.evidence import Found
     from germane.types.inventory import AgentPage, OrgPage
     from germane.types.plan import Plan, Read
-    from germane.types.query import Filters
+    from germane.types.query import Filters, Query
     from germane.types.scope import Scope
 
 
@@ -38,6 +35,18 @@ T = TypeVar("T")
 class StillLoading(Exception):
     """Raised by a search that doesn't wait while its partition is loaded into memory; a later search finds it loaded. Only the
     gather stage sees this exception."""
+
+
+class ScopedSearch(Protocol[T]):
+    """Searches what one scope sees of a kind."""
+
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[T]:
+        """Returns at most `limit` results, best first; of a long text, the passage that matches. What can't be worth its tokens
+        at the query's price needn't be read, nor anything where the query needs no texts. `keywords` and `vectors` say which
+        evidence is used. With `wait` false it raises `StillLoading` where what it searches isn't in memory yet, and loads it in
+        the background. Of blocks it finds archival entries and blocks, of the kinds `entry`, `archival` and `block` (any other
+        type of block) that the filters name; an agent-wide block with the label of one of the user's isn't found, and no shared
+        one. Cancelling the call stops its work."""
 
 
 class ScopedStore(Protocol):
@@ -50,15 +59,7 @@ class ScopedStore(Protocol):
     @property
     def events(self) -> EventReader: ...
     @property
-    def blocks(self) -> BlockReader: ...
-    @property
-    def documents(self) -> DocumentReader: ...
-    @property
-    def graph(self) -> GraphReader: ...
-    @property
-    def history(self) -> HistoryReader: ...
-    @property
-    def profile(self) -> ProfileReader: ...
+    def blocks(self) -> ScopedSearch[ArchivalEntry]: ...
     @property
     def inventory(self) -> Inventory: ...
 

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Read(Generic[T]):
-    """A question to the store that is answered with a `T`, within the scope that asks: by a plan (`read`), or by anybody else
-    (`ScopedStore.ask`)."""
+class Read(Generic[T_co]):
+    """A question to the store that is answered with a `T_co`, within the scope that asks: by a plan (`read`), or by anybody
+    else (`ScopedStore.ask`)."""
 
     __slots__ = ()
     quick: ClassVar[bool] = False

@@ -14,6 +14,7 @@ import pytest
 from germane.errors import GermaneError, InvalidInput, NotFound
 from germane.kinds.blocks.permission import ConsentRequest
 from germane.kinds.blocks.reads import (
+    AllIndexed,
     BlocksNamed,
     BlocksToIndex,
     BlocksUnder,
@@ -21,15 +22,21 @@ from germane.kinds.blocks.reads import (
     ConsentsOn,
     DocumentOf,
     DropShare,
+    FirstNamed,
     HistoryOf,
     IdsOfBlocks,
     IndexBlock,
+    ListBlocks,
+    ListConsents,
     PutBlock,
     PutConsent,
     PutEntry,
     PutShare,
     PutSnapshot,
     PutVersion,
+    SeenEntries,
+    SharesOf,
+    StandingBlocks,
     TakeBack,
 )
 from germane.kinds.blocks.value import KeptVersion, Version, content_hash_of
@@ -74,13 +81,13 @@ class BlockContract:
             type="core", description="who I am", permission="human", limit=77, pinned=True, granted="human", version=3
         )
         await scoped.commit(writing(PutBlock(block)))
-        assert await scoped.blocks.named(["persona", block.id, "absent"]) == (block,)
-        assert await scoped.blocks.list() == (block,)
-        assert await scoped.blocks.list("core") == (block,)
-        assert await scoped.blocks.list("log") == ()
+        assert await scoped.ask(FirstNamed(["persona", block.id, "absent"])) == (block,)
+        assert await scoped.ask(ListBlocks()) == (block,)
+        assert await scoped.ask(ListBlocks("core")) == (block,)
+        assert await scoped.ask(ListBlocks("log")) == ()
         changed = replace(block, text="I am bold", content_hash=content_hash_of("I am bold"), version=4, updated_at=LATER)
         await scoped.commit(editing("persona", PutBlock(changed)))
-        assert await scoped.blocks.named([block.id]) == (changed,)
+        assert await scoped.ask(FirstNamed([block.id])) == (changed,)
 
     @pytest.mark.requirement("BLK-1", "BLK-6")
     async def test_standing_blocks_are_core_and_pinned_ones(self, store: Store) -> None:
@@ -100,14 +107,14 @@ class BlockContract:
         for block in theirs:
             share = PutShare(id=block.id, agent="default", permission="append", at=NOON)
             await other.commit(writing(PutBlock(block), share))
-        assert [(one.label, one.text, one.shared_from) for one in await anna.blocks.standing()] == [
+        assert [(one.label, one.text, one.shared_from) for one in await anna.ask(StandingBlocks())] == [
             ("a", "I am calm", None),
             ("b", "hers", None),
             ("z", "I am calm", None),
             ("aa", "I am calm", "other"),
         ]
-        assert [one.label for one in await agent.blocks.standing()] == ["a", "b", "aa"]
-        assert await store.within(_STRANGER).blocks.standing() == ()
+        assert [one.label for one in await agent.ask(StandingBlocks())] == ["a", "b", "aa"]
+        assert await store.within(_STRANGER).ask(StandingBlocks()) == ()
 
     @pytest.mark.requirement("BLK-8")
     async def test_a_folder_is_what_labels_begin_with(self, store: Store) -> None:
@@ -119,16 +126,16 @@ class BlockContract:
         await anna.commit(writing(*map(PutBlock, (*mine, gone))))
         share = PutShare(id=theirs.id, agent="default", permission="append", at=NOON)
         await other.commit(writing(PutBlock(theirs), share))
-        assert [block.label for block in await anna.blocks.within("n")] == ["n/a/c", "n/b", "n/theirs"]
-        assert [block.label for block in await anna.blocks.within("n/a")] == ["n/a/c"]
-        assert await store.within(BEN).blocks.within("n") == () == await store.within(_STRANGER).blocks.within("n")
+        assert [block.label for block in await anna.ask(BlocksUnder("n"))] == ["n/a/c", "n/b", "n/theirs"]
+        assert [block.label for block in await anna.ask(BlocksUnder("n/a"))] == ["n/a/c"]
+        assert await store.within(BEN).ask(BlocksUnder("n")) == () == await store.within(_STRANGER).ask(BlocksUnder("n"))
 
         def renaming() -> Plan[None]:
             found = yield from read(BlocksUnder("n/a"))
             return Decision(tuple(PutBlock(replace(block, label="m")) for block in found), None)
 
         await anna.commit(renaming())
-        assert [block.label for block in await anna.blocks.named(["m"])] == ["m"]
+        assert [block.label for block in await anna.ask(FirstNamed(["m"]))] == ["m"]
 
     @pytest.mark.requirement("BLK-2")
     async def test_the_label_of_a_deleted_block_can_be_used_again(self, scoped: ScopedStore) -> None:
@@ -140,10 +147,10 @@ class BlockContract:
         gone = replace(old, deleted_at=LATER)
         await scoped.commit(editing(old.id, PutBlock(gone)))
         await scoped.commit(writing(PutBlock(new)))
-        assert await scoped.blocks.named(["persona"]) == (new,)
-        assert await scoped.blocks.named([old.id]) == (gone,)
-        assert await scoped.blocks.list() == (new,)
-        assert await scoped.blocks.list(deleted=True) == (gone,)
+        assert await scoped.ask(FirstNamed(["persona"])) == (new,)
+        assert await scoped.ask(FirstNamed([old.id])) == (gone,)
+        assert await scoped.ask(ListBlocks()) == (new,)
+        assert await scoped.ask(ListBlocks(deleted=True)) == (gone,)
 
     @pytest.mark.requirement("BLK-4")
     async def test_a_document_is_its_snapshot_and_what_follows(self, scoped: ScopedStore) -> None:
@@ -152,7 +159,7 @@ class BlockContract:
         block = a_block()
         versions = [PutVersion(id=block.id, entry=a_version(number), delta=b"d%d" % number) for number in range(4)]
         await scoped.commit(writing(PutBlock(block), *versions))
-        document = await scoped.blocks.document(block.id)
+        document = await scoped.ask(DocumentOf(block.id))
         assert (document.whole, document.snapshot, document.deltas) == (True, None, (b"d0", b"d1", b"d2", b"d3"))
         assert (document.waiting, document.waiting_size, document.size) == (4, 8, 8)
 
@@ -170,11 +177,11 @@ class BlockContract:
         assert await asked(-1) == (True, b"snap", (b"d3",))
         assert await asked(2) == (False, None, (b"d3",))
         assert await asked(1) == (True, b"snap", (b"d3",))
-        assert (await scoped.blocks.document(block.id, rebuild=True)).deltas == (b"d0", b"d1", b"d2", b"d3")
+        assert (await scoped.ask(DocumentOf(block.id, rebuild=True))).deltas == (b"d0", b"d1", b"d2", b"d3")
         await scoped.commit(editing("persona", PutSnapshot(id=block.id, number=3, data=b"more", first=2)))
-        assert [kept.version.number for kept in await scoped.blocks.history(block.id)] == [2, 3]
+        assert [kept.version.number for kept in await scoped.ask(HistoryOf(block.id))] == [2, 3]
         assert await asked(-1) == (True, b"more", ())
-        assert (await scoped.blocks.document(block.id, rebuild=True)).deltas == ()
+        assert (await scoped.ask(DocumentOf(block.id, rebuild=True))).deltas == ()
 
     @pytest.mark.requirement("BLK-2")
     async def test_the_history_says_what_is_undone(self, scoped: ScopedStore) -> None:
@@ -182,10 +189,10 @@ class BlockContract:
         block = a_block()
         versions = [PutVersion(id=block.id, entry=a_version(number), delta=b"d") for number in range(3)]
         await scoped.commit(writing(PutBlock(block), *versions, TakeBack(id=block.id, number=1, by=2)))
-        history = await scoped.blocks.history(block.id)
+        history = await scoped.ask(HistoryOf(block.id))
         assert [(kept.version.undone, kept.undone_by) for kept in history] == [(False, None), (True, 2), (False, None)]
         await scoped.commit(editing(block.id, TakeBack(id=block.id, number=1, by=None, span=3)))
-        history = await scoped.blocks.history(block.id)
+        history = await scoped.ask(HistoryOf(block.id))
         assert (history[1], history[2]) == (a_version(1, span=3), a_version(2))
 
         def plan() -> Plan[Any]:
@@ -203,11 +210,11 @@ class BlockContract:
         await store.within(ANNA).commit(writing(*put))
         for scope in (AGENT, BEN, Scope(agent="other", user="anna"), Scope(org="acme", user="anna")):
             stranger = store.within(scope)
-            assert await stranger.blocks.named([block.id, "persona"]) == ()
-            assert await stranger.blocks.list() == ()
-            assert await stranger.blocks.history(block.id) == ()
-            assert (await stranger.blocks.document(block.id)).deltas == ()
-            assert await stranger.blocks.entries([entry.id]) == ()
+            assert await stranger.ask(FirstNamed([block.id, "persona"])) == ()
+            assert await stranger.ask(ListBlocks()) == ()
+            assert await stranger.ask(HistoryOf(block.id)) == ()
+            assert (await stranger.ask(DocumentOf(block.id))).deltas == ()
+            assert await stranger.ask(SeenEntries([entry.id])) == ()
             assert await archived(stranger, "tank litres") == []
             stolen = replace(block, user=scope.user, text="stolen", version=9)
             for change in (
@@ -221,8 +228,8 @@ class BlockContract:
                     await stranger.commit(editing(block.id, change))
             await stranger.commit(asking(Select(ids=(block.id, entry.id))))
             await stranger.commit(writing(Forget(block_ids=(block.id, entry.id), at=LATER)))
-        assert await store.within(ANNA).blocks.named(["persona"]) == (block,)
-        assert (await store.within(ANNA).blocks.document(block.id)).deltas == (b"d",)
+        assert await store.within(ANNA).ask(FirstNamed(["persona"])) == (block,)
+        assert (await store.within(ANNA).ask(DocumentOf(block.id))).deltas == (b"d",)
 
     @pytest.mark.requirement("BLK-6")
     async def test_a_shared_block_is_seen_and_edited_as_far_as_granted(self, store: Store) -> None:
@@ -233,7 +240,7 @@ class BlockContract:
         before = await other.revision()
         share = PutShare(id=block.id, agent="other", permission="read_write", at=NOON)
         await owner.commit(writing(PutBlock(block), share))
-        (seen,) = await other.blocks.named(["persona"])
+        (seen,) = await other.ask(FirstNamed(["persona"]))
         assert seen == replace(block, shared_from="default", granted="read_write")
         for change in (replace(share, agent="third"), DropShare(id=block.id, agent="other")):
             with pytest.raises(NotFound):
@@ -241,20 +248,20 @@ class BlockContract:
         with pytest.raises(InvalidInput):
             await owner.commit(writing(PutBlock(a_block(user="ben"))))
         assert await other.revision() > before
-        assert await store.within(Scope(agent="other", user="ben")).blocks.list() == ()
-        assert await store.within(OTHER).blocks.list() == ()
+        assert await store.within(Scope(agent="other", user="ben")).ask(ListBlocks()) == ()
+        assert await store.within(OTHER).ask(ListBlocks()) == ()
         before = await other.revision()
         edit = (PutBlock(replace(seen, text="shared", version=1)), PutVersion(id=block.id, entry=a_version(0), delta=b"d"))
         await other.commit(editing("persona", *edit))
         assert await other.revision() > before
-        (mine,) = await owner.blocks.named(["persona"])
+        (mine,) = await owner.ask(FirstNamed(["persona"]))
         assert (mine.text, mine.agent, mine.user, mine.shared_from) == ("shared", "default", "anna", None)
         await owner.commit(editing("persona", PutBlock(replace(mine, permission="append"))))
-        assert [one.granted for one in await other.blocks.list()] == ["append"]
-        assert [one.agent for one in await owner.blocks.shares()] == ["other"]
+        assert [one.granted for one in await other.ask(ListBlocks())] == ["append"]
+        assert [one.agent for one in await owner.ask(SharesOf())] == ["other"]
         await owner.commit(editing("persona", DropShare(id=block.id, agent="other")))
-        assert await other.blocks.list() == ()
-        assert await owner.blocks.shares(block.id) == ()
+        assert await other.ask(ListBlocks()) == ()
+        assert await owner.ask(SharesOf(block.id)) == ()
 
     @pytest.mark.requirement("BLK-6")
     async def test_an_agent_wide_block_is_read_only_for_users(self, store: Store) -> None:
@@ -264,7 +271,7 @@ class BlockContract:
         share = PutShare(id=block.id, agent="other", permission="admin", at=NOON)
         await store.within(AGENT).commit(writing(PutBlock(block), share))
         granted = [
-            (await store.within(scope).blocks.list())[0].granted
+            (await store.within(scope).ask(ListBlocks()))[0].granted
             for scope in (AGENT, ANNA, OTHER, Scope(agent="other", user="ben"))
         ]
         assert granted == ["admin", "read_only", "admin", "read_only"]
@@ -284,22 +291,22 @@ class BlockContract:
             found = yield from read(BlocksToIndex(limit))
             return Decision(tuple(IndexBlock(one.id) for one in found), [one.id for one in found])
 
-        assert await owner.blocks.indexed()
+        assert await owner.ask(AllIndexed())
         await owner.commit(writing(PutBlock(block), share))
-        assert (await owner.blocks.indexed(), await anna.blocks.indexed()) == (False, False)
-        assert await store.within(OTHER).blocks.indexed()
+        assert (await owner.ask(AllIndexed()), await anna.ask(AllIndexed())) == (False, False)
+        assert await store.within(OTHER).ask(AllIndexed())
         assert await store.within(OTHER).commit(indexing()) == []
         with pytest.raises(NotFound):
             await store.within(OTHER).commit(editing("persona", IndexBlock(block.id)))
         assert await anna.commit(indexing()) == [block.id]
-        assert (await owner.blocks.indexed(), await owner.commit(indexing())) == (True, [])
+        assert (await owner.ask(AllIndexed()), await owner.commit(indexing())) == (True, [])
         for change in ({"text": "another"}, {"label": "new"}, {"text": "shared", "version": 1}):
             block = replace(block, **change)
             await owner.commit(editing(block.id, PutBlock(block)))
-            assert not await anna.blocks.indexed()
+            assert not await anna.ask(AllIndexed())
             assert await owner.commit(indexing(1)) == [block.id]
         await owner.commit(editing(block.id, PutBlock(replace(block, deleted_at=NOON))))
-        assert (await owner.blocks.indexed(), await owner.commit(indexing())) == (True, [])
+        assert (await owner.ask(AllIndexed()), await owner.commit(indexing())) == (True, [])
 
     @pytest.mark.requirement("BLK-5")
     async def test_requests_for_consent_are_kept_and_answered(self, store: Store) -> None:
@@ -329,10 +336,10 @@ class BlockContract:
 
         assert await other.commit(asked()) == (request,)
         assert await owner.commit(asked()) == ()
-        assert await owner.blocks.consents(at=NOON, pending=True, limit=9) == (request,)
-        assert await owner.blocks.consents(at=request.expires_at, pending=True, limit=9) == ()
-        assert await owner.blocks.consents(at=request.expires_at, pending=False, limit=9) == (request,)
-        assert await other.blocks.consents(at=NOON, pending=True, limit=9) == ()
+        assert await owner.ask(ListConsents(at=NOON, pending=True, limit=9)) == (request,)
+        assert await owner.ask(ListConsents(at=request.expires_at, pending=True, limit=9)) == ()
+        assert await owner.ask(ListConsents(at=request.expires_at, pending=False, limit=9)) == (request,)
+        assert await other.ask(ListConsents(at=NOON, pending=True, limit=9)) == ()
         assert await other.commit(asking(ConsentById(request.id))) is None
         approved = replace(request, state="approved", scope="until", until=LATER, answered_at=NOON)
 
@@ -362,7 +369,7 @@ class ArchiveContract:
         assert await archived(anna, "tank") == [entry.text, "her tank", "tank of archival"]
         assert await archived(agent, "cooling") == [entry.text]
         assert await archived(agent, "manual") == [entry.text]
-        assert await agent.blocks.entries([entry.id, "absent"]) == (entry,)
+        assert await agent.ask(SeenEntries([entry.id, "absent"])) == (entry,)
         with pytest.raises(NotFound):
             await agent.commit(writing(PutEntry(replace(entry, text="another"))))
 
@@ -402,8 +409,8 @@ class ArchiveContract:
         remains = await owner.commit(asking(LeftOf(selected.block_ids)))
         assert (remains.holding, "histories of blocks" in remains.checked) == ((), True)
         assert await archived(owner, "calm tank") == []
-        assert [block.label for block in await owner.blocks.list()] == ["kept"]
-        assert await other.blocks.list() == ()
+        assert [block.label for block in await owner.ask(ListBlocks())] == ["kept"]
+        assert await other.ask(ListBlocks()) == ()
         stone = await owner.inventory.tombstone(block.id)
         assert stone is not None
         assert (stone.what, stone.by) == ("block", "me")
@@ -411,7 +418,7 @@ class ArchiveContract:
         assert (use.forgotten, set(use.blocks), use.elsewhere) == (frozenset(selected.block_ids), {kept.id}, frozenset())
         assert await owner.commit(asking(Select(everything=True))) == replace(selected, block_ids=(kept.id,))
         await owner.commit(writing(ForgetOwner(at=LATER)))
-        assert [block.label for block in await owner.blocks.list()] == []
+        assert [block.label for block in await owner.ask(ListBlocks())] == []
 
     @pytest.mark.requirement("MEM-3", "BLK-6")
     async def test_a_forgotten_agent_loses_its_shares_and_requests(self, store: Store) -> None:
@@ -422,8 +429,8 @@ class ArchiveContract:
         await owner.commit(writing(PutBlock(block), share))
         await other.commit(writing(PutEntry(an_entry())))
         await other.commit(writing(ForgetOwner(at=LATER)))
-        assert await owner.blocks.shares() == ()
-        assert await owner.blocks.named(["persona"]) == (block,)
+        assert await owner.ask(SharesOf()) == ()
+        assert await owner.ask(FirstNamed(["persona"])) == (block,)
 
     async def test_blocks_and_entries_are_counted(self, scoped: ScopedStore) -> None:
         """Deleted ones aren't."""

@@ -23,7 +23,7 @@ from germane.kinds.blocks.value import ArchivalEntry, Block, content_hash_of
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.events.value import Event
 from germane.kinds.graph.linking import Linked, link_findings
-from germane.kinds.graph.reads import PutEntity, PutRelation
+from germane.kinds.graph.reads import PutEntity, PutRelation, SeenNamed
 from germane.kinds.graph.statement import EntityStatement, keys_of
 from germane.kinds.graph.value import Entity, EntityFinding, EntityName, Relation, RelationFinding
 from germane.kinds.memories.value import KINDS, Memory
@@ -240,7 +240,7 @@ def living(who: str, where: str, **fields: Any) -> RelationFinding:
 
 
 async def named(scoped: ScopedStore, key: str, filters: Filters = EVERY) -> list[str]:
-    return [entity.name for entity in await scoped.graph.named([key], filters=filters)]
+    return [entity.name for entity in await scoped.ask(SeenNamed([key], filters=filters))]
 
 
 # An embedder that gives the same vectors on every machine. The vector of a text is the normalised sum of fixed pseudo-

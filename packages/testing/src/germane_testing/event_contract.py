@@ -14,15 +14,20 @@ from germane.errors import InvalidInput
 from germane.kinds.archive.value import (
     MAX_SUMMARIES,
     CompleteOutline,
+    EntriesByHandle,
+    HandlesForgotten,
     HandlesKept,
     HistoryIdsInUse,
+    LatestLines,
+    LatestSummaries,
+    ListOutline,
     OutlineLeft,
     PutArchived,
     PutSummary,
     SummariesKept,
 )
 from germane.kinds.documents.plans import begin_document, read_document
-from germane.kinds.documents.reads import DocumentMark, PlacePassages, PutMark
+from germane.kinds.documents.reads import DocumentIn, DocumentMark, ListDocuments, PlacePassages, PutMark
 from germane.kinds.events.reads import EventsNamed, LatestTyped, PositionsTaken, PutEvent, TypedPosition
 from germane.kinds.events.value import DOCUMENT, FIRST_TYPED, Event
 from germane.kinds.memories.reads import Forget, ForgetOwner, PutMemory, Select
@@ -209,7 +214,7 @@ class DocumentContract:
         for filters in (Filters(session="document:guide"), Filters(event_types=(DOCUMENT,))):
             found = (await scoped.events.page(filters, limit=9)).messages
             assert [event.text for event in found] == ["Guide\ntwo", "Guide\none"]
-        (kept,) = (await scoped.documents.page(9)).documents
+        (kept,) = (await scoped.ask(ListDocuments(9))).documents
         assert (kept.source, kept.title, kept.passages, kept.complete) == ("guide", "Guide", 2, True)
 
     async def test_the_mark_tells_what_is_stored_and_who_writes(self, scoped: ScopedStore) -> None:
@@ -221,7 +226,7 @@ class DocumentContract:
         assert found.mark == _MARK
         assert found.base == NOON
         await scoped.commit(begin_document("document:guide", "other", "me"))
-        kept = await scoped.documents.get("document:guide")
+        kept = await scoped.ask(DocumentIn("document:guide"))
         assert kept is not None
         assert not kept.complete
         assert (kept.title, kept.size) == ("Guide", 9)
@@ -250,7 +255,7 @@ class DocumentContract:
         passage = a_passage("Guide\none", 1)
         await scoped.commit(writing(PutEvent(passage), PutMark("document:guide", _MARK)))
         await scoped.commit(writing(Forget(event_ids=(passage.id,), at=NOON)))
-        assert await scoped.documents.get("document:guide") is None
+        assert await scoped.ask(DocumentIn("document:guide")) is None
         assert await scoped.commit(read_document("document:guide")) is None
 
 
@@ -278,7 +283,7 @@ def _said(*texts: str, first: int = 0, session: str = SESSION) -> tuple[Event, .
 
 async def _spans(scoped: ScopedStore, session: str = SESSION) -> list[tuple[str, str, int]]:
     """The first and the last id of each line of the outline, and how many messages it has."""
-    page = await scoped.history.outline_page(session, limit=100)
+    page = await scoped.ask(ListOutline(session, limit=100))
     assert page.cursor is None
     return [(line.first_id, line.last_id, line.messages) for line in page.lines]
 
@@ -309,14 +314,14 @@ class HistoryContract:
         again = replace(an_archived("one", "two", session=SESSION), entry=replace(first.entry, title="another"))
         await mine.commit(writing(PutArchived(again)))
         handles = (second.entry.handle, "h000000000000", first.entry.handle)
-        assert await other.within(ANNA).history.archived(handles, SESSION) == (second, first)
-        assert await mine.history.archived(handles) == (second, first)
-        assert await mine.history.archived(handles, "another") == ()
+        assert await other.within(ANNA).ask(EntriesByHandle(handles, SESSION)) == (second, first)
+        assert await mine.ask(EntriesByHandle(handles)) == (second, first)
+        assert await mine.ask(EntriesByHandle(handles, "another")) == ()
         kept = await mine.commit(asking(HandlesKept(SESSION, handles)))
         assert kept == {first.entry.handle, second.entry.handle}
         moved = replace(first, id=again.id, session="another")
         await mine.commit(writing(PutArchived(moved)))
-        assert await mine.history.archived([first.entry.handle], "another") == (moved,)
+        assert await mine.ask(EntriesByHandle([first.entry.handle], "another")) == (moved,)
         await other.close()
         await store.close()
 
@@ -330,10 +335,10 @@ class HistoryContract:
         later = a_summary("later", session=SESSION, fingerprint="f2", created_at=LATER)
         await mine.commit(writing(PutSummary(one)))
         await mine.commit(writing(*map(PutSummary, (two, by_llm, later))))
-        assert await mine.history.summaries(SESSION, 10) == (one, by_llm, later)
-        assert await mine.history.summaries(SESSION, 2) == (by_llm, later)
+        assert await mine.ask(LatestSummaries(SESSION, 10)) == (one, by_llm, later)
+        assert await mine.ask(LatestSummaries(SESSION, 2)) == (by_llm, later)
         assert await mine.commit(asking(SummariesKept(SESSION, ("f1", "f9")))) == (one, by_llm)
-        assert await mine.history.summaries("another", 10) == ()
+        assert await mine.ask(LatestSummaries("another", 10)) == ()
         await store.close()
 
     async def test_the_oldest_summaries_go_with_the_commit_of_newer_ones(self, opening: Callable[[], Store]) -> None:
@@ -342,8 +347,8 @@ class HistoryContract:
         mine = store.within(ANNA)
         made = [a_summary(session=SESSION, fingerprint=f"f{number}", id=f"i{number}") for number in range(MAX_SUMMARIES + 2)]
         await mine.commit(writing(PutSummary(a_summary()), *map(PutSummary, made)))
-        assert await mine.history.summaries(SESSION, 2 * MAX_SUMMARIES) == tuple(made[2:])
-        assert len(await mine.history.summaries("s1", 10)) == 1
+        assert await mine.ask(LatestSummaries(SESSION, 2 * MAX_SUMMARIES)) == tuple(made[2:])
+        assert len(await mine.ask(LatestSummaries("s1", 10))) == 1
         await store.close()
 
     async def test_an_outline_has_a_line_for_each_exchange(self, opening: Callable[[], Store]) -> None:
@@ -358,13 +363,13 @@ class HistoryContract:
         assert await _spans(mine) == _of([*said[:3], said[4]], said[5:])
         await mine.commit(writing(PutEvent(said[3])))
         assert await _spans(mine) == _of(said[:3], said[3:5], said[5:])
-        lines = (await mine.history.outline_page(SESSION, limit=9)).lines
+        lines = (await mine.ask(ListOutline(SESSION, limit=9))).lines
         assert "table" in lines[0].text
         assert "taxi" in lines[1].text
         assert "Thanks" in lines[2].text
         assert [line.first_at for line in lines] == [said[0].created_at, said[3].created_at, said[5].created_at]
         assert (lines[0].session, lines[0].last_at, lines[0].sensitivity) == (SESSION, said[2].created_at, "private")
-        assert not await mine.history.outline_left(SESSION)
+        assert not await mine.ask(OutlineLeft(SESSION))
         await store.close()
 
     async def test_the_latest_lines_of_all_sessions_are_read_by_time(self, opening: Callable[[], Store]) -> None:
@@ -377,7 +382,7 @@ class HistoryContract:
         await wide.commit(writing(*map(PutEvent, shared)))
 
         async def read(limit: int = 9, **filters: Any) -> str:
-            lines = await mine.history.latest_lines(limit, filters=replace(ALL, **filters))
+            lines = await mine.ask(LatestLines(limit, filters=replace(ALL, **filters)))
             return " ".join(name for line in lines for name in ("Paris", "Rome", "Bern", "Oslo") if name in line.text)
 
         assert await read() == "Paris Rome Bern Oslo"
@@ -388,7 +393,7 @@ class HistoryContract:
         assert await read(exclude=frozenset({first[1].id})) == "Rome Bern Oslo"
         assert await read(sensitivities=("public",)) == ""
         assert await read(tags=("x",)) == await read(event_types=("x",)) == await read(task="x") == ""
-        assert [line.session for line in await wide.history.latest_lines(9, filters=ALL)] == ["shared"]
+        assert [line.session for line in await wide.ask(LatestLines(9, filters=ALL))] == ["shared"]
         await store.close()
 
     async def test_a_line_is_as_sensitive_as_its_messages(self, opening: Callable[[], Store]) -> None:
@@ -397,7 +402,7 @@ class HistoryContract:
         hello, secret, public = _said("hello", ">secret", "bye")
         events = (hello._replace(sensitivity="public"), secret._replace(sensitivity="sensitive"))
         await mine.commit(writing(*map(PutEvent, (*events, public._replace(sensitivity="public")))))
-        page = await mine.history.outline_page(SESSION, limit=9)
+        page = await mine.ask(ListOutline(SESSION, limit=9))
         assert [line.sensitivity for line in page.lines] == ["sensitive", "public"]
         await store.close()
 
@@ -426,17 +431,17 @@ class HistoryContract:
         store = opening()
         mine = store.within(ANNA)
         await mine.commit(writing(*map(PutEvent, _said("a", ">1", "b", ">2", "c", ">3", "d"))))
-        whole = (await mine.history.outline_page(SESSION, limit=100)).lines
+        whole = (await mine.ask(ListOutline(SESSION, limit=100))).lines
         for limit in (1, 2, 3, 4):
             seen, cursor, pages = list[object](), None, 0
             while cursor is not None or not pages:
-                page = await mine.history.outline_page(SESSION, limit=limit, cursor=cursor)
+                page = await mine.ask(ListOutline(SESSION, limit=limit, cursor=cursor))
                 seen, cursor, pages = [*seen, *page.lines], page.cursor, pages + 1
             assert tuple(seen) == whole
             assert pages == -(-4 // limit)
-        foreign = (await mine.history.outline_page(SESSION, limit=1)).cursor
+        foreign = (await mine.ask(ListOutline(SESSION, limit=1))).cursor
         with pytest.raises(InvalidInput):
-            await mine.history.outline_page("another", limit=1, cursor=foreign)
+            await mine.ask(ListOutline("another", limit=1, cursor=foreign))
         await store.close()
 
     async def test_a_long_exchange_has_a_line_for_each_hundred_messages(self, opening: Callable[[], Store]) -> None:
@@ -458,7 +463,7 @@ class HistoryContract:
 
         async def without(*gone: Event) -> str:
             await mine.commit(writing(Forget(event_ids=tuple(event.id for event in gone), at=LATER)))
-            return " ".join(line.text for line in (await mine.history.outline_page(SESSION, limit=100)).lines)
+            return " ".join(line.text for line in (await mine.ask(ListOutline(SESSION, limit=100))).lines)
 
         await mine.commit(writing(*map(PutEvent, said)))
         assert "Rome" not in await without(said[2])
@@ -492,13 +497,13 @@ class HistoryContract:
         assert set(found.history_ids) == {kept.id, elsewhere.id}
         assert (await mine.commit(asking(Select(key="hello")))).history_ids == ()
         await mine.commit(writing(Forget(event_ids=(event.id,), at=LATER)))
-        assert await mine.history.archived([kept.entry.handle]) == (elsewhere,)
-        assert await mine.history.summaries(SESSION, 10) == ()
+        assert await mine.ask(EntriesByHandle([kept.entry.handle])) == (elsewhere,)
+        assert await mine.ask(LatestSummaries(SESSION, 10)) == ()
         known = await mine.commit(asking(HistoryIdsInUse((kept.id, told.id, elsewhere.id, "i9"))))
         assert known.forgotten == {kept.id, told.id}
         assert known.own == {elsewhere.id: ("another", kept.entry.handle, "")}
         await mine.commit(writing(Forget(sessions=("another",), at=LATER)))
-        assert await mine.history.archived([kept.entry.handle]) == ()
+        assert await mine.ask(EntriesByHandle([kept.entry.handle])) == ()
         await store.close()
 
     async def test_no_other_scope_reads_or_forgets_a_history(self, opening: Callable[[], Store]) -> None:
@@ -510,20 +515,20 @@ class HistoryContract:
         await mine.commit(writing(*map(PutEvent, said), PutArchived(kept), PutSummary(told)))
         for scope in (BENS_SESSION, replace(ANNA, user=None), replace(ANNA, agent="another"), Scope(org="x", user=ANNA.user)):
             theirs = store.within(scope)
-            assert await theirs.history.archived([kept.entry.handle]) == ()
-            assert await theirs.history.summaries(SESSION, 10) == ()
-            assert (await theirs.history.outline_page(SESSION, limit=9)).lines == ()
-            assert await theirs.history.latest_lines(9, filters=ALL) == ()
+            assert await theirs.ask(EntriesByHandle([kept.entry.handle])) == ()
+            assert await theirs.ask(LatestSummaries(SESSION, 10)) == ()
+            assert (await theirs.ask(ListOutline(SESSION, limit=9))).lines == ()
+            assert await theirs.ask(LatestLines(9, filters=ALL)) == ()
             assert await theirs.commit(asking(HandlesKept(SESSION, (kept.entry.handle,)))) == frozenset()
             known = await theirs.commit(asking(HistoryIdsInUse((kept.id,))))
             assert not known.own
             assert known.elsewhere == {kept.id}
             gone = Forget(history_ids=(kept.id, told.id), event_ids=(said[0].id,), sessions=(SESSION,), at=LATER)
             await theirs.commit(writing(gone))
-            assert await theirs.history.forgotten([kept.entry.handle]) == frozenset()
-        assert await mine.history.archived([kept.entry.handle]) == (kept,)
-        assert await mine.history.forgotten([kept.entry.handle]) == frozenset()
-        assert await mine.history.summaries(SESSION, 10) == (told,)
+            assert await theirs.ask(HandlesForgotten([kept.entry.handle])) == frozenset()
+        assert await mine.ask(EntriesByHandle([kept.entry.handle])) == (kept,)
+        assert await mine.ask(HandlesForgotten([kept.entry.handle])) == frozenset()
+        assert await mine.ask(LatestSummaries(SESSION, 10)) == (told,)
         assert len(await _spans(mine)) == 2
         await store.close()
 
@@ -533,10 +538,10 @@ class HistoryContract:
         kept, told = an_archived(session=SESSION), a_summary(session=SESSION, summary=SpanSummary(text="x", covers=1, tokens=1))
         await mine.commit(writing(*map(PutEvent, _said("mine")), PutArchived(kept), PutSummary(told)))
         await mine.commit(writing(ForgetOwner(user=ANNA.user, at=LATER)))
-        assert await mine.history.archived([kept.entry.handle]) == ()
-        assert await mine.history.forgotten([kept.entry.handle, "h00000000000f"]) == {kept.entry.handle}
-        assert await store.within(BENS_SESSION).history.forgotten([kept.entry.handle]) == frozenset()
-        assert await mine.history.summaries(SESSION, 10) == ()
+        assert await mine.ask(EntriesByHandle([kept.entry.handle])) == ()
+        assert await mine.ask(HandlesForgotten([kept.entry.handle, "h00000000000f"])) == {kept.entry.handle}
+        assert await store.within(BENS_SESSION).ask(HandlesForgotten([kept.entry.handle])) == frozenset()
+        assert await mine.ask(LatestSummaries(SESSION, 10)) == ()
         assert await _spans(mine) == []
         known = await mine.commit(asking(HistoryIdsInUse((kept.id, told.id))))
         assert known.forgotten == {kept.id, told.id}

@@ -12,10 +12,15 @@ import pytest
 from germane.errors import Conflict, GermaneError, InvalidInput, NotFound
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.graph.reads import (
+    CausalChain,
     CountPattern,
     EndRelation,
     EntitiesById,
     EntitiesNamed,
+    ListEntities,
+    MatchingPatterns,
+    MentionedIn,
+    MentionsOf,
     MergeEntities,
     OpenRelations,
     PatternById,
@@ -23,6 +28,12 @@ from germane.kinds.graph.reads import (
     PutMentions,
     PutPattern,
     RelationsById,
+    RelationsOf,
+    SalientEntities,
+    SeenEntities,
+    SeenNamed,
+    ShortestPath,
+    WalkFrom,
 )
 from germane.kinds.graph.statement import EntityStatement, keys_of
 from germane.kinds.graph.value import EntityFinding, EntityName, Pattern, RelationFinding
@@ -62,9 +73,9 @@ class GraphContract:
         """Every field, found by id and by each of its names; a change of its names changes what finds it."""
         entity = an_entity("Zoë \x00", aliases=("Zo",), properties={"born": 1990, "n": [1]}, salience=0.5, sensitivity="public")
         await scoped.commit(writing(put(entity)))
-        assert await scoped.graph.entities([entity.id, "absent"]) == (entity,)
-        assert (await scoped.graph.entities([entity.id]))[0].properties == {"born": 1990, "n": [1]}
-        assert await scoped.graph.named(keys_of(entity), filters=Filters()) == (entity,)
+        assert await scoped.ask(SeenEntities([entity.id, "absent"])) == (entity,)
+        assert (await scoped.ask(SeenEntities([entity.id])))[0].properties == {"born": 1990, "n": [1]}
+        assert await scoped.ask(SeenNamed(keys_of(entity), filters=Filters())) == (entity,)
         await scoped.commit(writing(put(replace(entity, aliases=("Z",)))))
         assert await named(scoped, "zo") == []
         assert await named(scoped, "z") == ["Zoë \x00"]
@@ -80,8 +91,8 @@ class GraphContract:
             one, other, "works_at", weight=0.5, confidence=0.9, properties={"as": "engineer"}, refs=(event.id,)
         )
         await scoped.commit(writing(PutEvent(event), put(one), put(other), put_relation(relation)))
-        assert await scoped.graph.relations(one.id, at=None) == (relation,)
-        assert await scoped.graph.relations(other.id, at=NOON) == (relation,)
+        assert await scoped.ask(RelationsOf(one.id, at=None)) == (relation,)
+        assert await scoped.ask(RelationsOf(other.id, at=NOON)) == (relation,)
         assert await scoped.commit(asking(RelationsById((relation.id, "absent")))) == {relation.id: relation}
         with pytest.raises(Conflict):
             await scoped.commit(writing(put_relation(a_relation(one, other, "works_at"))))
@@ -89,8 +100,8 @@ class GraphContract:
         assert await scoped.commit(asking(OpenRelations(((one.id, "works_at"),)))) == ()
         (ended,) = await scoped.commit(asking(OpenRelations(((one.id, "works_at"),), with_ended=True)))
         assert ended.valid_to == NOON + DAY
-        assert await scoped.graph.relations(one.id, at=NOON + DAY) == ()
-        assert await scoped.graph.relations(one.id, at=NOON) == (ended,)
+        assert await scoped.ask(RelationsOf(one.id, at=NOON + DAY)) == ()
+        assert await scoped.ask(RelationsOf(one.id, at=NOON)) == (ended,)
         with pytest.raises(NotFound):
             await scoped.commit(writing(EndRelation(relation.id, NOON)))
         await scoped.commit(writing(put_relation(a_relation(one, other, "works_at", valid_from=LATER))))
@@ -101,13 +112,13 @@ class GraphContract:
         first, _ = await scoped.commit(saying("a", [person("Caroline", "Caro", age=30)]))
         again = [person("CARO", city="Lisbon"), EntityFinding(type="file", name="caroline")]
         second, linked = await scoped.commit(saying("b", again, position=1))
-        (entity,) = await scoped.graph.named(["caro"], filters=Filters())
+        (entity,) = await scoped.ask(SeenNamed(["caro"], filters=Filters()))
         assert (entity.name, entity.aliases, entity.mentions) == ("Caroline", ("Caro",), 2)
         assert entity.properties == {"age": 30, "city": "Lisbon"}
         assert entity.salience == pytest.approx(0.19)
-        assert await scoped.graph.mentions(entity.id) == (second, first)
-        assert await scoped.graph.mentions(entity.id, before=NOON + timedelta(seconds=1)) == (first,)
-        assert await scoped.graph.mentioned_in([first, second, "absent"]) == {
+        assert await scoped.ask(MentionsOf(entity.id)) == (second, first)
+        assert await scoped.ask(MentionsOf(entity.id, before=NOON + timedelta(seconds=1))) == (first,)
+        assert await scoped.ask(MentionedIn([first, second, "absent"])) == {
             first: (entity.id,),
             second: tuple(one.id for one in linked.entities),
         }
@@ -117,7 +128,7 @@ class GraphContract:
         """Two entities with one alias: a text with that name alone makes a third one, which the next text then means."""
         await scoped.commit(saying("a", [person("Anna Lind", "Anna")]))
         await scoped.commit(saying("b", [person("Anna Berg")], position=1))
-        berg = (await scoped.graph.named(["anna berg"], filters=EVERY))[0]
+        berg = (await scoped.ask(SeenNamed(["anna berg"], filters=EVERY)))[0]
         known = replace(berg, aliases=("Anna",))
         await scoped.commit(writing(PutEntity(known, keys_of(known))))
         for position in (2, 3):
@@ -136,9 +147,9 @@ class GraphContract:
         await scoped.commit(saying("3", [caro, *places], living("Caro", "Faro", exclusive=True), **late))
 
         async def lives(at: datetime) -> list[str]:
-            (entity,) = await scoped.graph.named(["caro"], filters=EVERY)
-            held = await scoped.graph.relations(entity.id, at=at)
-            return [one.name for one in await scoped.graph.entities([relation.target for relation in held])]
+            (entity,) = await scoped.ask(SeenNamed(["caro"], filters=EVERY))
+            held = await scoped.ask(RelationsOf(entity.id, at=at))
+            return [one.name for one in await scoped.ask(SeenEntities([relation.target for relation in held]))]
 
         assert [await lives(NOON + days * DAY) for days in (0, 5, 9)] == [["Porto"], ["Faro"], ["Lisbon"]]
         await scoped.commit(writing(Forget(event_ids=(second,), at=LATER)))
@@ -162,12 +173,12 @@ class GraphContract:
         assert set(selected.graph_ids) == gone, "a dry run tells what would go"
         change = Forget(event_ids=selected.event_ids, graph_ids=selected.graph_ids, at=LATER, by="me")
         await scoped.commit(writing(change))
-        found = (await scoped.graph.page(EVERY)).entities
+        found = (await scoped.ask(ListEntities(EVERY))).entities
         assert [(one.name, one.aliases, dict(one.properties), one.mentions) for one in found] == [
             ("Caroline", (), {"city": "Faro"}, 1),
             ("Lisbon", (), {}, 0),
         ]
-        assert await scoped.graph.patterns([], intent=None, entity_types=[], filters=EVERY) == ()
+        assert await scoped.ask(MatchingPatterns([], intent=None, entity_types=[], filters=EVERY)) == ()
         left = await scoped.commit(asking(LeftOf((said, *selected.graph_ids))))
         assert not left.holding
         stone = await scoped.inventory.tombstone(pattern.id)
@@ -183,9 +194,9 @@ class GraphContract:
         changes = (PutMemory(memory), PutEntity(entity, keys_of(entity)))
         mention = PutMentions(memory.id, (entity.id,), {entity.id: EntityStatement(names=("Caroline",))})
         await scoped.commit(writing(*changes, mention))
-        assert await scoped.graph.mentions(entity.id) == (memory.id,)
+        assert await scoped.ask(MentionsOf(entity.id)) == (memory.id,)
         await scoped.commit(writing(PutMemory(a_memory("She moved", id=memory.id, updated_at=LATER))))
-        assert await scoped.graph.entities([entity.id]) == ()
+        assert await scoped.ask(SeenEntities([entity.id])) == ()
 
     @pytest.mark.requirement("GRAPH-2", "MEM-3")
     async def test_entities_and_relations_are_forgotten_by_id_and_with_everything(self, store: Store) -> None:
@@ -200,11 +211,11 @@ class GraphContract:
         selected = await scoped.commit(asking(Select(ids=(one.id,))))
         assert selected.graph_ids == (one.id,)
         await scoped.commit(writing(Forget(graph_ids=(one.id,), at=LATER)))
-        assert await scoped.graph.relations(other.id, at=None) == ()
+        assert await scoped.ask(RelationsOf(other.id, at=None)) == ()
         assert (await scoped.commit(asking(LeftOf((one.id,))))).holding == ()
         assert set((await scoped.commit(asking(Select(everything=True)))).graph_ids) == {other.id, pattern.id}
         await scoped.commit(writing(ForgetOwner(at=LATER)))
-        assert (await scoped.graph.page(EVERY)).entities == ()
+        assert (await scoped.ask(ListEntities(EVERY))).entities == ()
         stats = await scoped.inventory.stats(at=NOON)
         assert (stats.entities, stats.relations, stats.patterns) == (0, 0, 0)
 
@@ -222,19 +233,18 @@ class GraphContract:
         assert await owner.allowed(ids, at=LATER, filters=Filters()) == frozenset(ids)
         for scope in (AGENT, BEN, Scope(user="anna", agent="other"), Scope(user="anna", org="other")):
             stranger = store.within(scope)
-            graph = stranger.graph
             await stranger.commit(writing(put(an_entity("Own", user=scope.user))))
-            assert await graph.entities([one.id]) == ()
-            assert await graph.named(["caroline"], filters=EVERY) == ()
-            assert {found.name for found in await graph.salient(9, at=NOON, filters=EVERY)} == {"Own"}
-            assert {found.name for found in (await graph.page(EVERY)).entities} == {"Own"}
-            assert (await graph.neighbourhood([one.id], depth=3, fan_out=9, at=None, filters=EVERY)).entities == ()
-            assert await graph.path(one.id, other.id, at=None, filters=EVERY) is None
-            assert await graph.chain(one.id, ["knows"], backwards=False) == ()
-            assert await graph.relations(one.id, at=None) == ()
-            assert await graph.mentions(one.id) == ()
-            assert await graph.mentioned_in([event.id]) == {}
-            assert await graph.patterns([], intent=None, entity_types=[], filters=EVERY) == ()
+            assert await stranger.ask(SeenEntities([one.id])) == ()
+            assert await stranger.ask(SeenNamed(["caroline"], filters=EVERY)) == ()
+            assert {found.name for found in await stranger.ask(SalientEntities(9, at=NOON, filters=EVERY))} == {"Own"}
+            assert {found.name for found in (await stranger.ask(ListEntities(EVERY))).entities} == {"Own"}
+            assert (await stranger.ask(WalkFrom([one.id], depth=3, fan_out=9, at=None, filters=EVERY))).entities == ()
+            assert await stranger.ask(ShortestPath(one.id, other.id, at=None, filters=EVERY)) is None
+            assert await stranger.ask(CausalChain(one.id, ["knows"], backwards=False)) == ()
+            assert await stranger.ask(RelationsOf(one.id, at=None)) == ()
+            assert await stranger.ask(MentionsOf(one.id)) == ()
+            assert await stranger.ask(MentionedIn([event.id])) == {}
+            assert await stranger.ask(MatchingPatterns([], intent=None, entity_types=[], filters=EVERY)) == ()
             assert await stranger.allowed(ids, at=LATER, filters=EVERY) == frozenset()
             user = scope.user
             mine = an_entity("Mine", user=user)
@@ -250,7 +260,7 @@ class GraphContract:
                 with pytest.raises(GermaneError):
                     await stranger.commit(writing(put(mine), change))
             await stranger.commit(writing(Forget(graph_ids=tuple(ids), at=LATER)))
-        assert await owner.graph.entities([one.id]) == (replace(one, mentions=1),)
+        assert await owner.ask(SeenEntities([one.id])) == (replace(one, mentions=1),)
         wide = an_entity("Everyone")
         await store.within(AGENT).commit(writing(put(wide)))
         assert await named(store.within(BEN), "everyone") == ["Everyone"]
@@ -267,17 +277,16 @@ class GraphContract:
         ]
         links += [a_relation(hub, hub, "self", weight=1.0)]
         await scoped.commit(writing(*map(put, entities), *map(put_relation, links)))
-        walk = scoped.graph.neighbourhood
-        found = await walk([hub.id], depth=1, fan_out=3, at=None, filters=EVERY)
+        found = await scoped.ask(WalkFrom([hub.id], depth=1, fan_out=3, at=None, filters=EVERY))
         assert found.relations == (links[7], links[4], links[6])
         assert (found.capped, found.depths) == (True, {hub.id: 0, rest[4].id: 1, rest[5].id: 1})
-        found = await walk([hub.id], depth=10, fan_out=20, at=None, filters=EVERY)
+        found = await scoped.ask(WalkFrom([hub.id], depth=10, fan_out=20, at=None, filters=EVERY))
         assert set(found.relations) == set(links)
         assert not found.capped
-        assert (await walk([rest[5].id], depth=0, fan_out=1, at=None, filters=EVERY)).entities == (rest[5],)
-        assert len((await walk([hub.id], depth=9, fan_out=9, at=None, filters=EVERY, limit=2)).relations) == 2
+        assert (await scoped.ask(WalkFrom([rest[5].id], depth=0, fan_out=1, at=None, filters=EVERY))).entities == (rest[5],)
+        assert len((await scoped.ask(WalkFrom([hub.id], depth=9, fan_out=9, at=None, filters=EVERY, limit=2))).relations) == 2
         with pytest.raises(InvalidInput):
-            await walk([hub.id], depth=11, fan_out=9, at=None, filters=EVERY)
+            await scoped.ask(WalkFrom([hub.id], depth=11, fan_out=9, at=None, filters=EVERY))
 
     @pytest.mark.requirement("GRAPH-2")
     async def test_paths_are_shortest_and_chains_follow_one_direction(self, scoped: ScopedStore) -> None:
@@ -285,14 +294,13 @@ class GraphContract:
         a, b, c, d = entities = [an_entity(name, "event") for name in "abcd"]
         links = [a_relation(a, b, "causes"), a_relation(b, c, "causes"), a_relation(d, c, "fixes"), a_relation(c, a, "causes")]
         await scoped.commit(writing(*map(put, entities), *map(put_relation, links), put(an_entity("alone"))))
-        graph = scoped.graph
-        found = await graph.path(a.id, d.id, at=None, filters=EVERY)
+        found = await scoped.ask(ShortestPath(a.id, d.id, at=None, filters=EVERY))
         assert found == ((links[3], True), (links[2], True))
-        assert await graph.path(a.id, a.id, at=None, filters=EVERY) == ()
-        alone = (await graph.named(["alone"], filters=EVERY))[0]
-        assert await graph.path(a.id, alone.id, at=None, filters=EVERY) is None
-        assert await graph.chain(a.id, ["causes"], backwards=False) == (links[0], links[1], links[3])
-        assert await graph.chain(c.id, ["causes"], backwards=True, limit=1) == (links[1],)
+        assert await scoped.ask(ShortestPath(a.id, a.id, at=None, filters=EVERY)) == ()
+        alone = (await scoped.ask(SeenNamed(["alone"], filters=EVERY)))[0]
+        assert await scoped.ask(ShortestPath(a.id, alone.id, at=None, filters=EVERY)) is None
+        assert await scoped.ask(CausalChain(a.id, ["causes"], backwards=False)) == (links[0], links[1], links[3])
+        assert await scoped.ask(CausalChain(c.id, ["causes"], backwards=True, limit=1)) == (links[1],)
 
     @pytest.mark.requirement("GRAPH-2", "GRAPH-4")
     async def test_what_is_said_again_is_known_among_many_relations(self, scoped: ScopedStore) -> None:
@@ -301,11 +309,11 @@ class GraphContract:
             link = RelationFinding(source=EntityName("person", "Caro"), type="knows", target=EntityName("person", f"P{number}"))
             found = [person("Caro"), person(f"P{number}")]
             await scoped.commit(saying(f"Caro knows P{number}", found, link, position=position))
-        (caro,) = await scoped.graph.named(["caro"], filters=EVERY)
+        (caro,) = await scoped.ask(SeenNamed(["caro"], filters=EVERY))
         pairs = ((caro.id, "knows"),)
         known = await scoped.commit(asking(OpenRelations(pairs, with_ended=True)))
         assert len(known) == 105
-        (first,) = await scoped.graph.named(["p0"], filters=EVERY)
+        (first,) = await scoped.ask(SeenNamed(["p0"], filters=EVERY))
         (again,) = await scoped.commit(asking(OpenRelations(pairs, with_ended=True, targets=(first.id,))))
         assert (again.target, len(again.refs)) == (first.id, 2)
 
@@ -317,21 +325,21 @@ class GraphContract:
         await scoped.commit(writing(*map(put, (old, new, newest))))
 
         async def salient(at: datetime, limit: int = 9, **filters: Any) -> list[str]:
-            return [one.name for one in await scoped.graph.salient(limit, at=at, filters=Filters(**filters))]
+            return [one.name for one in await scoped.ask(SalientEntities(limit, at=at, filters=Filters(**filters)))]
 
         assert await salient(NOON) == ["Newest", "New", "Old"]
         assert await salient(NOON - 90 * DAY) == ["Newest", "Old", "New"]
         assert await salient(NOON, 1) == ["Newest"]
         assert await salient(NOON, entity_types=("place",)) == []
         assert await salient(NOON, exclude=frozenset({newest.id})) == ["New", "Old"]
-        first = await scoped.graph.page(EVERY, limit=2)
+        first = await scoped.ask(ListEntities(EVERY, limit=2))
         assert [one.name for one in first.entities] == ["New", "Newest"]
-        rest = await scoped.graph.page(EVERY, limit=2, cursor=first.cursor)
+        rest = await scoped.ask(ListEntities(EVERY, limit=2, cursor=first.cursor))
         assert ([one.name for one in rest.entities], rest.cursor) == (["Old"], None)
-        assert [one.name for one in (await scoped.graph.page(EVERY, prefix="new")).entities] == ["New", "Newest"]
-        assert (await scoped.graph.page(EVERY, type="place")).entities == ()
+        assert [one.name for one in (await scoped.ask(ListEntities(EVERY, prefix="new"))).entities] == ["New", "Newest"]
+        assert (await scoped.ask(ListEntities(EVERY, type="place"))).entities == ()
         with pytest.raises(InvalidInput):
-            await scoped.graph.page(EVERY, prefix="n", cursor=first.cursor)
+            await scoped.ask(ListEntities(EVERY, prefix="n", cursor=first.cursor))
 
     @pytest.mark.requirement("GRAPH-2")
     async def test_sensitivities_hold_for_entities_and_what_they_say(self, scoped: ScopedStore) -> None:
@@ -340,11 +348,11 @@ class GraphContract:
         told = [person("Caro", "Secret Alias", illness="canary"), person("Doctor")]
         treated = RelationFinding(source=EntityName("person", "Caro"), type="sees", target=EntityName("person", "Doctor"))
         _, linked = await scoped.commit(saying("a", told, treated, **secret))
-        assert await scoped.graph.named(["caro"], filters=Filters()) == ()
+        assert await scoped.ask(SeenNamed(["caro"], filters=Filters())) == ()
         await scoped.commit(saying("b", [person("Caro", city="Faro")], position=1))
-        (caro,) = await scoped.graph.named(["caro"], filters=Filters())
+        (caro,) = await scoped.ask(SeenNamed(["caro"], filters=Filters()))
         assert (caro.aliases, caro.properties) == ((), {"city": "Faro"})
-        found = await scoped.graph.neighbourhood([caro.id], depth=2, fan_out=9, at=None, filters=Filters())
+        found = await scoped.ask(WalkFrom([caro.id], depth=2, fan_out=9, at=None, filters=Filters()))
         assert (found.entities, found.relations) == ((caro,), ())
         assert await scoped.allowed([caro.id, linked.relations[0].id], at=LATER, filters=Filters()) == frozenset({caro.id})
         assert await scoped.allowed([linked.relations[0].id], at=LATER, filters=EVERY) == frozenset({linked.relations[0].id})
@@ -363,12 +371,12 @@ class GraphContract:
         ]
         await scoped.commit(writing(*links))
         await scoped.commit(writing(MergeEntities(caroline.id, lina.id)))
-        (found,) = await scoped.graph.named(["lina"], filters=EVERY)
+        (found,) = await scoped.ask(SeenNamed(["lina"], filters=EVERY))
         assert (found.id, found.name, found.aliases, found.mentions) == (caroline.id, "Caroline", ("Lina",), 2)
         assert found.properties == {"a": 1, "b": 2}
-        assert await scoped.graph.mentions(caroline.id) == (second, first)
-        assert len(await scoped.graph.relations(caroline.id, at=None)) == 1
-        assert await scoped.graph.entities([lina.id]) == ()
+        assert await scoped.ask(MentionsOf(caroline.id)) == (second, first)
+        assert len(await scoped.ask(RelationsOf(caroline.id, at=None))) == 1
+        assert await scoped.ask(SeenEntities([lina.id])) == ()
         with pytest.raises(InvalidInput):
             await scoped.commit(writing(MergeEntities(mel.id, mel.id)))
         assert (await store.verify()).healthy
@@ -382,7 +390,7 @@ class GraphContract:
         await scoped.commit(writing(PutPattern(always), PutPattern(narrow)))
 
         async def found(*words: str, intent: str | None = "fix", types: tuple[str, ...] = ("tool",)) -> list[str]:
-            these = await scoped.graph.patterns(words, intent=intent, entity_types=types, filters=Filters())
+            these = await scoped.ask(MatchingPatterns(words, intent=intent, entity_types=types, filters=Filters()))
             return [pattern.action for pattern in these]
 
         assert await found("tls") == ["read the log", "pin it"]

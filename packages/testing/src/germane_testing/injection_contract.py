@@ -33,10 +33,14 @@ from germane.kinds.memories.forgetting import forget
 from germane.kinds.memories.reads import EndMemory, Forget, ForgetOwner, LeftOf, PutMemory, SetDirective
 from germane.kinds.memories.value import Memory
 from germane.kinds.profile.reads import (
+    ChatsWithAssistant,
+    LineMarks,
     LinesNamed,
     MarkedLine,
     MarkLine,
     NamedLines,
+    StillHolding,
+    TellingClauses,
     ToldClause,
     clause_hash,
     clause_name,
@@ -345,7 +349,7 @@ def _line(event: Event, clause: TellingClause = TOLD[0]) -> str:
 
 
 async def _texts(scoped: ScopedStore, limit: int = 99, **filters: Any) -> list[str]:
-    return [clause.text for clause in await scoped.profile.clauses(limit, filters=Filters(**filters))]
+    return [clause.text for clause in await scoped.ask(TellingClauses(limit, filters=Filters(**filters)))]
 
 
 class ProfileContract:
@@ -363,7 +367,7 @@ class ProfileContract:
         await store.within(ANNA).commit(writing(put))
         event, (rule, note) = put.event, TOLD
         for each in (store, other):
-            found = await each.within(ANNA).profile.clauses(9, filters=Filters())
+            found = await each.within(ANNA).ask(TellingClauses(9, filters=Filters()))
             assert found[0] == ToldClause(
                 id=event.id,
                 start=0,
@@ -406,9 +410,9 @@ class ProfileContract:
         for place, (session, role) in enumerate((("chat", "user"), ("chat", "assistant"), ("people", "user"))):
             event = _said(place, text=f"{place}!").event._replace(session=session, position=place, role=role)
             await mine.commit(writing(PutEvent(event)))
-        assert await mine.profile.with_assistant(["chat", "people", "none"]) == {"chat"}
-        assert await mine.profile.with_assistant([]) == frozenset()
-        assert await store.within(BEN).profile.with_assistant(["chat"]) == frozenset()
+        assert await mine.ask(ChatsWithAssistant(["chat", "people", "none"])) == {"chat"}
+        assert await mine.ask(ChatsWithAssistant([])) == frozenset()
+        assert await store.within(BEN).ask(ChatsWithAssistant(["chat"])) == frozenset()
 
     @pytest.mark.requirement("PERSON-1", "SCOPE-2")
     async def test_a_scope_reads_only_its_own(self, store: Store) -> None:
@@ -420,8 +424,8 @@ class ProfileContract:
         assert (await _texts(store.within(ANNA)))[0].startswith("anna")
         assert (await _texts(store.within(AGENT)))[0].startswith("None")
         assert await _texts(store.within(BEN)) == []
-        assert await store.within(BEN).profile.marks() == {}
-        assert len(await store.within(ANNA).profile.marks()) == len(await store.within(AGENT).profile.marks()) == 1
+        assert await store.within(BEN).ask(LineMarks()) == {}
+        assert len(await store.within(ANNA).ask(LineMarks())) == len(await store.within(AGENT).ask(LineMarks())) == 1
 
     @pytest.mark.requirement("PERSON-1")
     async def test_clauses_pass_the_filters_as_messages_do(self, store: Store) -> None:
@@ -448,7 +452,7 @@ class ProfileContract:
         new = a_memory("no", "fact", key="user.kiln", user="anna")
         ended = EndMemory(id=old.id, at=LATER, superseded_by=new.id)
         await mine.commit(writing(put, PutMemory(old), PutMemory(new), ended))
-        first, *_ = await mine.profile.clauses(9, filters=Filters())
+        first, *_ = await mine.ask(TellingClauses(9, filters=Filters()))
         assert first.outdated == (Outdated(LATER, ("kiln",)),)
 
     @pytest.mark.requirement("PERSON-4")
@@ -465,18 +469,18 @@ class ProfileContract:
         await mine.commit(writing(*wrong, *strange))
         await store.within(BEN).commit(writing(noted))
         assert [event.replaces for event in await store.within(BEN).events.get([others.event.id])] == [()]
-        assert await mine.profile.holding({*ids, others.event.id, "absent"}, LATER) == ids
+        assert await mine.ask(StillHolding({*ids, others.event.id, "absent"}, LATER)) == ids
         for _ in range(2):
             await mine.commit(writing(noted))
-        clauses = await mine.profile.clauses(9, filters=Filters())
+        clauses = await mine.ask(TellingClauses(9, filters=Filters()))
         assert {clause.id: clause.outdated for clause in clauses} == {noted.older: (Outdated(LATER, ()),), noted.newer: ()}
         (ended,) = [event for event in await mine.events.get(sorted(ids)) if event.replaces]
         assert (ended.id, ended.replaces) == (noted.newer, (ReplacementLink(noted.older, True),))
-        assert await mine.profile.holding(ids, LATER) == {noted.newer}
-        assert await mine.profile.holding(ids, LATER - timedelta(seconds=1)) == ids
-        assert await store.within(BEN).profile.holding(ids, LATER) == frozenset()
+        assert await mine.ask(StillHolding(ids, LATER)) == {noted.newer}
+        assert await mine.ask(StillHolding(ids, LATER - timedelta(seconds=1))) == ids
+        assert await store.within(BEN).ask(StillHolding(ids, LATER)) == frozenset()
         await mine.commit(writing(Forget(event_ids=(noted.newer,), at=LATER)))
-        assert await mine.profile.holding(ids, LATER) == {noted.older}
+        assert await mine.ask(StillHolding(ids, LATER)) == {noted.older}
 
     @pytest.mark.requirement("PERSON-1", "PACK-8", "INJECT-6")
     async def test_a_clause_may_be_shown_while_its_message_may(self, store: Store) -> None:
@@ -514,10 +518,10 @@ class ProfileContract:
             before = await mine.revision()
             assert await mine.commit(mark_line(line, mark, at=NOON)) is changes  # type: ignore[arg-type]
             assert (await mine.revision() > before) is changes
-            assert await mine.profile.marks() == ({} if mark is None else {line: mark})
+            assert await mine.ask(LineMarks()) == ({} if mark is None else {line: mark})
         for one in (memory, shared):
             await mine.commit(mark_line(one.id, "hide", at=NOON))
-        assert await mine.profile.marks() == {memory.id: "hide", shared.id: "hide"}
+        assert await mine.ask(LineMarks()) == {memory.id: "hide", shared.id: "hide"}
         for absent in ("", "absent", put.event.id, f"{put.event.id}@1-2", _line(theirs.event)):
             with pytest.raises(NotFound):
                 await mine.commit(mark_line(absent, "pin", at=NOON))
@@ -535,7 +539,7 @@ class ProfileContract:
         named = await mine.commit(asking(LinesNamed((line, f"{put.event.id}@1-2", "absent"))))
         assert named == NamedLines(frozenset({line}), frozenset({put.event.id}), {line: "pin"})
         assert await mine.commit(restore_marks([MarkedLine(line, "hide", LATER)], strict=True))
-        assert await mine.profile.marks() == {line: "pin"}
+        assert await mine.ask(LineMarks()) == {line: "pin"}
 
     @pytest.mark.requirement("PERSON-1", "MEM-3")
     async def test_what_is_forgotten_tells_nothing(self, store: Store) -> None:
@@ -547,15 +551,15 @@ class ProfileContract:
         await mine.commit(writing(put, kept, *marks, MarkLine(_line(kept.event), "hide", NOON)))
         await mine.commit(writing(Forget(event_ids=(put.event.id,), at=LATER)))
         await store.within(AGENT).commit(writing(Forget(memory_ids=(shared.id,), at=LATER)))
-        assert {clause.id for clause in await mine.profile.clauses(9, filters=ALL)} == {kept.event.id}
-        assert await mine.profile.marks() == {_line(kept.event): "hide"}
+        assert {clause.id for clause in await mine.ask(TellingClauses(9, filters=ALL))} == {kept.event.id}
+        assert await mine.ask(LineMarks()) == {_line(kept.event): "hide"}
         left = await mine.commit(asking(LeftOf((put.event.id, shared.id))))
         assert left.holding == ()
         assert {"telling clauses", "marks of profiles"} <= {*left.checked}
         stats = await mine.inventory.stats(at=LATER)
         assert (stats.telling_clauses, stats.profile_marks) == (2, 1)
         await mine.commit(writing(ForgetOwner(at=LATER)))
-        assert (await _texts(mine), await mine.profile.marks()) == ([], {})
+        assert (await _texts(mine), await mine.ask(LineMarks())) == ([], {})
 
 
 # API keys.

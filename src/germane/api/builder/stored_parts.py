@@ -111,7 +111,7 @@ class StoredBlocks:
 
     async def blocks_for_prompt(self, references: Sequence[str]) -> Sequence[BlockText]:
         """Returns the core blocks, the pinned working blocks, and those that `references` name; what names none is skipped."""
-        found = await blocks_to_show(self.store.blocks, _keys(references))
+        found = await blocks_to_show(self.store, _keys(references))
         return [prompt_text(block, schema=self.schemas) for block in found]
 
 

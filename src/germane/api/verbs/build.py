@@ -28,7 +28,7 @@ from germane.text.normal import content_hash
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.context import BuildFigures, BuiltContext, ComponentType, Context, ContextComponent
 from germane.types.evidence import Evidence
-from germane.types.limits import NAME, QUERY, check_text, quoted
+from germane.types.limits import ID, NAME, QUERY, check_text, quoted
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan, Strategy
@@ -197,13 +197,17 @@ _CERTAIN_LOG_ODDS = 20.0
 """Log-odds of an event that has just happened: its score is 1."""
 
 
-async def update_context(parts: Parts, built: BuiltContext, event: str) -> BuiltContext:
-    """Returns the context with the stored event of this id, as it may be shown now, and without what may not be shown any more.
-    Deterministic and idempotent. Raises `NotFound`, `InvalidInput`."""
+async def update_context(parts: Parts, scope: Scope, built: BuiltContext, event: Event | str) -> BuiltContext:
+    """See `Agent.update_context`. Deterministic and idempotent."""
+    if not isinstance(built, BuiltContext):
+        raise InvalidInput(f"update_context takes what build returned, not {quoted(built)}")
+    if replace(built.scope, session=None) != replace(scope, session=None):
+        raise InvalidInput("this context was built for another org, agent or user: build it with this agent")
     store = parts.store.within(built.scope)
-    found = await find_thing(store, event)
+    id = check_text("event", event.id if isinstance(event, Event) else event, ID)
+    found = await find_thing(store, id)
     if not isinstance(found, Event):
-        raise InvalidInput(f"{event!r} is a memory, and an update adds events: build anew, and it is found")
+        raise InvalidInput(f"{id!r} is a memory, and an update adds events: build anew, and it is found")
     own = {*parts.engine.sources, ADDITIONAL}
     stored = [item.id for item in built.items if not item.scored.candidate.only_from(own)]
     at = built.at or parts.clock.now()

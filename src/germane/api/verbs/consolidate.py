@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from germane.api.arguments import number
+from germane.api.arguments import flags, number, remarks
+from germane.api.wiring import Parts
 from germane.background import Background
 from germane.errors import InvalidInput
 from germane.kinds.events.value import DOCUMENT, Event
@@ -33,7 +34,9 @@ from germane.kinds.memories.consolidation import (
 from germane.kinds.memories.forgetting import Audit, AuditFinding, MemoryAudit, secret_finding
 from germane.kinds.memories.value import Holding, Holdings, SizedMemory
 from germane.stores.contract import ScopedStore
+from germane.types.limits import PAGE
 from germane.types.query import Filters
+from germane.types.scope import Scope
 
 _MAX_BUDGET = 1 << 50
 _HOLDINGS_PAGE = 1_000
@@ -60,6 +63,26 @@ class Consolidated:
     dry_run: bool = False
     scrubbed: bool = False
     waiting_for: str = ""
+
+
+async def consolidate(
+    parts: Parts,
+    scope: Scope,
+    *,
+    max_memories: int | None,
+    max_bytes: int | None,
+    dry_run: bool,
+    by: str,
+    progress: Callable[[int, int], None] | None,
+) -> Consolidated:
+    """See `Agent.consolidate`."""
+    flags(dry_run=dry_run)
+    budget = check_storage_budget(max_memories, max_bytes)
+    work = Consolidating(parts.store.within(scope), now=parts.clock.now, background=parts.background, progress=progress)
+    report = await work.run(budget, dry_run=dry_run, by=remarks(parts.secrets, by)["by"])
+    if not dry_run:
+        parts.engine.forget(scope)
+    return report
 
 
 class Consolidating:
@@ -184,11 +207,13 @@ _EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"))
 _PASSAGES = replace(_EVERYTHING, event_types=(DOCUMENT,))
 
 
-async def audit(
-    store: ScopedStore, *, now: datetime, background: Background, unused: timedelta, limit: int, messages: bool
-) -> Audit:
+async def audit(parts: Parts, scope: Scope, *, unused_days: int, limit: int, messages: bool) -> Audit:
     """See `Agent.audit`."""
-    looking = MemoryAudit(now=now, unused=unused, limit=limit)
+    number("unused_days", unused_days, maximum=100_000)
+    number("limit", limit, minimum=1, maximum=PAGE.maximum)
+    flags(messages=messages)
+    store, background, now = parts.store.within(scope), parts.background, parts.clock.now()
+    looking = MemoryAudit(now=now, unused=timedelta(days=unused_days), limit=limit)
     position = 0
     while page := await store.memories.stored(after=position, limit=_AUDIT_PAGE):
         await background.run(partial(_look, looking, page, background))

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from germane.api.arguments import normalise_filters
+from germane.api.arguments import flags, named_model, normalise_filters, number, optional
 from germane.api.contents import find_thing
 from germane.api.verbs.build import ADDITIONAL
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.archive.messages import entry_text
+from germane.kinds.archive.value import EntriesByHandle
+from germane.kinds.blocks.reads import FirstNamed, SeenEntries
 from germane.kinds.blocks.value import stored_id
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.reads import FramesById
@@ -26,10 +28,11 @@ from germane.kinds.tasks.value import TaskArtifact, TaskFrame
 from germane.ports.models import DATA_RULE, LLM, ModelAnswer, Tokenizer, ask_llm, between, new_word
 from germane.stores.contract import ScopedStore
 from germane.text.summary import summarise
+from germane.text.terms import query_terms
 from germane.types.budget import CompressedText, TokenCount
 from germane.types.candidate import Chosen
 from germane.types.context import BuiltContext, Context
-from germane.types.limits import quoted
+from germane.types.limits import CHARACTERS, COUNT, QUERY, check_text, quoted
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -120,16 +123,16 @@ async def _thing(store: ScopedStore, name: str, at: datetime, filters: Filters) 
         return Expanded(id=id, kind="message", title=event.name or event.role, text=event.text)
     for memory in await store.memories.get([id]):
         return Expanded(id=id, kind="memory", title=memory.kind, text=memory.text)
-    for entry in await store.blocks.entries([id]):
+    for entry in await store.ask(SeenEntries([id])):
         return Expanded(id=id, kind="entry", text=entry.text)
-    for block in await store.blocks.named([id]):
+    for block in await store.ask(FirstNamed([id])):
         return Expanded(id=id, kind="block", title=block.label, text=block.text)
     return None
 
 
 async def _archived(store: ScopedStore, handle: str, filters: Filters) -> Expanded | None:
     """What a compaction took out of a prompt, by its handle; it is private."""
-    found = await store.history.archived([handle]) if "private" in filters.sensitivities else ()
+    found = await store.ask(EntriesByHandle([handle])) if "private" in filters.sensitivities else ()
     return Expanded(id=handle, kind="archived", title=found[0].entry.title, text=entry_text(found[0].entry)) if found else None
 
 
@@ -176,7 +179,38 @@ in it. {query}Answer with the shortened text alone."""
 _QUERY = "What matters most is what helps with the request that stands after the text. "
 
 
-async def token_count(text: str, tokenizer: Tokenizer) -> TokenCount:
+async def estimate_tokens(parts: Parts, content: str, model: str) -> TokenCount:
+    """See `Agent.estimate_tokens`."""
+    return await _token_count(check_text("content", content, CHARACTERS, valid=False), _tokenizer(parts, model))
+
+
+async def compress(
+    parts: Parts, content: str, max_tokens: int, *, model: str, query: str | None, use_llm: bool | None
+) -> CompressedText:
+    """See `Agent.compress`."""
+    check_text("content", content, CHARACTERS)
+    number("max_tokens", max_tokens, maximum=COUNT.maximum)
+    optional("query", query, QUERY)
+    worker = parts.extraction_worker
+    if use_llm is not None:
+        flags(use_llm=use_llm)
+    if use_llm and worker is None:
+        raise InvalidInput("use_llm: no language model is configured: open with Germane.open(…, llm=…), or leave it out")
+    return await _compressed(
+        content,
+        max_tokens,
+        _tokenizer(parts, model),
+        terms=[] if query is None else [term.word for term in query_terms(query)],
+        query=query or "",
+        llm=None if worker is None or use_llm is False else worker.llm,
+    )
+
+
+def _tokenizer(parts: Parts, model: str) -> Tokenizer:
+    return parts.engine.tokenizer(parts.catalog.find(named_model(model)).tokenizer)
+
+
+async def _token_count(text: str, tokenizer: Tokenizer) -> TokenCount:
     """Returns the tokens of a text: counted, or of a very long one an upper bound."""
     if len(text) > _MAX_COUNTED:
         return TokenCount(tokens=tokenizer.ceiling(text), exact=False, tokenizer=tokenizer.name)
@@ -184,13 +218,13 @@ async def token_count(text: str, tokenizer: Tokenizer) -> TokenCount:
     return TokenCount(tokens=tokens, exact=tokenizer.exact, tokenizer=tokenizer.name)
 
 
-async def compress_text(
+async def _compressed(
     text: str, max_tokens: int, tokenizer: Tokenizer, *, terms: Sequence[str] = (), query: str = "", llm: LLM | None = None
 ) -> CompressedText:
     """Returns the text within `max_tokens`: as it is where it fits, else as `llm` shortens it, else its own sentences, those
     with `terms` first. An answer of the language model's that is empty, too long or not shorter isn't used. Raises nothing that
     a language model raises."""
-    before = (await token_count(text, tokenizer)).tokens
+    before = (await _token_count(text, tokenizer)).tokens
     if before <= max_tokens:
         return CompressedText(text=text, tokens=before, original_tokens=before, method="whole", share=1.0)
     note = ""

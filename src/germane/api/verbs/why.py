@@ -9,13 +9,18 @@ from datetime import UTC, datetime
 from math import exp, inf
 from typing import Any
 
+from germane.api.arguments import optional
 from germane.api.contents import find_thing
+from germane.api.wiring import Parts
 from germane.dialects.registry import parse_all
 from germane.errors import EmbedderError, InvalidInput, NotFound
 from germane.kinds.blocks.field import label_key
+from germane.kinds.blocks.reads import FirstNamed, SeenEntries
 from germane.kinds.blocks.value import ArchivalEntry, Block, stored_id
+from germane.kinds.documents.reads import DocumentIn
 from germane.kinds.events.reads import EventReader
 from germane.kinds.events.value import Event
+from germane.kinds.graph.reads import SeenEntities
 from germane.kinds.memories.reads import MemoryReader
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.reads import FramesById
@@ -28,8 +33,10 @@ from germane.stores.contract import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.context import Context
 from germane.types.evidence import Evidence, Found
+from germane.types.limits import ID, check_text
 from germane.types.query import Filters, Query
 from germane.types.reports import LEFT_OUT_REASONS, Why
+from germane.types.scope import Scope
 from germane.types.trace import Trace
 
 _REQUIRED_REASONS = ("pinned, or named by the strategy", "a block of every context, or named by the request")
@@ -40,10 +47,11 @@ _MAX_UNITS = 1 << 24
 """More units than a scope has."""
 
 
-async def explain_one(
-    id: str, context: Context, session: str | None, store: ScopedStore, relevance: Relevance, embedder: Embedder
-) -> Why:
+async def explain_one(parts: Parts, scope: Scope, id: str, context: Context, session: str | None) -> Why:
     """See `Agent.why`."""
+    optional("session", session, ID)
+    check_text("id", id, ID)
+    store = parts.store.within(scope)
     if not isinstance(context, Context):
         raise InvalidInput(f"context must be a Context, as assemble returns it, not {type(context).__name__}")
     if (told := _told(id, context.trace)) is not None:
@@ -65,7 +73,7 @@ async def explain_one(
     source = "memories" if isinstance(thing, Memory) else "messages"
     kept_out = _ended(thing, query) or _filtered(thing, query.filters) or _contained(thing, context, session)
     kept_out = kept_out or not_searched(thing.id, source, context.trace)
-    return kept_out or await _not_reached(thing, query, store, relevance, embedder)
+    return kept_out or await _not_reached(thing, query, store, parts.engine.relevance, parts.embedder)
 
 
 def _told(id: str, trace: Trace) -> Why | None:
@@ -219,8 +227,8 @@ async def find_block(store: ScopedStore, name: str) -> Block | ArchivalEntry | N
         key = label_key(name)
     except InvalidInput:
         return None
-    blocks = [block for block in await store.blocks.named([key]) if block.deleted_at is None]
-    return blocks[0] if blocks else next(iter(await store.blocks.entries([name])), None)
+    blocks = [block for block in await store.ask(FirstNamed([key])) if block.deleted_at is None]
+    return blocks[0] if blocks else next(iter(await store.ask(SeenEntries([name]))), None)
 
 
 def why_not_there(thing: Block | ArchivalEntry, trace: Trace, filters: Filters | None) -> Why:
@@ -272,10 +280,10 @@ async def why_not_offered(id: str, store: ScopedStore, trace: Trace) -> Why | No
             "it is a task: it isn't on the way to the current one, and no result that matters to it, or a filter keeps it out"
         )
         return _unread(id, "tasks", trace) or Why(id=id, outcome="not_reached", reason="tasks", text=said)
-    if await store.graph.entities([id]):
+    if await store.ask(SeenEntities([id])):
         said = "it is an entity: the request doesn't name it and others are more salient, or a filter keeps it out"
         return _unread(id, "entities", trace) or Why(id=id, outcome="not_reached", reason="entities", text=said)
-    if await store.documents.get(id) is not None:
+    if await store.ask(DocumentIn(id)) is not None:
         return _of_passages(id, trace)
     at = datetime.max.replace(tzinfo=UTC) if trace.query is None else trace.query.at
     if not await store.allowed([id], at=at, filters=_EVERYTHING):

@@ -21,6 +21,7 @@ from germane.engine.turns import human_turns
 from germane.errors import ConsentNeeded, GermaneError, StoreCorrupt
 from germane.kinds.blocks.cache import DocumentCache
 from germane.kinds.blocks.permission import ConsentRequest
+from germane.kinds.blocks.reads import FirstNamed
 from germane.kinds.blocks.value import Block
 from germane.ports.store import BatchWriter
 from germane.stores.contract import Store
@@ -165,7 +166,7 @@ class BlockFeed:
         others = [one for one in self._subscriptions if one.scope.org == scope.org and not _same(one.scope, scope)]
         for one in others:
             try:
-                found = await self._store.within(one.scope).blocks.named([block.id])
+                found = await self._store.within(one.scope).ask(FirstNamed([block.id]))
             except Exception:
                 _LOG.exception("a changed block couldn't be read for a listener")
                 continue

@@ -13,19 +13,28 @@ from germane.api.arguments import check_conversation, number
 from germane.api.contents import check_page
 from germane.api.wiring import Parts
 from germane.compaction.plan import Compaction
-from germane.compaction.strategy import CompactionStrategy, Summarise
+from germane.compaction.strategy import SUMMARISE, CompactionStrategy
 from germane.errors import InvalidInput, NotFound
 from germane.integrations.compactor import compactable
 from germane.kinds.archive.messages import entry_text, rebuild
 from germane.kinds.archive.outline import OutlinePage
-from germane.kinds.archive.value import ArchiveEntry, CompleteOutline, EntryKind, HistoryReader, KeptEntry, KeptSummary
+from germane.kinds.archive.value import (
+    ArchiveEntry,
+    CompleteOutline,
+    EntriesByHandle,
+    EntryKind,
+    KeptEntry,
+    KeptSummary,
+    LatestSummaries,
+    ListOutline,
+    OutlineLeft,
+)
+from germane.stores.contract import ScopedStore
 from germane.types.limits import ID, MESSAGES, PAGE, quoted
 from germane.types.limits import check_text as string
 from germane.types.message import Raw
 from germane.types.plan import Decision, Plan
 from germane.types.scope import Scope
-
-SUMMARISE = Summarise()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +116,7 @@ class AgentHistory:
     async def rebuild(self, messages: Sequence[Raw], *, session: str | None = None, provider: str = "openai") -> list[Raw]:
         """Returns the conversation with each summary replaced by the messages that it stands for, and each masked output by the
         output. What isn't kept any more stays as it is in `messages`; secrets that were redacted stay redacted."""
-        found = FetchedEntries(self._store.history, self._named(session))
+        found = FetchedEntries(self._store, self._named(session))
         given = check_conversation(messages, MESSAGES)
         while True:
             made = await asyncio.to_thread(rebuild, given, found, provider=provider)
@@ -118,7 +127,7 @@ class AgentHistory:
         """Returns what a handle stands for: of the session, or of the latest session in which it was written. Raises
         `NotFound`, also for what is another scope's."""
         named = None if session is None else self._named(session)
-        found = await self._store.history.archived([string("handle", handle, ID)], named)
+        found = await self._store.ask(EntriesByHandle([string("handle", handle, ID)], named))
         if not found:
             raise NotFound(f"nothing that {quoted(handle)} stands for is kept here: it was forgotten, or isn't of this scope")
         return earlier_messages(found[0])
@@ -126,7 +135,7 @@ class AgentHistory:
     async def summaries(self, session: str | None = None, *, limit: int = 100) -> tuple[KeptSummary, ...]:
         """Returns the last `limit` (1 to 1,000) summaries of the session, oldest first."""
         number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        return await self._store.history.summaries(self._named(session), limit)
+        return await self._store.ask(LatestSummaries(self._named(session), limit))
 
     async def outline(self, session: str | None = None, *, limit: int = 100, cursor: str | None = None) -> OutlinePage:
         """Returns a page of `limit` (1 to 1,000) lines of the session's outline, oldest first: one for each exchange, with the
@@ -134,10 +143,10 @@ class AgentHistory:
         the store lacks still, as of sessions of an earlier version, are made first."""
         check_page(limit, cursor)
         named = self._named(session)
-        while not self._parts.store.read_only and await self._store.history.outline_left(named):
+        while not self._parts.store.read_only and await self._store.ask(OutlineLeft(named)):
             async with self._parts.background.step():
                 await self._store.commit(_complete(named))
-        return await self._store.history.outline_page(named, limit=limit, cursor=cursor)
+        return await self._store.ask(ListOutline(named, limit=limit, cursor=cursor))
 
     def _named(self, session: str | None) -> str:
         named = self._scope.session if session is None else session
@@ -149,8 +158,8 @@ class AgentHistory:
 class FetchedEntries:
     """An `Archive` of what was fetched of a session's. What is asked for in vain is fetched by `fetch`."""
 
-    def __init__(self, history: HistoryReader, session: str) -> None:
-        self._history, self._session = history, session
+    def __init__(self, store: ScopedStore, session: str) -> None:
+        self._store, self._session = store, session
         self._entries: dict[str, ArchiveEntry | None] = {}
         self._wanted: dict[str, None] = {}
 
@@ -166,7 +175,7 @@ class FetchedEntries:
         """Fetches what was asked for, and the spans before. Returns whether anything was found."""
         wanted, self._wanted, more = list(self._wanted), {}, False
         while wanted:
-            found = [one.entry for one in await self._history.archived(wanted, self._session)]
+            found = [one.entry for one in await self._store.ask(EntriesByHandle(wanted, self._session))]
             self._entries |= dict.fromkeys(wanted) | {entry.handle: entry for entry in found}
             more = more or bool(found)
             wanted = [entry.previous for entry in found if entry.previous and entry.previous not in self._entries]

@@ -127,11 +127,10 @@ def told_span(fingerprint: str) -> tuple[str, Runs] | None:
     return (name, runs) if name and runs and len(runs) == len(given) and ordered else None
 
 
-# Archive reads: the reads and changes of plans about archive, summaries and outlines, and the reader's protocol. Every
-# store must support the reads and changes. A store runs them within the part of the scope's own user, or within the
-# agent-wide part where the scope has no user: nothing of another user or agent is ever read or changed. No plan writes
-# the lines of an outline: a store makes them from the messages that it stores. When messages are forgotten, the store
-# removes their lines or makes them anew.
+# Archive reads: the reads and changes about archive, summaries and outlines. All but `LatestLines` are bound to the part of
+# the scope's own user, or to the agent-wide part where the scope has no user: nothing of another user or agent is ever read
+# or changed. No plan writes the lines of an outline: a store makes them from the messages that it stores. When messages are
+# forgotten, the store removes their lines or makes them anew.
 
 
 MAX_SUMMARIES = 1_000
@@ -139,11 +138,57 @@ MAX_SUMMARIES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
+class EntriesByHandle(Read[tuple[KeptEntry, ...]]):
+    """The entries with these handles whose content is as it was written, each once and in this order; of one session, or of the
+    latest session that has the handle. Unknown handles are left out."""
+
+    handles: Sequence[str]
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HandlesForgotten(Read[frozenset[str]]):
+    """Those of these handles whose entries were forgotten in this scope, in whatever session, also where all that the scope
+    held was forgotten."""
+
+    handles: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LatestSummaries(Read[tuple[KeptSummary, ...]]):
+    """The last `limit` summaries of the session, oldest first."""
+
+    session: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListOutline(Read[OutlinePage]):
+    """A page of the session's outline, oldest line first; the exchange that goes on is its last line. Raises `InvalidInput` for
+    a limit below 1 or a cursor of another listing."""
+
+    session: str
+    limit: int
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LatestLines(Read[tuple[OutlineLine, ...]]):
+    """The last `limit` lines of the outlines of all sessions that the scope sees, agent-wide ones too, by the time of their
+    first message. `filters` narrow them by session, by the times of their messages, by sensitivity and by the ids of their
+    first and last message; filters for what a line doesn't have let none pass. Exchanges of one message, which says itself, and
+    those that go on aren't among them."""
+
+    limit: int
+    filters: Filters
+
+
+@dataclass(frozen=True, slots=True)
 class HandlesKept(Read[frozenset[str]]):
     """Those of these handles that the session's archive has."""
 
     session: str
-    handles: tuple[str, ...]
+    handles: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,41 +247,3 @@ class CompleteOutline(Change):
 
     text_of: ClassVar[TextOf] = "its_owner"
     session: str
-
-
-# The protocol below reads the same things outside of any plan.
-
-
-class HistoryReader(Protocol):
-    """Every method but `latest_lines` sees what belongs to the scope's own user, or the agent-wide things where the scope has
-    no user."""
-
-    async def archived(self, handles: Sequence[str], session: str | None = None) -> tuple[KeptEntry, ...]:
-        """Returns the entries with these handles whose content is as it was written, each once and in this order; of one
-        session, or of the latest session that has the handle. Unknown handles are left out."""
-
-    async def handles(self, session: str, handles: Sequence[str]) -> frozenset[str]:
-        """Returns those of these handles that the session's archive has, without reading their content."""
-
-    async def forgotten(self, handles: Sequence[str]) -> frozenset[str]:
-        """Returns those of these handles whose entries were forgotten in this scope, in whatever session, also where all that
-        the scope held was forgotten."""
-
-    async def summaries_of(self, session: str, fingerprint: str) -> tuple[KeptSummary, ...]:
-        """Returns the session's summaries with this fingerprint, oldest first."""
-
-    async def summaries(self, session: str, limit: int) -> tuple[KeptSummary, ...]:
-        """Returns the last `limit` summaries of the session, oldest first."""
-
-    async def outline_page(self, session: str, *, limit: int, cursor: str | None = None) -> OutlinePage:
-        """Returns a page of the session's outline, oldest line first; the exchange that goes on is its last line. Raises
-        `InvalidInput` for a cursor of another listing."""
-
-    async def latest_lines(self, limit: int, *, filters: Filters) -> tuple[OutlineLine, ...]:
-        """Returns the last `limit` lines of the outlines of all sessions that the scope sees, agent-wide ones too, by the time
-        of their first message. `filters` narrow them by session, by the times of their messages, by sensitivity and by the ids
-        of their first and last message; filters for what a line doesn't have let none pass. Exchanges of one message, which
-        says itself, and those that go on aren't among them."""
-
-    async def outline_left(self, session: str) -> bool:
-        """Whether exchanges have ended that have no line yet."""

@@ -30,7 +30,17 @@ from germane.kinds.blocks.plans import (
     screened_mutations,
     undo_edit,
 )
-from germane.kinds.blocks.reads import StoredDocument
+from germane.kinds.blocks.reads import (
+    BlocksUnder,
+    DocumentOf,
+    FirstNamed,
+    HistoryOf,
+    ListBlocks,
+    ListConsents,
+    SeenEntries,
+    SharesOf,
+    StoredDocument,
+)
 from germane.kinds.blocks.revision import Edited, past_text, present_value
 from germane.kinds.blocks.schema import Schema, parse_schema
 from germane.kinds.blocks.settings import BlockSettings, change_block, delete_block, delete_folder, rename_folder, restore_block
@@ -99,7 +109,7 @@ class MemoryBlocks:
 
     async def get(self, label: str) -> Block:
         """Returns a block as it is now. Raises `NotFound`, also for a deleted one and for blocks of other scopes."""
-        found = [block for block in await self._store.blocks.named([label_key(label)]) if block.deleted_at is None]
+        found = [block for block in await self._store.ask(FirstNamed([label_key(label)])) if block.deleted_at is None]
         if not found:
             raise NotFound(f"no block {quoted(label)} here")
         self._room.feed.seen(self._scope, found)
@@ -117,10 +127,10 @@ class MemoryBlocks:
         flags(deleted=deleted)
         chosen = None if type is None else block_type(type)
         if folder is not None and not deleted:
-            found = await self._store.blocks.within(label_key(folder, "folder"))
+            found = await self._store.ask(BlocksUnder(label_key(folder, "folder")))
             found = tuple(block for block in found if chosen in (None, block.type))
         else:
-            found = await self._store.blocks.list(chosen, deleted=deleted)
+            found = await self._store.ask(ListBlocks(chosen, deleted=deleted))
         if folder is not None and deleted:
             found = tuple(block for block in found if block.label.startswith(f"{label_key(folder, 'folder')}/"))
         self._room.feed.seen(self._scope, () if deleted else found)
@@ -174,13 +184,13 @@ class MemoryBlocks:
         """Returns the versions of a block that are kept, oldest first: after consolidation the last 3 to 100, as many as fit
         into 8 KB or 1.6 times the text. Raises `NotFound`."""
         block = await self.get(label)
-        return tuple(kept.version for kept in await self._store.blocks.history(block.id))
+        return tuple(kept.version for kept in await self._store.ask(HistoryOf(block.id)))
 
     async def show_version(self, label: str, version: int) -> str:
         """Returns the text of a block as it was at a version. Raises `NotFound`, also where the version isn't kept."""
         number("version", version, minimum=0, maximum=COUNT.maximum)
         block = await self.get(label)
-        history = await self._store.blocks.history(block.id)
+        history = await self._store.ask(HistoryOf(block.id))
         return await self._from_document(block, partial(past_text, block, history=history, version=version))
 
     async def pin(self, label: str, pinned: bool = True, *, by: str = "", system: bool = False) -> Block:
@@ -267,14 +277,14 @@ class MemoryBlocks:
 
     async def shares(self, label: str | None = None) -> tuple[Share, ...]:
         """Returns the shares of an own block, or of all of them, by label and agent. Raises `NotFound`."""
-        return await self._store.blocks.shares(None if label is None else (await self.get(label)).id)
+        return await self._store.ask(SharesOf(None if label is None else (await self.get(label)).id))
 
     async def consents(self, *, pending: bool = True, limit: int = 50) -> tuple[ConsentRequest, ...]:
         """Returns at most `limit` (1 to 1,000) requests for consent on the scope's own blocks, newest first: those that can be
         answered now, or with `pending=False` all that are kept."""
         flags(pending=pending)
         number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        return await self._store.blocks.consents(at=self._parts.clock.now(), pending=pending, limit=limit)
+        return await self._store.ask(ListConsents(at=self._parts.clock.now(), pending=pending, limit=limit))
 
     async def approve(self, id: str, scope: str | float = "once") -> ConsentRequest:
         """Approves a request: for this edit `once`, for a number of seconds, or for the `block`: all that the same agent does
@@ -311,7 +321,7 @@ class MemoryBlocks:
 
     async def entry(self, id: str) -> ArchivalEntry:
         """Returns one archival entry. Raises `NotFound`."""
-        found = await self._store.blocks.entries([string("id", id, ID)])
+        found = await self._store.ask(SeenEntries([string("id", id, ID)]))
         if not found:
             raise NotFound(f"no archival entry {quoted(id)} here")
         return found[0]
@@ -360,9 +370,9 @@ class MemoryBlocks:
         """What `look` finds in the block's document; where its snapshot is damaged, in what its changes make. Raises
         `StoreCorrupt`."""
         try:
-            return await asyncio.to_thread(look, await self._store.blocks.document(block.id))
+            return await asyncio.to_thread(look, await self._store.ask(DocumentOf(block.id)))
         except StoreCorrupt:
-            stored = await self._store.blocks.document(block.id, rebuild=True)
+            stored = await self._store.ask(DocumentOf(block.id, rebuild=True))
             if not stored.deltas:
                 raise
             return await asyncio.to_thread(look, stored)

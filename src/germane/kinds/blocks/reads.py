@@ -11,13 +11,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from germane.kinds.blocks.permission import ConsentRequest, Permission, Share
 from germane.kinds.blocks.value import ArchivalEntry, Block, BlockType, KeptVersion
-from germane.types.evidence import Found
+from germane.stores.contract import ScopedStore
 from germane.types.plan import Change, Read, TextOf
-from germane.types.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +25,57 @@ class BlocksNamed(Read[tuple[Block, ...]]):
     first, then agent-wide ones, then those that are shared with it, by owner."""
 
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class StandingBlocks(Read[tuple[Block, ...]]):
+    """The blocks of every context: core blocks and pinned working ones, own ones by label and then shared ones. A block of the
+    user hides an agent-wide one with its label, and both hide a shared one. Texts are as they were rendered last: neither this
+    read nor `FirstNamed` and `ListBlocks` open a document."""
+
+    quick: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class FirstNamed(Read[tuple[Block, ...]]):
+    """The blocks with these label keys or ids, in this order, of each name the first that `BlocksNamed` finds; unknown names
+    are skipped."""
+
+    quick: ClassVar[bool] = True
+    names: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ListBlocks(Read[tuple[Block, ...]]):
+    """The blocks, own ones by label and then shared ones. With `deleted`, those of the scope's own that were deleted, the
+    latest first."""
+
+    type: BlockType | None = None
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AllIndexed(Read[bool]):
+    """Whether every block has a search row of its present text, shared ones apart; see `BlocksToIndex`."""
+
+    quick: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class ListConsents(Read[tuple[ConsentRequest, ...]]):
+    """At most `limit` requests on the scope's own blocks, newest first: those that can be answered at the time, or all that are
+    kept."""
+
+    at: datetime
+    pending: bool
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeenEntries(Read[tuple[ArchivalEntry, ...]]):
+    """The archival entries with these ids that the scope sees, in this order."""
+
+    ids: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +95,8 @@ class BlocksToIndex(Read[tuple[Block, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class DocumentOf(Read["StoredDocument"]):
-    """What makes up a block's document. `since` is the version that the plan has already; -1 for none. `rebuild` asks for all
+    """What makes up a block's document. `since` is the version that is known already; -1 for none. A plan asks
+    for a block that a read of its own has found. `rebuild` asks for all
     changes since the block's creation instead of the snapshot; there are none where some of them are gone."""
 
     id: str
@@ -78,9 +129,9 @@ class HistoryOf(Read[tuple[KeptVersion, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class SharesOf(Read[tuple[Share, ...]]):
-    """The shares of one of the scope's own blocks, by agent."""
+    """The shares of one of the scope's own blocks, or of all of them, by label and agent."""
 
-    id: str
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,56 +271,9 @@ class PutEntry(Change):
     entry: ArchivalEntry
 
 
-# The reader answers outside of any plan, for one scope.
-
-
-class BlockReader(Protocol):
-    """What one scope sees: its user's blocks, agent-wide ones, and those that other agents share with it. Texts are as they
-    were rendered last; no method opens a document."""
-
-    async def standing(self) -> tuple[Block, ...]:
-        """Returns the blocks of every context: core blocks and pinned working ones, own ones by label and then shared ones. A
-        block of the user hides an agent-wide one with its label, and both hide a shared one."""
-
-    async def named(self, names: Sequence[str]) -> tuple[Block, ...]:
-        """Returns the blocks with these label keys or ids, in this order, as `BlocksNamed` finds them; unknown names are
-        skipped."""
-
-    async def list(self, type: BlockType | None = None, *, deleted: bool = False) -> tuple[Block, ...]:
-        """Returns the blocks, own ones by label and then shared ones. With `deleted`, those of the scope's own that were
-        deleted, the latest first."""
-
-    async def within(self, folder: str) -> tuple[Block, ...]:
-        """Returns the blocks whose labels begin with a folder and a slash, as `BlocksUnder` finds them."""
-
-    async def indexed(self) -> bool:
-        """Returns whether every block has a search row of its present text, shared ones apart; see `BlocksToIndex`."""
-
-    async def history(self, id: str) -> tuple[KeptVersion, ...]:
-        """Returns the versions of a block that are kept, by number; none of a block that this scope doesn't see."""
-
-    async def document(self, id: str, *, rebuild: bool = False) -> StoredDocument:
-        """Returns a block's whole document as it is stored; with `rebuild` as in `DocumentOf`."""
-
-    async def shares(self, id: str | None = None) -> tuple[Share, ...]:
-        """Returns the shares of one of the scope's own blocks, or of all of them, by label and agent."""
-
-    async def consents(self, *, at: datetime, pending: bool, limit: int) -> tuple[ConsentRequest, ...]:
-        """Returns at most `limit` requests on the scope's own blocks, newest first: those that can be answered at the time, or
-        all that are kept."""
-
-    async def entries(self, ids: Sequence[str]) -> tuple[ArchivalEntry, ...]:
-        """Returns the archival entries with these ids that the scope sees, in this order."""
-
-    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[ArchivalEntry]:
-        """Returns at most `limit` archival entries and blocks, best first: of the kinds `entry`, `archival` and `block` (any
-        other type of block) that the filters name. An agent-wide block with the label of one of the user's isn't found, and
-        no shared one. See `MemoryReader.search`."""
-
-
-async def blocks_to_show(reader: BlockReader, names: Sequence[str]) -> list[Block]:
+async def blocks_to_show(store: ScopedStore, names: Sequence[str]) -> list[Block]:
     """Returns the blocks of every context and those that `names` (label keys or ids) name, each once."""
     if not names:
-        return list(await reader.standing())
-    standing, named = await asyncio.gather(reader.standing(), reader.named(names))
+        return list(await store.ask(StandingBlocks()))
+    standing, named = await asyncio.gather(store.ask(StandingBlocks()), store.ask(FirstNamed(names)))
     return list({block.id: block for block in (*standing, *named) if block.deleted_at is None}.values())

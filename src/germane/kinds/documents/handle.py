@@ -17,6 +17,7 @@ from germane.api.contents import check_page
 from germane.api.verbs.ingest import GivenDocument, Ingesting
 from germane.api.wiring import Parts
 from germane.errors import Conflict, InvalidInput, MissingExtra, NotFound
+from germane.kinds.documents.reads import DocumentIn, ListDocuments
 from germane.kinds.documents.value import DocumentPage, Ingested, KeptDocument, document_session, is_document_session
 from germane.kinds.events.value import DOCUMENT
 from germane.kinds.memories.forgetting import forget, left_of
@@ -152,7 +153,7 @@ class Documents:
     async def list(self, *, limit: int = 50, cursor: str | None = None) -> DocumentPage:
         """Returns a page of `limit` (1 to 1,000) documents, the one that was ingested last first. Raises `InvalidInput`."""
         check_page(limit, cursor)
-        return await self._store.documents.page(limit, cursor)
+        return await self._store.ask(ListDocuments(limit, cursor))
 
     async def get(self, source: str) -> KeptDocument:
         """Returns a document by its source, by its session, by the id of one of its passages, or by its title, where only one
@@ -165,7 +166,7 @@ class Documents:
             sessions = [*dict.fromkeys(map(document_session, named)), *sessions]
         sessions += [event.session for event in await self._store.events.get([given]) if event.type == DOCUMENT]
         for session in sessions:
-            if (document := await self._store.documents.get(session)) is not None:
+            if (document := await self._store.ask(DocumentIn(session))) is not None:
                 return document
         titled = await self._titled(given)
         if len(titled) > 1:

@@ -1,11 +1,11 @@
-"""Reads: what a store answers about documents: the reads and changes of plans, and the reader of a scope."""
+"""Reads: what a store answers about documents: reads and changes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from germane.kinds.documents.value import DocumentPage, KeptDocument
 from germane.types.candidate import Sensitivity
@@ -46,6 +46,22 @@ class DocumentContents:
 
 
 @dataclass(frozen=True, slots=True)
+class ListDocuments(Read[DocumentPage]):
+    """A page of at most `limit` documents that the scope sees, the one that was ingested last first. `cursor` is that of the
+    page before. Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
+
+    limit: int
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentIn(Read[KeptDocument | None]):
+    """The document in the session of this name, the user's before the agent-wide one; None where there is none."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
 class PassagesOfDocument(Read[DocumentContents | None]):
     """The session of this name of the scope's own user; None where there is none."""
 
@@ -76,17 +92,3 @@ class PlacePassages(Change):
     text_of: ClassVar[TextOf] = "its_owner"
     session: str
     places: tuple[tuple[str, Mapping[str, Any]], ...]
-
-
-# The reader: for listing without a plan.
-
-
-class DocumentReader(Protocol):
-    """Every method sees only the scope that the reader was made for."""
-
-    async def page(self, limit: int, cursor: str | None = None) -> DocumentPage:
-        """Returns a page of at most `limit` documents, the one that was ingested last first. `cursor` is that of the page
-        before. Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
-
-    async def get(self, session: str) -> KeptDocument | None:
-        """Returns the document in the session of this name, the user's before the agent-wide one; None where there is none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from germane.api.arguments import flags, normalise_filters, number, optional, remarks
@@ -12,6 +13,18 @@ from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.graph.aliases import MAX_NAME, SHORT, name_key
 from germane.kinds.graph.plans import add_entity, apply_pattern, end_relation, learn_pattern, merge_two, relate_two
+from germane.kinds.graph.reads import (
+    CausalChain,
+    ListEntities,
+    MatchingPatterns,
+    MentionsOf,
+    RelationsOf,
+    SalientEntities,
+    SeenEntities,
+    SeenNamed,
+    ShortestPath,
+    WalkFrom,
+)
 from germane.kinds.graph.statement import MAX_ALIASES, MAX_PROPERTIES, EntityStatement
 from germane.kinds.graph.traversal import MAX_DEPTH
 from germane.kinds.graph.value import ENTITY_TYPES, Entity, EntityPage, Neighbourhood, Pattern, Relation, Step
@@ -41,7 +54,11 @@ class KnownGraph:
     def __init__(self, parts: Parts, scope: Scope) -> None:
         self._parts, self._scope = parts, scope
         self._store = parts.store.within(scope)
-        self.patterns = Patterns(parts, scope)
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        """What worked before."""
+        return Patterns(self._parts, self._scope)
 
     async def add(
         self,
@@ -63,7 +80,7 @@ class KnownGraph:
 
     async def get(self, id: str) -> Entity:
         """Returns the entity with this id. Raises `NotFound`."""
-        found = await self._store.graph.entities([check_text("id", id, ID)])
+        found = await self._store.ask(SeenEntities([check_text("id", id, ID)]))
         if not found:
             raise NotFound(f"no entity {quoted(id)} here")
         return found[0]
@@ -87,12 +104,12 @@ class KnownGraph:
         given = normalise_filters(filters, self._scope.zone) or _EVERYTHING
         chosen = None if type is None else _type(type)
         key, number_of = name_key(check_text("prefix", prefix, NAME)), number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        return await self._store.graph.page(given, prefix=key, type=chosen, limit=number_of, cursor=cursor)
+        return await self._store.ask(ListEntities(given, prefix=key, type=chosen, limit=number_of, cursor=cursor))
 
     async def salient(self, limit: int = 10, *, at: datetime | str | None = None) -> tuple[Entity, ...]:
         """Returns the entities that matter most at a time (default: now): often mentioned, and lately."""
         count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        return await self._store.graph.salient(count, at=self._time("at", at) or self._now(), filters=_EVERYTHING)
+        return await self._store.ask(SalientEntities(count, at=self._time("at", at) or self._now(), filters=_EVERYTHING))
 
     async def relate(
         self,
@@ -140,12 +157,12 @@ class KnownGraph:
         """Returns the relations of an entity in both directions, the heaviest first; those that hold `at` a time where it is
         given, else all. Raises `NotFound`."""
         count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        return await self._store.graph.relations(await self._id(entity), at=self._time("at", at), limit=count)
+        return await self._store.ask(RelationsOf(await self._id(entity), at=self._time("at", at), limit=count))
 
     async def mentions(self, entity: str, *, limit: int = 100, before: datetime | str | None = None) -> tuple[str, ...]:
         """Returns the ids of the messages and memories that mention an entity, the latest first. Raises `NotFound`."""
         count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        return await self._store.graph.mentions(await self._id(entity), limit=count, before=self._time("before", before))
+        return await self._store.ask(MentionsOf(await self._id(entity), limit=count, before=self._time("before", before)))
 
     async def traverse(
         self, start: str, *, depth: int = 2, fan_out: int = 20, at: datetime | str | None = None, limit: int = 200
@@ -157,13 +174,13 @@ class KnownGraph:
         number("fan_out", fan_out, minimum=1, maximum=_FAN_OUT)
         number("limit", limit, minimum=1, maximum=PAGE.maximum)
         bounds: dict[str, Any] = {"depth": depth, "fan_out": fan_out, "limit": limit, "at": self._time("at", at)}
-        return await self._store.graph.neighbourhood([await self._id(start)], filters=_EVERYTHING, **bounds)
+        return await self._store.ask(WalkFrom([await self._id(start)], filters=_EVERYTHING, **bounds))
 
     async def path(self, start: str, goal: str, *, at: datetime | str | None = None) -> tuple[Step, ...] | None:
         """Returns a shortest path between two entities, of at most 10 relations in either direction; () where both are one,
         None where there is none. Raises `NotFound`."""
         ends = await self._id(start), await self._id(goal)
-        return await self._store.graph.path(*ends, at=self._time("at", at), filters=_EVERYTHING)
+        return await self._store.ask(ShortestPath(*ends, at=self._time("at", at), filters=_EVERYTHING))
 
     async def chain(
         self, start: str, types: Iterable[str] = ("causes", "fixes"), *, backwards: bool = False, limit: int = 50
@@ -172,7 +189,7 @@ class KnownGraph:
         nearest first. Raises `NotFound`."""
         flags(backwards=backwards)
         wanted, count = check_entries("types", types, NAMES, TAG), number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        return await self._store.graph.chain(await self._id(start), wanted, backwards=backwards, limit=count)
+        return await self._store.ask(CausalChain(await self._id(start), wanted, backwards=backwards, limit=count))
 
     async def merge(self, kept: str, gone: str) -> Entity:
         """Makes one entity of two: names, mentions and relations of `gone` go to `kept`, which is returned. Raises
@@ -201,7 +218,7 @@ class KnownGraph:
     async def _id(self, entity: str) -> str:
         """Returns the id of an entity that is named by its id or by a name."""
         named = check_text("an entity", entity, ID)
-        if found := await self._store.graph.entities([named]):
+        if found := await self._store.ask(SeenEntities([named])):
             return found[0].id
         same = await self._named(named, None, limit=_MAX_SAME)
         if not same:
@@ -217,9 +234,9 @@ class KnownGraph:
         plain = name_key(name)
         typed = tuple(dict.fromkeys(name_key(name, one) for one in (ENTITY_TYPES if type is None else (type,))))
         for keys in ((plain,), typed):
-            if found := await self._store.graph.named(keys, filters=filters, limit=limit):
+            if found := await self._store.ask(SeenNamed(keys, filters=filters, limit=limit)):
                 return found
-        short = await self._store.graph.named([SHORT + key for key in (plain, *typed) if key], filters=filters, limit=2)
+        short = await self._store.ask(SeenNamed([SHORT + key for key in (plain, *typed) if key], filters=filters, limit=2))
         return short if len(short) == 1 else ()
 
     def _screen(self, place: str) -> SecretScreen:
@@ -278,7 +295,9 @@ class Patterns:
         words = tuple(dict.fromkeys((*asked.split(), *analyse(asked))))[: NAMES.maximum]
         count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
         types = check_entries("entity_types", entity_types, NAMES, TAG)
-        return await self._store.graph.patterns(words, intent=intent, entity_types=types, filters=_EVERYTHING, limit=count)
+        return await self._store.ask(
+            MatchingPatterns(words, intent=intent, entity_types=types, filters=_EVERYTHING, limit=count)
+        )
 
     async def apply_result(self, id: str, succeeded: bool) -> Pattern:
         """Counts that a pattern was tried, and whether it worked; returns the pattern. Raises `NotFound`."""

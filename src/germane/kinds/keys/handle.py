@@ -14,7 +14,6 @@ from germane.kinds.keys.verifier import Verifier
 from germane.types.limits import ID, check_text, quoted
 from germane.types.scope import Scope
 
-_DAY = timedelta(days=1)
 _MAX_PATIENCE = 86_400.0
 """Seconds; a longer patience is treated as one day."""
 
@@ -34,7 +33,7 @@ class Keyring:
         lifetime: timedelta | None = None,
         note: str | None = None,
         replaces: str | None = None,
-        overlap: timedelta = _DAY,
+        overlap: timedelta = timedelta(days=1),
     ) -> NewKey:
         """Creates a key of `org` for these `agents` (default: all) and `rights` (default: read and write) that is valid for
         `lifetime` (default: until revoked). The result's `token` is the secret that callers send: it isn't stored and can't be

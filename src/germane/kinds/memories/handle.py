@@ -11,13 +11,16 @@ from germane.api.contents import check_page, memory_id, no_memory
 from germane.api.wiring import Parts
 from germane.clock import Clock
 from germane.kinds.memories.conflicts import Contradiction
+from germane.kinds.memories.directive import set_directive
+from germane.kinds.memories.fields import check_provenance
 from germane.kinds.memories.forgetting import forget, left_of
-from germane.kinds.memories.plans import resolve, update
+from germane.kinds.memories.plans import new_memory, remember, resolve, update
 from germane.kinds.memories.reads import Page
 from germane.kinds.memories.value import Memory, Receipt
 from germane.stores.contract import ScopedStore
 from germane.text.secrets.detection import SecretPolicy
-from germane.types.limits import ID, LABEL, NAME, TAG
+from germane.types.candidate import Provenance
+from germane.types.limits import DIRECTIVE, ID, LABEL, NAME, TAG
 from germane.types.limits import check_text as string
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -74,6 +77,34 @@ class Recollections:
 
     def __repr__(self) -> str:
         return f"<Recollections {self._scope}>"
+
+
+# One call of `remember` or `directive`.
+
+
+async def remember_one(
+    parts: Parts, scope: Scope, text: str | None, *, kind: str, provenance: Provenance | None, fields: dict[str, Any]
+) -> Memory:
+    """See `Agent.remember`. `fields` are those of the memory that have no argument of their own."""
+    string("kind", kind, NAME)
+    if provenance is not None:
+        provenance = check_provenance(provenance)
+    now = parts.clock.now()
+    memory = new_memory(text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields, secrets=parts.secrets)
+    outcome = await parts.store.within(scope).commit(remember(memory))
+    if not parts.embedder.quick:  # a slow embedder makes its vectors after the commit
+        await parts.catch_up.settle()
+    return outcome.memory
+
+
+async def read_directive(parts: Parts, scope: Scope, text: str | None) -> str:
+    """See `Agent.directive`."""
+    scoped, cache = parts.store.within(scope), parts.engine.directive_cache
+    if text is not None:
+        string("directive", text, DIRECTIVE)
+        await scoped.commit(set_directive(text, parts.secrets))
+        cache.replace(scope)
+    return (await cache.read(scope, scoped.directive)).text
 
 
 # One call of `forget`: its criteria are checked, the plan is committed, and the files and caches follow.

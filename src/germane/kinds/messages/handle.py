@@ -16,7 +16,7 @@ from itertools import count as count_from
 from itertools import islice
 from typing import Any, TypeVar, get_args
 
-from germane.api.arguments import as_dicts, check_messages, check_recordable, optional
+from germane.api.arguments import as_dicts, check_message_list, check_messages, check_recordable, optional
 from germane.api.wiring import Parts
 from germane.background import Background
 from germane.dialects.edits import authored, authored_dict
@@ -45,7 +45,7 @@ from germane.search.unit import analyse_parts
 from germane.stores.contract import ScopedStore
 from germane.text.secrets.detection import refuse_in_name
 from germane.types.candidate import LONG_TEXT, SourceKind
-from germane.types.limits import CHARACTERS, NAME, quoted
+from germane.types.limits import CHARACTERS, NAME, RECORDED, quoted
 from germane.types.message import Message, Raw
 from germane.types.nested_data import Extent
 from germane.types.plan import Plan
@@ -66,6 +66,25 @@ _SOURCE_KINDS: tuple[SourceKind, ...] = get_args(SourceKind)
 
 Slice = tuple[Sequence[Message], Sequence[Mapping[str, Any] | None]]
 T = TypeVar("T")
+
+
+async def record_messages(
+    parts: Parts,
+    scope: Scope,
+    messages: Sequence[Raw],
+    source_kind: str,
+    channel: str | None,
+    archetype: Archetype | None,
+) -> Recorded:
+    """See `Agent.record`. `scope` names the session."""
+    origin = origin_of(scope, source_kind, channel, parts, archetype)
+    check_message_list(messages, RECORDED)
+    recording = Recording(parts.store.within(scope), origin, now=parts.clock.now(), background=parts.background)
+    outcome = await recording.keep(messages)
+    # A slow embedder makes its vectors after the commit, and so does every embedder for the parts of very long texts.
+    if outcome.added and (recording.long or not parts.embedder.quick):
+        await parts.catch_up.settle()
+    return outcome
 
 
 def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts, archetype: Archetype | None = None) -> Origin:

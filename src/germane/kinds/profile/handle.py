@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from germane.api.arguments import build_request
+from germane.api.arguments import build_request, number
 from germane.api.strategies import COMPACT
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.profile.offer import MAX_OFFERED, offered_lines
-from germane.kinds.profile.reads import Mark, mark_line, parse_clause_name
+from germane.kinds.profile.reads import LineMarks, Mark, mark_line, parse_clause_name
 from germane.stages.gather.memories import PROFILE
 from germane.stores.contract import ScopedStore
 from germane.types.candidate import LineKind, ProfileLine
+from germane.types.limits import COUNT
 from germane.types.query import Query
 from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan, Strategy
@@ -65,6 +66,8 @@ class ProfileView:
 
 async def look_at_profile(parts: Parts, scope: Scope, *, at: datetime | None, tokens: int | None) -> ProfileView:
     """See `Agent.profile`."""
+    if tokens is not None:
+        number("tokens", tokens, maximum=COUNT.maximum)
     store, budget = parts.store.within(scope), parts.strategies.find("default").profile if tokens is None else tokens
     request = build_request(
         scope=scope,
@@ -129,7 +132,7 @@ async def _whole_id(store: ScopedStore, name: str, now: datetime) -> str:
     of its message's."""
     if len(name) >= _MIN_PREFIX:
         offered = await offered_lines(store, Query(text="", at=now), MAX_OFFERED)
-        known = {one.line.id for one in (*offered.lines, *offered.hidden)} | set(await store.profile.marks())
+        known = {one.line.id for one in (*offered.lines, *offered.hidden)} | set(await store.ask(LineMarks()))
         found = sorted(id for id in known if _begins(id, name))
         if len(found) > 1:
             several = ", ".join(found[:_MAX_NAMED])

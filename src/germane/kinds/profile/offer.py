@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from germane.kinds.memories.value import Memory, written_line
 from germane.kinds.profile.lines import clause_line, lines_said_by, memory_line, worth_order
-from germane.kinds.profile.reads import ToldClause, parse_clause_name, thing_of
+from germane.kinds.profile.reads import (
+    ChatsWithAssistant,
+    LineMarks,
+    StillHolding,
+    TellingClauses,
+    ToldClause,
+    parse_clause_name,
+    thing_of,
+)
 from germane.kinds.profile.telling import TellingClause, telling_clauses
 from germane.types.candidate import INSTRUCTION, ProfileLine
 from germane.types.query import Filters, Query
@@ -54,9 +62,9 @@ async def offered_lines(store: ScopedStore, query: Query, limit: int) -> Offered
     filters, at = query.filters, query.at
     kinds = _KINDS if filters.kinds is None else tuple(kind for kind in _KINDS if kind in filters.kinds)
     clauses, page, marks = await asyncio.gather(
-        store.profile.clauses(_READ_FACTOR * limit, filters=query.said_by_then),
+        store.ask(TellingClauses(_READ_FACTOR * limit, filters=query.said_by_then)),
         store.memories.list(replace(filters, kinds=kinds), at=at, limit=limit),
-        store.profile.marks(),
+        store.ask(LineMarks()),
     )
     memories = page.memories
     if page.cursor is not None and _RULE in kinds:  # newer memories mustn't push an instruction out
@@ -70,7 +78,7 @@ async def offered_lines(store: ScopedStore, query: Query, limit: int) -> Offered
     falls = await _fallen(store, memories, marks, query.at)
     lines = [one for one in _lines(clauses, memories, marks, query, store.scope.user) if one.line.id not in falls]
     named = {session for one in lines if (session := _named_in(one.thing)) is not None}
-    chats = await store.profile.with_assistant(named) if named else frozenset[str]()
+    chats = await store.ask(ChatsWithAssistant(named)) if named else frozenset[str]()
     for one in lines:
         if (session := _named_in(one.thing)) is not None and session not in chats:
             continue
@@ -87,7 +95,7 @@ async def _fallen(store: ScopedStore, memories: Iterable[Memory], marks: Mapping
     parts = [(memory, replaces) for memory in memories if (replaces := written_line(memory).replaces)]
     if not parts:
         return frozenset()
-    holding = await store.profile.holding(frozenset(chain.from_iterable(_messages_of(names) for _, names in parts)), at)
+    holding = await store.ask(StillHolding(frozenset(chain.from_iterable(_messages_of(names) for _, names in parts)), at))
 
     def stands(memory: Memory, names: Sequence[str]) -> bool:
         return memory.stale_since is None and holding >= _messages_of(names) and not any(name in marks for name in names)
@@ -118,7 +126,7 @@ async def _pinned(store: ScopedStore, lines: Sequence[str], query: Query) -> _Pi
     allowed = await store.allowed(lines, at=query.at, filters=filters)
     named = [line for line in lines if line in allowed]
     memories, events = await asyncio.gather(store.memories.get(named), store.events.get([*dict.fromkeys(map(thing_of, named))]))
-    holding = await store.profile.holding({event.id for event in events}, query.at)
+    holding = await store.ask(StillHolding({event.id for event in events}, query.at))
     told = [_told(event, clause) for event in events if event.id in holding for clause in telling_clauses(event.text)]
     return _Pinned(
         [clause for clause in told if clause.line in allowed and _passes(clause.created_at, filters)],

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ClassVar, Literal, NamedTuple, Protocol, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 from germane.errors import InvalidInput, NotFound
 from germane.text.normal import content_hash
@@ -54,23 +54,33 @@ class ToldClause(NamedTuple):
         return clause_hash(self.content_hash, self.start, self.end)
 
 
-class ProfileReader(Protocol):
-    """Every method sees what belongs to the scope's own user, or the agent-wide things where the scope has no user."""
+@dataclass(frozen=True, slots=True)
+class TellingClauses(Read[tuple[ToldClause, ...]]):
+    """The `limit` most telling clauses of messages that pass `filters`, by the greater of `rule` and `matters`; of equal ones
+    those of the message that was stored last come first, in order. Takes as long however many messages there are. Of long
+    messages the first 20,000 characters were read. Like every read of a profile but `LinesNamed`, it sees what belongs to the
+    scope's own user, or the agent-wide things where the scope has no user."""
 
-    async def clauses(self, limit: int, *, filters: Filters) -> tuple[ToldClause, ...]:
-        """Returns the `limit` most telling clauses of messages that pass `filters`, by the greater of `rule` and `matters`; of
-        equal ones those of the message that was stored last come first, in order. Takes as long however many messages there
-        are. Of long messages the first 20,000 characters were read."""
+    quick: ClassVar[bool] = True
+    limit: int
+    filters: Filters
 
-    async def with_assistant(self, sessions: Collection[str]) -> frozenset[str]:
-        """Returns which of these sessions are chats with an assistant: it speaks in one of their first 40 messages."""
 
-    async def holding(self, messages: Collection[str], at: datetime) -> frozenset[str]:
-        """Returns which of these messages, by germane's ids, are stored and state nothing that has ended by `at`."""
+@dataclass(frozen=True, slots=True)
+class ChatsWithAssistant(Read[frozenset[str]]):
+    """Which of these sessions are chats with an assistant: it speaks in one of their first 40 messages."""
 
-    async def marks(self) -> Mapping[str, Mark]:
-        """Returns the lines that are pinned or hidden, by line: a clause's name, or the id of a memory. Nothing that a mark
-        names is forgotten."""
+    quick: ClassVar[bool] = True
+    sessions: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class StillHolding(Read[frozenset[str]]):
+    """Which of these messages, by germane's ids, are stored and state nothing that has ended by `at`."""
+
+    quick: ClassVar[bool] = True
+    messages: Collection[str]
+    at: datetime
 
 
 # Marks: the reads and changes, and the plan that pins a line or hides it.
@@ -95,6 +105,14 @@ class NamedLines:
     lines: frozenset[str] = frozenset()
     things: frozenset[str] = frozenset()
     marks: Mapping[str, Mark] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LineMarks(Read[Mapping[str, Mark]]):
+    """The lines that are pinned or hidden, by line: a clause's name, or the id of a memory. Nothing that a mark names is
+    forgotten."""
+
+    quick: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from germane.kinds.events.value import Event
 from germane.kinds.graph.aliases import SHORT, name_key
+from germane.kinds.graph.reads import ListEntities, MentionsOf, RelationsOf, SeenEntities, SeenNamed
 from germane.kinds.graph.value import Entity, Relation, valid
 from germane.kinds.memories.extraction.extracted import is_extracted
 from germane.kinds.memories.value import Fact, Memory
@@ -166,9 +167,9 @@ async def entities_named(store: ScopedStore, name: str, filters: Filters) -> Ent
     """Returns the entities that have this name or alias; where there are none, the one entity that it is the short form of. A
     short form of several stands for none of them."""
     key = name_key(name)
-    found = await store.graph.named([key], filters=filters, limit=_MAX_ENTITIES) if key else ()
+    found = await store.ask(SeenNamed([key], filters=filters, limit=_MAX_ENTITIES)) if key else ()
     if key and not found:
-        found = await store.graph.named([f"{SHORT}{key}"], filters=filters, limit=2)
+        found = await store.ask(SeenNamed([f"{SHORT}{key}"], filters=filters, limit=2))
         found = found if len(found) == 1 else ()
     names = dict.fromkeys([name, *(one for entity in found for one in (entity.name, *entity.aliases))])
     return EntitiesOfName(entities=tuple(found), names=tuple(names)[:_MAX_NAMES])
@@ -181,11 +182,11 @@ async def relations_of(store: ScopedStore, entities: Sequence[Entity], query: Qu
     if not entities or lacks_what_is_filtered(filters):
         return []
     read = await asyncio.gather(
-        *(store.graph.relations(one.id, at=None, limit=_MAX_RELATIONS, filters=filters) for one in entities)
+        *(store.ask(RelationsOf(one.id, at=None, limit=_MAX_RELATIONS, filters=filters)) for one in entities)
     )
     relations = {one.id: one for each in read for one in each if one.valid_from <= query.at and one.id not in filters.exclude}
     ends = dict.fromkeys(id for one in relations.values() for id in (one.source, one.target))
-    known = {one.id: one for one in await store.graph.entities(list(ends))}
+    known = {one.id: one for one in await store.ask(SeenEntities(list(ends)))}
     found = list[Candidate]()
     for one in relations.values():
         source, target = known.get(one.source), known.get(one.target)
@@ -211,14 +212,14 @@ async def mentions_of(store: ScopedStore, entities: Sequence[Entity], query: Que
     if lacks_what_is_filtered(query.filters):
         return ()
     until = query.said_by_then.until
-    read = await asyncio.gather(*(store.graph.mentions(one.id, limit=limit, before=until) for one in entities))
+    read = await asyncio.gather(*(store.ask(MentionsOf(one.id, limit=limit, before=until)) for one in entities))
     return tuple(dict.fromkeys(id for each in read for id in each if id not in query.filters.exclude))[:limit]
 
 
 async def like_names(store: ScopedStore, name: str, filters: Filters) -> tuple[str, ...]:
     """Returns names of entities that begin like this one."""
     beginning = name_key(name)[:_LIKE_CHARS]
-    page = await store.graph.page(filters, prefix=beginning, limit=_MAX_LIKE_NAMES)
+    page = await store.ask(ListEntities(filters, prefix=beginning, limit=_MAX_LIKE_NAMES))
     return tuple(entity.name for entity in page.entities)
 
 

@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from germane.kinds.graph.aliases import SHORT, name_key
+from germane.kinds.graph.reads import MatchingPatterns, SalientEntities, SeenNamed, WalkFrom
 from germane.kinds.graph.traversal import decayed
 from germane.kinds.graph.value import Entity, Pattern, Relation, entity_hash, pattern_hash, relation_hash
 from germane.stages.gather.source import KnownEntities, NamesEntities, Source, SourceNature, SourceParts
@@ -74,13 +75,15 @@ class RelationSource:
         if not starts or not self._depth:
             return []
         filters = query.said_by_then
-        around = await self._store.graph.neighbourhood(
-            [entity.id for entity in starts],
-            depth=self._depth,
-            fan_out=self._fan_out,
-            at=None if filters.with_history else query.at,
-            filters=filters,
-            limit=plan.limit,
+        around = await self._store.ask(
+            WalkFrom(
+                [entity.id for entity in starts],
+                depth=self._depth,
+                fan_out=self._fan_out,
+                at=None if filters.with_history else query.at,
+                filters=filters,
+                limit=plan.limit,
+            )
         )
         entities = {entity.id: entity for entity in (*starts, *around.entities)}
         likely = _RELATED_PRIOR if known.mentioned else _SALIENT_PRIOR
@@ -111,12 +114,14 @@ class PatternSource:
         if lacks_what_is_filtered(filters):
             return []
         known = await self._lookup.of(query)
-        found = await self._store.graph.patterns(
-            [term.word for term in query.terms],
-            intent=query.intent,
-            entity_types=sorted({entity.type for entity in known.mentioned}),
-            filters=filters,
-            limit=plan.limit,
+        found = await self._store.ask(
+            MatchingPatterns(
+                [term.word for term in query.terms],
+                intent=query.intent,
+                entity_types=sorted({entity.type for entity in known.mentioned}),
+                filters=filters,
+                limit=plan.limit,
+            )
         )
         known_then = (one for one in found if filters.until is None or one.created_at <= filters.until)
         return [from_pattern(one) for one in known_then if filters.since is None or one.updated_at >= filters.since]
@@ -283,14 +288,15 @@ class EntityLookup:
                 self._task = None
 
     async def _look_up(self, query: Query) -> KnownEntities:
-        graph, filters = self._store.graph, query.said_by_then
+        filters = query.said_by_then
         if lacks_what_is_filtered(filters):
             return KnownEntities((), ())
         if filters.entity_types is None and self._types:
             filters = replace(filters, entity_types=self._types)
         keys = mention_keys(query)
         named, salient = await asyncio.gather(  # one trip to the store
-            graph.named(keys, filters=filters, limit=_MAX_MENTIONED), graph.salient(_MAX_SALIENT, at=query.at, filters=filters)
+            self._store.ask(SeenNamed(keys, filters=filters, limit=_MAX_MENTIONED)),
+            self._store.ask(SalientEntities(_MAX_SALIENT, at=query.at, filters=filters)),
         )
         mentioned = tuple({one.id: one for one in named if known_by(one, filters)}.values())
         ids = {one.id for one in mentioned}

@@ -137,7 +137,7 @@ class BlockSource:
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         if "private" not in query.filters.sensitivities:
             return []
-        found = await blocks_to_show(self._store.blocks, self._named)
+        found = await blocks_to_show(self._store, self._named)
         wanted = [block for block in found if block.id not in query.filters.exclude]
         if self._named:
             wanted.sort(key=lambda block: (block.shared_from is not None, block.label, block.user is None))

@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from germane.kinds.archive.outline import OUTLINE, OutlineLine, line_hash, outline_name
+from germane.kinds.archive.value import LatestLines
 from germane.kinds.events.value import Event
 from germane.kinds.tasks.value import TASK_CATEGORY, TaskFrame, TaskView, shown_task, task_hash, task_text
 from germane.search.find import by_marginal_relevance
@@ -177,7 +178,7 @@ class OutlineSource(EmbeddingSource):
         if not query.broad:
             raise Skipped("no_overview")
         latest, likely = await asyncio.gather(
-            self._store.history.latest_lines(_MAX_LINES_READ, filters=query.of_its_days(query.said_by_then)),
+            self._store.ask(LatestLines(_MAX_LINES_READ, filters=query.of_its_days(query.said_by_then))),
             self._search(query, plan),
         )
         lines = [line for line in latest if line.messages > 1 and line.text]

@@ -13,7 +13,9 @@ from typing import Any
 from germane.errors import InvalidInput
 from germane.kinds.documents.reads import (
     DocumentContents,
+    DocumentIn,
     DocumentMark,
+    ListDocuments,
     MarkOfDocument,
     PassagesOfDocument,
     PlacePassages,
@@ -23,7 +25,7 @@ from germane.kinds.documents.reads import (
 from germane.kinds.documents.value import DocumentPage, KeptDocument, source_of
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import SECRET, Listing, VisiblePartition, in_clause, merge_rows, owners
-from germane.stores.sql.reading import Readers, Reading
+from germane.stores.sql.reading import Answers, ScopeReading, nothing, of_own
 from germane.stores.sql.statements import (
     Row,
     first,
@@ -40,9 +42,8 @@ from germane.stores.sql.statements import (
     to_sql,
     written_provenance,
 )
-from germane.stores.sql.transaction import Transaction
+from germane.stores.sql.transaction import Appliers, ScopeWriting
 from germane.types.query import Filters
-from germane.types.scope import Scope
 
 _DOCUMENT = "SELECT partition, id, document, length, started_at, key FROM sessions WHERE document IS NOT NULL"
 _STARTED, _KEY = 4, 5
@@ -52,50 +53,38 @@ _PASSAGES = (
 )
 
 
-class SqlDocuments:
-    """Implements `germane.kinds.documents.reads.DocumentReader`."""
+def _page(reading: ScopeReading, read: ListDocuments) -> DocumentPage:
+    limit, cursor = read.limit, read.cursor
+    if limit < 1:
+        raise InvalidInput(f"limit must be 1 or more, not {limit}")
+    listing = Listing(only(reading.connection, SECRET)[0], reading.scope, Filters(), "documents")
+    visible = reading.visible
+    sql, bound = f"{_DOCUMENT} AND partition = ?", list[int]()
+    if cursor is not None:
+        sql += " AND (started_at, key) < (?, ?)"
+        bound += listing.position(cursor)
+    sql += " ORDER BY started_at DESC, key DESC"
 
-    def __init__(self, scope: Scope, readers: Readers) -> None:
-        self._scope, self._readers = scope, readers
+    def newest(partition: VisiblePartition) -> Iterator[Row]:
+        return rows(reading.connection, sql, (partition.id, *bound))
 
-    async def page(self, limit: int, cursor: str | None = None) -> DocumentPage:
-        if limit < 1:
-            raise InvalidInput(f"limit must be 1 or more, not {limit}")
-        return await self._readers.run(lambda reading: self._page(reading, limit, cursor))
-
-    async def get(self, session: str) -> KeptDocument | None:
-        def work(reading: Reading) -> KeptDocument | None:
-            visible = reading.visible(self._scope)
-            sql = f"{_DOCUMENT} AND partition IN {in_clause(visible)} AND id = ?"
-            found = list(rows(reading.connection, sql, (to_sql(session),)))
-            users = owners(visible)
-            kept = sorted((_kept(row, users) for row in found), key=lambda document: document.user is None)
-            return kept[0] if kept else None
-
-        return await self._readers.run(work)
-
-    def _page(self, reading: Reading, limit: int, cursor: str | None) -> DocumentPage:
-        listing = Listing(only(reading.connection, SECRET)[0], self._scope, Filters(), "documents")
-        visible = reading.visible(self._scope)
-        sql, bound = f"{_DOCUMENT} AND partition = ?", list[int]()
-        if cursor is not None:
-            sql += " AND (started_at, key) < (?, ?)"
-            bound += listing.position(cursor)
-        sql += " ORDER BY started_at DESC, key DESC"
-
-        def newest(partition: VisiblePartition) -> Iterator[Row]:
-            return rows(reading.connection, sql, (partition.id, *bound))
-
-        found = list(islice(merge_rows(visible, newest, lambda row: row[_STARTED : _KEY + 1], descending=True), limit + 1))
-        users, last = owners(visible), found[limit - 1] if len(found) > limit else None
-        documents = tuple(_kept(row, users) for row in found[:limit])
-        return DocumentPage(documents=documents, cursor=None if last is None else listing.cursor(last[_STARTED], last[_KEY]))
+    found = list(islice(merge_rows(visible, newest, lambda row: row[_STARTED : _KEY + 1], descending=True), limit + 1))
+    users, last = owners(visible), found[limit - 1] if len(found) > limit else None
+    documents = tuple(_kept(row, users) for row in found[:limit])
+    return DocumentPage(documents=documents, cursor=None if last is None else listing.cursor(last[_STARTED], last[_KEY]))
 
 
-def contents_of(transaction: Transaction, partition: VisiblePartition, read: PassagesOfDocument) -> DocumentContents | None:
-    transaction.write_events()
-    connection = transaction.connection
-    session = _session(connection, partition.id, read.session)
+def _document(reading: ScopeReading, read: DocumentIn) -> KeptDocument | None:
+    visible = reading.visible
+    sql = f"{_DOCUMENT} AND partition IN {in_clause(visible)} AND id = ?"
+    found = list(rows(reading.connection, sql, (to_sql(read.session),)))
+    users = owners(visible)
+    kept = sorted((_kept(row, users) for row in found), key=lambda document: document.user is None)
+    return kept[0] if kept else None
+
+
+def _contents(connection: Connection, own: VisiblePartition, read: PassagesOfDocument) -> DocumentContents | None:
+    session = _session(connection, own.id, read.session)
     if session is None:
         return None
     key, document, started_at = session
@@ -109,15 +98,14 @@ def contents_of(transaction: Transaction, partition: VisiblePartition, read: Pas
     return DocumentContents(mark=None if document is None else _mark(document), base=base, passages=tuple(passages))
 
 
-def mark_of(transaction: Transaction, partition: VisiblePartition, read: MarkOfDocument) -> DocumentMark | None:
-    transaction.write_events()
-    session = _session(transaction.connection, partition.id, read.session)
+def _mark_of(connection: Connection, own: VisiblePartition, read: MarkOfDocument) -> DocumentMark | None:
+    session = _session(connection, own.id, read.session)
     return None if session is None or session[1] is None else _mark(session[1])
 
 
-def put_mark(transaction: Transaction, partition: int, change: PutMark) -> None:
-    transaction.write_events()
-    mark = change.mark
+def _put_mark(writing: ScopeWriting, change: PutMark) -> None:
+    writing.write_events()
+    partition, mark = writing.own_id(), change.mark
     document = {
         "title": mark.title,
         "media_type": mark.media_type,
@@ -127,14 +115,14 @@ def put_mark(transaction: Transaction, partition: int, change: PutMark) -> None:
         "updated_at": None if mark.updated_at is None else micros(mark.updated_at),
     }
     sql = "UPDATE sessions SET document = ? WHERE partition = ? AND id = ? AND document IS NOT NULL"
-    transaction.connection.execute(sql, (to_json(document), partition, to_sql(change.session)))
-    transaction.touch((partition,))
+    writing.connection.execute(sql, (to_json(document), partition, to_sql(change.session)))
+    writing.transaction.touch((partition,))
 
 
-def place_passages(transaction: Transaction, partition: int, change: PlacePassages) -> None:
+def _place_passages(writing: ScopeWriting, change: PlacePassages) -> None:
     """Replaces the metadata in the provenance of the passages; what else it holds stays."""
-    transaction.write_events()
-    connection = transaction.connection
+    writing.write_events()
+    connection, partition = writing.connection, writing.own_id()
     for id, metadata in change.places:
         row = first(connection, "SELECT provenance FROM events WHERE id = ? AND +partition = ?", (id, partition))
         if row is None:
@@ -143,7 +131,7 @@ def place_passages(transaction: Transaction, partition: int, change: PlacePassag
         provenance = provenance_of(to_json((from_json(row[0]) or {}) | {"metadata": dict(metadata)}), **known)
         sql = "UPDATE events SET provenance = ? WHERE id = ? AND +partition = ?"
         connection.execute(sql, (written_provenance(provenance, **known), id, partition))
-    transaction.touch((partition,))
+    writing.transaction.touch((partition,))
 
 
 def _session(connection: Connection, partition: int, id: str) -> Row | None:
@@ -178,3 +166,12 @@ def _mark(document: str) -> DocumentMark:
         writer=known.get("writer") or "",
         updated_at=maybe_moment(known.get("updated_at")),
     )
+
+
+DOCUMENT_READS: Answers = {
+    ListDocuments: _page,
+    DocumentIn: _document,
+    PassagesOfDocument: of_own(_contents, nothing, events=True),
+    MarkOfDocument: of_own(_mark_of, nothing, events=True),
+}
+DOCUMENT_CHANGES: Appliers = {PutMark: _put_mark, PlacePassages: _place_passages}

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from germane.errors import InvalidInput
-from germane.kinds.documents.reads import MarkOfDocument, PassagesOfDocument, PlacePassages, PutMark
 from germane.kinds.events.reads import (
     EventsById,
     EventsByMessageId,
@@ -57,15 +56,14 @@ from germane.kinds.memories.reads import (
     Selection,
     SetDirective,
 )
-from germane.kinds.profile.reads import LinesNamed, MarkLine
-from germane.stores.sql.archive.archive_rows import HISTORY_CHANGES, HISTORY_READS, answer_history, apply_history
-from germane.stores.sql.blocks.plans import BLOCK_CHANGES, BLOCK_READS, BlockWork
-from germane.stores.sql.documents import contents_of, mark_of, place_passages, put_mark
+from germane.stores.sql.archive.archive_rows import HISTORY_CHANGES, HISTORY_READS
+from germane.stores.sql.blocks.plans import BLOCK_CHANGES, BLOCK_READS
+from germane.stores.sql.documents import DOCUMENT_CHANGES, DOCUMENT_READS
 from germane.stores.sql.events import event_rows
 from germane.stores.sql.events.event_rows import put_replacement
 from germane.stores.sql.events.typed_events import events_named, latest_typed, positions_taken, typed_position
 from germane.stores.sql.forgetting import forget, forget_whole, left_of
-from germane.stores.sql.graph.plans import GRAPH_CHANGES, GRAPH_READS, apply_graph_change
+from germane.stores.sql.graph.plans import GRAPH_CHANGES, GRAPH_READS
 from germane.stores.sql.injections import put_injection
 from germane.stores.sql.links import bind
 from germane.stores.sql.listing import VisiblePartition
@@ -82,7 +80,7 @@ from germane.stores.sql.memories.conflicts import (
 from germane.stores.sql.memories.extraction_queue import claim_held, finish_claim
 from germane.stores.sql.memories.memory_rows import memories_with, said_lately
 from germane.stores.sql.memories.reader import drop_vectors
-from germane.stores.sql.profile import lines_named, mark_line
+from germane.stores.sql.profile import PROFILE_CHANGES, PROFILE_READS
 from germane.stores.sql.reading import Answers
 from germane.stores.sql.selection import select
 from germane.stores.sql.tasks.plans import TASK_CHANGES, TASK_READS
@@ -93,9 +91,9 @@ from germane.types.scope import Scope
 
 T = TypeVar("T")
 
-READS: Answers = {**TASK_READS}
+READS: Answers = {**BLOCK_READS, **DOCUMENT_READS, **GRAPH_READS, **HISTORY_READS, **PROFILE_READS, **TASK_READS}
 """The function that answers each read, within a plan and outside of any."""
-CHANGES: Appliers = {**TASK_CHANGES}
+CHANGES: Appliers = {**BLOCK_CHANGES, **DOCUMENT_CHANGES, **GRAPH_CHANGES, **HISTORY_CHANGES, **PROFILE_CHANGES, **TASK_CHANGES}
 """The function that applies each change."""
 
 _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
@@ -116,10 +114,7 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     ClaimHeld: (claim_held, bool),
     OwnDirective: (own_directive, str),
     ConflictById: (conflict_by_id, lambda: None),
-    PassagesOfDocument: (contents_of, lambda: None),
-    MarkOfDocument: (mark_of, lambda: None),
     ConflictsBetween: (conflicts_between, RecordedConflicts),
-    **GRAPH_READS,
 }
 """The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
 exist."""
@@ -137,7 +132,6 @@ class PlanRun(Generic[T]):
         self._decided: Decision[T] | None = None
         self._transaction: Transaction
         self._writing: ScopeWriting
-        self._blocks: BlockWork | None = None
 
     def __call__(self, transaction: Transaction) -> T:
         self._transaction, self._writing = transaction, self._renewed(transaction)
@@ -147,10 +141,11 @@ class PlanRun(Generic[T]):
         return self._decided.outcome
 
     def _renewed(self, transaction: Transaction) -> ScopeWriting:
-        """What a plan selected in one transaction stays selected where its changes are applied in a second one."""
+        """What a plan found in one transaction stays found where its changes are applied in a second one."""
         writing = ScopeWriting(self._scope, transaction)
         if self._decided is not None:
             writing.selected |= self._writing.selected
+            writing.found_blocks |= self._writing.found_blocks
         return writing
 
     @property
@@ -171,25 +166,13 @@ class PlanRun(Generic[T]):
         if isinstance(read, LeftOf):
             self._transaction.flush()
             return left_of(self._transaction.connection, read)
-        if isinstance(read, BLOCK_READS):
-            return self._block_work.answer(read)
         visible = self._transaction.visible(self._scope)
         if isinstance(read, MemoriesById):
             return memory_rows.by_id(self._transaction.connection, visible, read)
         own = self._own(visible)
-        if isinstance(read, HISTORY_READS):
-            return answer_history(self._transaction, own, read)
-        if isinstance(read, LinesNamed):
-            return lines_named(self._transaction, visible, own, read)
         if isinstance(read, IdsInUse):
             return ids_in_use(self._transaction, own, read)
         raise InvalidInput(f"the store can't answer {type(read).__name__}")
-
-    @property
-    def _block_work(self) -> BlockWork:
-        if self._blocks is None:
-            self._blocks = BlockWork(self._scope, self._transaction)
-        return self._blocks
 
     def _own(self, visible: tuple[VisiblePartition, ...]) -> VisiblePartition | None:
         return next((partition for partition in visible if partition.user == self._scope.user), None)
@@ -242,19 +225,7 @@ class PlanRun(Generic[T]):
         if (apply := CHANGES.get(type(change))) is not None:
             apply(self._writing, change)
             return
-        if isinstance(change, BLOCK_CHANGES):
-            self._block_work.apply(change)
-            return
-        if isinstance(change, HISTORY_CHANGES):
-            apply_history(self._transaction, self._scope, change)
-            return
         transaction, scope = self._transaction, self._scope
-        if isinstance(change, GRAPH_CHANGES):
-            for owned in ("entity", "relation", "pattern"):
-                if hasattr(change, owned):
-                    self._check(getattr(change, owned).user)
-            apply_graph_change(transaction, transaction.own(scope), change)
-            return
         connection = transaction.connection
         match change:
             case PutMemory(memory, restored):
@@ -286,10 +257,6 @@ class PlanRun(Generic[T]):
                 put_replacement(transaction, transaction.own(scope), change)
             case ReservePositions():
                 event_rows.reserve_positions(transaction, transaction.own(scope), change)
-            case PutMark():
-                put_mark(transaction, transaction.own(scope), change)
-            case PlacePassages():
-                place_passages(transaction, transaction.own(scope), change)
             case PutTombstones():
                 put_tombstones(transaction, None if change.ownerless else transaction.own(scope), change)
             case CountFeedback():
@@ -297,8 +264,6 @@ class PlanRun(Generic[T]):
                 memory_rows.count_feedback(connection, (own,) if own else (), change)
             case CountRetrievals():
                 memory_rows.count_retrievals(connection, transaction.visible(scope), change)
-            case MarkLine():
-                mark_line(transaction, transaction.own(scope), change)
             case SetDirective(text, id):
                 if text or self._own(transaction.visible(scope)) is not None:  # removing nothing creates no partition
                     set_directive(transaction, transaction.own(scope), text, id)

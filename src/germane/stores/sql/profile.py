@@ -5,23 +5,33 @@ The text of a clause isn't stored a second time: it is read from its message.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from germane.kinds.messages.extraction import MAX_READ
-from germane.kinds.profile.reads import LinesNamed, Mark, MarkedLine, MarkLine, NamedLines, ToldClause, clause_name, thing_of
+from germane.kinds.profile.reads import (
+    ChatsWithAssistant,
+    LineMarks,
+    LinesNamed,
+    Mark,
+    MarkedLine,
+    MarkLine,
+    NamedLines,
+    StillHolding,
+    TellingClauses,
+    ToldClause,
+    clause_name,
+    thing_of,
+)
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import OUTDATED, outdated_in
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
-from germane.stores.sql.reading import Readers, Reading
+from germane.stores.sql.reading import Answers, ScopeReading, of_own
 from germane.stores.sql.search.units import text_bytes
 from germane.stores.sql.statements import LISTED, Row, from_sql, micros, moment, rows, sensitivity_of, to_json, to_sql
-from germane.stores.sql.transaction import Transaction
+from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction
 from germane.stores.sql.where_clauses import for_events, impossible
 from germane.types.candidate import LONG_TEXT
-from germane.types.query import Filters
-from germane.types.scope import Scope
 
 _MOST_TELLING = (
     "SELECT e.id, t.start, t.stop, t.rule, t.matters, s.id, e.created_at, e.name, e.message_id, e.sensitivity, e.content_hash,"
@@ -40,55 +50,25 @@ _READ_BYTES = 4 * MAX_READ
 """Bytes that hold all that is read of a text."""
 
 
-class SqlProfile:
-    """Implements `germane.kinds.profile.reads.ProfileReader`."""
-
-    def __init__(self, scope: Scope, readers: Readers) -> None:
-        self._scope, self._readers = scope, readers
-
-    async def clauses(self, limit: int, *, filters: Filters) -> tuple[ToldClause, ...]:
-        if limit < 1 or impossible(filters, "events"):
-            return ()
-
-        def work(reading: Reading) -> tuple[ToldClause, ...]:
-            own = self._own(reading)
-            return () if own is None else _most_telling(reading.connection, own, limit, filters)
-
-        return await self._readers.read_batched(work)
-
-    async def with_assistant(self, sessions: Collection[str]) -> frozenset[str]:
-        def work(reading: Reading) -> frozenset[str]:
-            own = self._own(reading)
-            if own is None:
-                return frozenset()
-            found = rows(reading.connection, _WITH_ASSISTANT, (own.id, to_json([to_sql(session) for session in sessions])))
-            return frozenset(from_sql(row[0]) for row in found)
-
-        return await self._readers.read_batched(work)
-
-    async def holding(self, messages: Collection[str], at: datetime) -> frozenset[str]:
-        def work(reading: Reading) -> frozenset[str]:
-            own = self._own(reading)
-            if own is None:
-                return frozenset()
-            found = rows(reading.connection, _STORED, (to_json(list(messages)), own.id))
-            return frozenset(id for id, replaced in found if not any(one.since <= at for one in outdated_in(replaced)))
-
-        return await self._readers.read_batched(work)
-
-    async def marks(self) -> Mapping[str, Mark]:
-        def work(reading: Reading) -> Mapping[str, Mark]:
-            own = self._own(reading)
-            return {} if own is None else {one.line: one.mark for one in marks_of(reading.connection, own.id)}
-
-        return await self._readers.read_batched(work)
-
-    def _own(self, reading: Reading) -> VisiblePartition | None:
-        return next((one for one in reading.visible(self._scope) if one.user == self._scope.user), None)
+def _with_assistant(connection: Connection, own: VisiblePartition, read: ChatsWithAssistant) -> frozenset[str]:
+    found = rows(connection, _WITH_ASSISTANT, (own.id, to_json([to_sql(session) for session in read.sessions])))
+    return frozenset(from_sql(row[0]) for row in found)
 
 
-def _most_telling(connection: Connection, own: VisiblePartition, limit: int, filters: Filters) -> tuple[ToldClause, ...]:
+def _holding(connection: Connection, own: VisiblePartition, read: StillHolding) -> frozenset[str]:
+    found = rows(connection, _STORED, (to_json(list(read.messages)), own.id))
+    return frozenset(id for id, replaced in found if not any(one.since <= read.at for one in outdated_in(replaced)))
+
+
+def _marks(connection: Connection, own: VisiblePartition, _: LineMarks) -> dict[str, Mark]:
+    return {one.line: one.mark for one in marks_of(connection, own.id)}
+
+
+def _most_telling(connection: Connection, own: VisiblePartition, read: TellingClauses) -> tuple[ToldClause, ...]:
     """Reads the index from its beginning, until enough clauses have passed."""
+    limit, filters = read.limit, read.filters
+    if limit < 1 or impossible(filters, "events"):
+        return ()
     condition, bound = for_events((own,), filters)
     sql, values = f"{_MOST_TELLING} AND {condition}", [own.id, *bound]
     if filters.session is not None:
@@ -145,12 +125,9 @@ _MARKED = (
 )
 
 
-def lines_named(
-    transaction: Transaction, visible: tuple[VisiblePartition, ...], own: VisiblePartition | None, read: LinesNamed
-) -> NamedLines:
-    """Answers `LinesNamed`; `own` is the partition of the scope's own user, None where it doesn't exist."""
-    transaction.write_events()
-    connection, here = transaction.connection, visible_ids(visible)
+def _lines_named(reading: ScopeReading, read: LinesNamed) -> NamedLines:
+    reading.write_events()
+    connection, own, here = reading.connection, reading.own, visible_ids(reading.visible)
     things = to_json(list(dict.fromkeys(map(thing_of, read.names))))
     found = list(rows(connection, _THINGS, (things, *here, things, *here)))
     told = {clause_name(*row) for row in rows(connection, _TOLD, (things, *here))}
@@ -160,16 +137,15 @@ def lines_named(
     return NamedLines(names & (told | memories), frozenset(id for id, _ in found), marks)
 
 
-def mark_line(transaction: Transaction, partition: int, change: MarkLine) -> None:
-    """See `MarkLine`."""
-    connection, line = transaction.connection, to_sql(change.line)
+def _mark_line(writing: ScopeWriting, change: MarkLine) -> None:
+    connection, partition, line = writing.connection, writing.own_id(), to_sql(change.line)
     if change.mark is None:
         connection.execute("DELETE FROM profile_marks WHERE partition = ? AND line = ?", (partition, line))
     else:
         row = (partition, line, to_sql(thing_of(change.line)), change.mark, micros(change.at))
         connection.execute(_MARKED, row)
     if connection.changes():
-        transaction.touch((partition,))
+        writing.transaction.touch((partition,))
 
 
 def marks_of(connection: Connection, partition: int) -> Iterator[MarkedLine]:
@@ -184,3 +160,13 @@ def forget_marks(transaction: Transaction, ids: Sequence[str]) -> None:
     sql = f"DELETE FROM profile_marks WHERE thing IN {LISTED} RETURNING partition"
     for (partition,) in list(rows(transaction.connection, sql, (to_json(list(ids)),))):
         transaction.erase(partition)
+
+
+PROFILE_READS: Answers = {
+    TellingClauses: of_own(_most_telling, tuple),
+    ChatsWithAssistant: of_own(_with_assistant, frozenset),
+    StillHolding: of_own(_holding, frozenset),
+    LineMarks: of_own(_marks, dict),
+    LinesNamed: _lines_named,
+}
+PROFILE_CHANGES: Appliers = {MarkLine: _mark_line}

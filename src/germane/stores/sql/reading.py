@@ -85,12 +85,36 @@ Answers = Mapping[type[Read[Any]], Callable[[ScopeReading, Any], Any]]
 """Reads, with the function that answers each."""
 
 
-def of_own(answer: Callable[[Connection, VisiblePartition, R], T], empty: Callable[[], T]) -> Callable[[ScopeReading, R], T]:
+def of_own(
+    answer: Callable[[Connection, VisiblePartition, R], T], empty: Callable[[], T], *, events: bool = False
+) -> Callable[[ScopeReading, R], T]:
     """Returns the function that answers a read of the scope's own partition alone; `empty` makes the answer where it doesn't
-    exist."""
+    exist. `events` has the events written first that wait in the transaction."""
 
     def answered(reading: ScopeReading, read: R) -> T:
         own = reading.own
-        return empty() if own is None else answer(reading.connection, own, read)
+        if own is None:
+            return empty()
+        if events:
+            reading.write_events()
+        return answer(reading.connection, own, read)
 
     return answered
+
+
+def of_visible(
+    answer: Callable[[Connection, tuple[VisiblePartition, ...], R], T], empty: Callable[[], T]
+) -> Callable[[ScopeReading, R], T]:
+    """Returns the function that answers a read of all partitions that the scope sees; `empty` makes the answer where there is
+    none."""
+
+    def answered(reading: ScopeReading, read: R) -> T:
+        visible = reading.visible
+        return answer(reading.connection, visible, read) if visible else empty()
+
+    return answered
+
+
+def nothing() -> None:
+    """What a read answers that finds nothing."""
+    return

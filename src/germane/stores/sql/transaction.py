@@ -27,6 +27,7 @@ from germane.types.plan import Change
 from germane.types.scope import Scope
 
 T = TypeVar("T")
+C = TypeVar("C", bound=Change)
 
 _MAX_EMBEDDED = 65_536
 """Bytes of long texts that are embedded within one commit: more would keep the other writes waiting."""
@@ -210,11 +211,13 @@ class ScopeWriting(ScopeReading):
     """What the function that applies a change gets: the scope of the plan, and the transaction. `selected` are the partitions
     that a `Select` of the same plan named: what the plan forgets is in them, or the scope's own."""
 
-    __slots__ = ("selected", "transaction")
+    __slots__ = ("found_blocks", "selected", "transaction")
 
     def __init__(self, scope: Scope, transaction: Transaction) -> None:
         super().__init__(scope, transaction)
         self.transaction, self.selected = transaction, set[VisiblePartition]()
+        self.found_blocks = dict[str, Any]()
+        """The blocks that reads of the plan have found, by id, each as `SeenBlock`: its changes reach no others."""
 
     def own_id(self) -> int:
         """Returns the id of the partition that the scope writes to; creates it where it doesn't exist."""
@@ -228,6 +231,16 @@ class ScopeWriting(ScopeReading):
 
 Appliers = Mapping[type[Change], Callable[[ScopeWriting, Any], object]]
 """Changes, with the function that applies each."""
+
+
+def to_own(apply: Callable[[Transaction, int, C], object]) -> Callable[[ScopeWriting, C], None]:
+    """Returns the function that applies a change to the partition that the scope writes to, which is created for it where it
+    doesn't exist."""
+
+    def applied(writing: ScopeWriting, change: C) -> None:
+        apply(writing.transaction, writing.own_id(), change)
+
+    return applied
 
 
 class Writer(Protocol):

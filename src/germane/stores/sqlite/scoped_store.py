@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import apsw
 
 from germane.errors import InvalidInput, StoreUnavailable
+from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
-from germane.stores.sql.blocks.plans import SqlBlocks
-from germane.stores.sql.documents import SqlDocuments
 from germane.stores.sql.events.reader import SqlEvents
 from germane.stores.sql.gate import allowed_now, present_now
-from germane.stores.sql.graph.reader import SqlGraph
 from germane.stores.sql.injections import injections_of
 from germane.stores.sql.inventory import SqlInventory
 from germane.stores.sql.listing import visible_partitions
 from germane.stores.sql.memories.conflicts import directive
 from germane.stores.sql.memories.reader import SqlMemories
 from germane.stores.sql.plan_run import READS, PlanRun
-from germane.stores.sql.profile import SqlProfile
 from germane.stores.sql.reading import ScopeReading
+from germane.stores.sql.search.partitions import SqlSearch
 from germane.stores.sql.tasks.plans import delegated_session
 from germane.stores.sqlite.erasure import Erasure, KnownRevision, erasure_state
 from germane.stores.sqlite.readers import SqliteReaders, SqliteReading
@@ -32,10 +30,6 @@ from germane.stores.sqlite.writer import SqliteWriter
 from germane.types.plan import Plan, Read
 from germane.types.query import Filters
 from germane.types.scope import Scope
-
-if TYPE_CHECKING:
-    from germane.stores.sql.archive.reader import SqlHistory
-
 
 T = TypeVar("T")
 
@@ -51,8 +45,7 @@ class SqliteScopedStore:
         readers: SqliteReaders,
         memories: SqlMemories,
         events: SqlEvents,
-        blocks: SqlBlocks,
-        graph: SqlGraph,
+        blocks: SqlSearch[ArchivalEntry],
         inventory: SqlInventory,
         writer: SqliteWriter | None,
         erasure: Erasure,
@@ -61,7 +54,7 @@ class SqliteScopedStore:
     ) -> None:
         self._scope, self._readers = scope, readers
         self._memories, self._events, self._blocks = memories, events, blocks
-        self._graph, self._inventory = graph, inventory
+        self._inventory = inventory
         self._writer, self._erasure, self._known, self._name = writer, erasure, known, name
 
     @property
@@ -77,26 +70,8 @@ class SqliteScopedStore:
         return self._events
 
     @property
-    def blocks(self) -> SqlBlocks:
+    def blocks(self) -> SqlSearch[ArchivalEntry]:
         return self._blocks
-
-    @property
-    def documents(self) -> SqlDocuments:
-        return SqlDocuments(self._scope, self._readers)
-
-    @property
-    def graph(self) -> SqlGraph:
-        return self._graph
-
-    @property
-    def history(self) -> SqlHistory:
-        from germane.stores.sql.archive.reader import SqlHistory as SqliteHistory
-
-        return SqliteHistory(self._scope, self._readers)
-
-    @property
-    def profile(self) -> SqlProfile:
-        return SqlProfile(self._scope, self._readers)
 
     @property
     def inventory(self) -> SqlInventory:

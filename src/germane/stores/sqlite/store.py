@@ -24,9 +24,7 @@ from germane.ports.models import Embedder, WordVectors, dimension_if_known
 from germane.search.relevance import Relevance
 from germane.stores.contract import Checkup
 from germane.stores.sql.blocks.documents import fetch_archived, has_archive
-from germane.stores.sql.blocks.plans import SqlBlocks
 from germane.stores.sql.events.reader import SqlEvents, fetch_events
-from germane.stores.sql.graph.reader import SqlGraph
 from germane.stores.sql.inventory import SqlInventory, agents_of, orgs_of, owner_of
 from germane.stores.sql.keys import SqlKeys
 from germane.stores.sql.listing import SECRET, is_forgotten
@@ -37,7 +35,7 @@ from germane.stores.sql.memories.reader import SqlMemories, fetch_memories
 from germane.stores.sql.progress import Progress
 from germane.stores.sql.search.embedding import Embedding, asked_dimension, model_row
 from germane.stores.sql.search.near_duplicates import NearDuplicates
-from germane.stores.sql.search.partitions import Fetch, Partitions, Searcher
+from germane.stores.sql.search.partitions import Fetch, Partitions, Searcher, SqlSearch
 from germane.stores.sql.search.units import Domain
 from germane.stores.sql.statements import micros, only
 from germane.stores.sql.transaction import Transaction
@@ -175,8 +173,7 @@ class SqliteStore:
             readers,
             SqlMemories(scope, readers, self._memories),
             SqlEvents(scope, readers, self._events),
-            SqlBlocks(scope, readers, self._archive),
-            SqlGraph(scope, readers),
+            SqlSearch(scope, self._archive),
             SqlInventory(scope, readers),
             self._writer,
             self._erasure,

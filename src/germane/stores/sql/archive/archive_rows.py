@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from germane.compaction.notes import SpanSummary
-from germane.errors import InvalidInput
 from germane.kinds.archive.value import (
     MAX_SUMMARIES,
     ArchiveEntry,
     CompleteOutline,
+    EntriesByHandle,
+    HandlesForgotten,
     HandlesKept,
     HistoryIds,
     HistoryIdsInUse,
     KeptEntry,
     KeptSummary,
+    LatestLines,
+    LatestSummaries,
+    ListOutline,
     OutlineLeft,
     PutArchived,
     PutSummary,
@@ -25,15 +28,15 @@ from germane.kinds.archive.value import (
     checksum_of,
 )
 from germane.kinds.memories.reads import Forget, Select
-from germane.stores.sql.archive.outlines import complete_outline, has_unoutlined
+from germane.stores.sql.archive.outline_lines import latest_lines, outline_left, outline_page, session_key
+from germane.stores.sql.archive.outlines import complete_outline
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import VisiblePartition
+from germane.stores.sql.reading import Answers, ScopeReading, of_own
 from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, only, rows, to_json, to_sql
 from germane.stores.sql.tasks.task_rows import drop_pointers
 from germane.stores.sql.tombstones import bury
-from germane.stores.sql.transaction import Transaction
-from germane.types.plan import Change, Read
-from germane.types.scope import Scope
+from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction
 
 ARCHIVED = (
     "SELECT id, session, handle, kind, provider, title, previous, part, messages, created_at, checksum FROM history_archive"
@@ -83,45 +86,37 @@ def summary_of(row: Row) -> KeptSummary:
     )
 
 
-def entries_by_handle(
-    connection: Connection, partition: int, handles: Sequence[str], session: str | None
-) -> tuple[KeptEntry, ...]:
-    """See `HistoryReader.archived`."""
+def _entries_by_handle(connection: Connection, own: VisiblePartition, read: EntriesByHandle) -> tuple[KeptEntry, ...]:
     found: list[KeptEntry] = []
-    for handle in dict.fromkeys(handles):
-        sql, bound = f"{ARCHIVED} AND handle = ?", [partition, to_sql(handle)]
-        if session is not None:
+    for handle in dict.fromkeys(read.handles):
+        sql, bound = f"{ARCHIVED} AND handle = ?", [own.id, to_sql(handle)]
+        if read.session is not None:
             sql += " AND session = ?"
-            bound.append(to_sql(session))
+            bound.append(to_sql(read.session))
         row = first(connection, f"{sql} ORDER BY key DESC LIMIT 1", bound)
         if row is not None and is_unchanged(row, archived := archived_of(row)):
             found.append(archived)
     return tuple(found)
 
 
-def latest_summaries(connection: Connection, partition: int, session: str, limit: int) -> tuple[KeptSummary, ...]:
-    """See `HistoryReader.summaries`."""
+def _latest_summaries(connection: Connection, own: VisiblePartition, read: LatestSummaries) -> tuple[KeptSummary, ...]:
     sql = f"{SUMMARY} AND session = ? ORDER BY key DESC LIMIT ?"
-    found = [summary_of(row) for row in rows(connection, sql, (partition, to_sql(session), limit))]
+    found = [summary_of(row) for row in rows(connection, sql, (own.id, to_sql(read.session), read.limit))]
     return tuple(reversed(found))
 
 
-def handles_kept(connection: Connection, partition: int, session: str, handles: Sequence[str]) -> frozenset[str]:
-    """See `HandlesKept`."""
-    found = rows(connection, _HANDLES, (partition, to_sql(session), to_json(list(handles))))
+def _handles_kept(connection: Connection, own: VisiblePartition, read: HandlesKept) -> frozenset[str]:
+    found = rows(connection, _HANDLES, (own.id, to_sql(read.session), to_json(list(read.handles))))
     return frozenset(from_sql(handle) for (handle,) in found)
 
 
-def summaries_kept(
-    connection: Connection, partition: int, session: str, fingerprints: Sequence[str]
-) -> tuple[KeptSummary, ...]:
-    """See `SummariesKept`."""
+def _summaries_kept(connection: Connection, own: VisiblePartition, read: SummariesKept) -> tuple[KeptSummary, ...]:
     sql = f"{SUMMARY} AND session = ? AND fingerprint IN {LISTED} ORDER BY key"
-    return tuple(map(summary_of, rows(connection, sql, (partition, to_sql(session), to_json(list(fingerprints))))))
+    return tuple(map(summary_of, rows(connection, sql, (own.id, to_sql(read.session), to_json(list(read.fingerprints))))))
 
 
-def put_archived(connection: Connection, partition: int, archived: KeptEntry) -> None:
-    """See `PutArchived`."""
+def _put_archived(writing: ScopeWriting, change: PutArchived) -> None:
+    archived, partition = change.archived, writing.own_id()
     entry = archived.entry
     row = (
         archived.id,
@@ -137,15 +132,16 @@ def put_archived(connection: Connection, partition: int, archived: KeptEntry) ->
         checksum_of(entry.messages),
         micros(archived.created_at),
     )
-    connection.execute(
+    writing.connection.execute(
         "INSERT OR IGNORE INTO history_archive (id, partition, session, handle, kind, provider, title, previous, part,"
         " messages, checksum, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         row,
     )
+    writing.transaction.touch((partition,))
 
 
-def put_summary(connection: Connection, partition: int, kept: KeptSummary) -> None:
-    """See `PutSummary`."""
+def _put_summary(writing: ScopeWriting, change: PutSummary) -> None:
+    connection, kept, partition = writing.connection, change.kept, writing.own_id()
     summary = kept.summary
     row = (
         kept.id,
@@ -166,13 +162,21 @@ def put_summary(connection: Connection, partition: int, kept: KeptSummary) -> No
         row,
     )
     connection.execute(_SURPLUS, (partition, to_sql(kept.session), MAX_SUMMARIES))
+    writing.transaction.touch((partition,))
 
 
-# Plans: answers the reads of one plan about the archive, applies its changes, and forgets what goes with messages.
+def _complete_outline(writing: ScopeWriting, change: CompleteOutline) -> None:
+    writing.write_events()
+    partition = writing.own_id()
+    key = session_key(writing.connection, partition, change.session)
+    if key is not None:
+        complete_outline(writing.connection, key)
+    writing.transaction.touch((partition,))
 
 
-HISTORY_READS = (HandlesKept, SummariesKept, HistoryIdsInUse, OutlineLeft)
-HISTORY_CHANGES = (PutArchived, PutSummary, CompleteOutline)
+# Ids: what is known of those that a restored line has.
+
+
 _SECOND_LISTED = LISTED.replace("?", "?2")
 _OWN = (
     f"SELECT id, session, handle, '' FROM history_archive WHERE partition = ?1 AND id IN {_SECOND_LISTED} UNION ALL"
@@ -180,48 +184,9 @@ _OWN = (
 )
 
 
-def answer_history(transaction: Transaction, own: VisiblePartition | None, read: Read[Any]) -> Any:
-    """Answers a read of `HISTORY_READS`; `own` is the partition of the scope's own user, None where it doesn't exist."""
-    connection, partition = transaction.connection, -1 if own is None else own.id
-    match read:
-        case HandlesKept(session, handles):
-            return handles_kept(connection, partition, session, handles)
-        case SummariesKept(session, fingerprints):
-            return summaries_kept(connection, partition, session, fingerprints)
-        case HistoryIdsInUse(ids):
-            return _in_use(connection, partition, ids)
-        case OutlineLeft(session):
-            transaction.write_events()
-            key = session_key(connection, partition, session)
-            return key is not None and has_unoutlined(connection, key)
-    raise InvalidInput(f"the store can't answer {type(read).__name__}")
-
-
-def apply_history(transaction: Transaction, scope: Scope, change: Change) -> None:
-    """Applies a change of `HISTORY_CHANGES`."""
-    partition, connection = transaction.own(scope), transaction.connection
-    match change:
-        case PutArchived(archived):
-            put_archived(connection, partition, archived)
-        case PutSummary(kept):
-            put_summary(connection, partition, kept)
-        case CompleteOutline(session):
-            transaction.write_events()
-            key = session_key(connection, partition, session)
-            if key is not None:
-                complete_outline(connection, key)
-    transaction.touch((partition,))
-
-
-def session_key(connection: Connection, partition: int, session: str) -> int | None:
-    """Returns the key of a session that is a conversation; None where there is none."""
-    sql = "SELECT key FROM sessions WHERE partition = ? AND id = ? AND document IS NULL"
-    row = first(connection, sql, (partition, to_sql(session)))
-    return None if row is None else int(row[0])
-
-
-def _in_use(connection: Connection, partition: int, ids: tuple[str, ...]) -> HistoryIds:
-    wanted = to_json(list(ids))
+def _in_use(reading: ScopeReading, read: HistoryIdsInUse) -> HistoryIds:
+    connection, own_partition, wanted = reading.connection, reading.own, to_json(list(read.ids))
+    partition = -1 if own_partition is None else own_partition.id
     own = {
         id: (from_sql(session), from_sql(under), method)
         for id, session, under, method in rows(connection, _OWN, (partition, wanted))
@@ -305,15 +270,28 @@ def _remember_handles(connection: Connection, partition: int, handles: Iterable[
     connection.executemany("INSERT OR IGNORE INTO forgotten_handles VALUES (?)", marks)
 
 
-def forgotten_handles(
-    connection: Connection, org: str, agent: str, user: str | None, handles: Collection[str]
-) -> frozenset[str]:
-    """See `HistoryReader.forgotten`. The scope may be gone with all that it held."""
-    marks = {_mark(org, agent, user or "", handle): handle for handle in handles}
-    found = rows(connection, f"SELECT mark FROM forgotten_handles WHERE mark IN {LISTED}", (to_json(list(marks)),))
+def _forgotten_handles(reading: ScopeReading, read: HandlesForgotten) -> frozenset[str]:
+    """The scope may be gone with all that it held."""
+    scope = reading.scope
+    marks = {_mark(scope.org, scope.agent, scope.user or "", handle): handle for handle in read.handles}
+    found = rows(reading.connection, f"SELECT mark FROM forgotten_handles WHERE mark IN {LISTED}", (to_json(list(marks)),))
     return frozenset(marks[mark] for (mark,) in found)
 
 
 def _mark(*parts: str) -> str:
     """A hash that names neither the scope nor what was archived."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+HISTORY_READS: Answers = {
+    EntriesByHandle: of_own(_entries_by_handle, tuple),
+    HandlesKept: of_own(_handles_kept, frozenset),
+    HandlesForgotten: _forgotten_handles,
+    SummariesKept: of_own(_summaries_kept, tuple),
+    LatestSummaries: of_own(_latest_summaries, tuple),
+    ListOutline: outline_page,
+    LatestLines: latest_lines,
+    OutlineLeft: of_own(outline_left, bool, events=True),
+    HistoryIdsInUse: _in_use,
+}
+HISTORY_CHANGES: Appliers = {PutArchived: _put_archived, PutSummary: _put_summary, CompleteOutline: _complete_outline}

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from germane.errors import Conflict, NotFound
 from germane.kinds.graph.aliases import name_key
-from germane.kinds.graph.reads import CountPattern, EndRelation, PutEntity, PutMentions, PutPattern, PutRelation
+from germane.kinds.graph.reads import (
+    CountPattern,
+    EndRelation,
+    MatchingPatterns,
+    PutEntity,
+    PutMentions,
+    PutPattern,
+    PutRelation,
+)
 from germane.kinds.graph.statement import EntityStatement, merge_statements
 from germane.kinds.graph.value import Pattern
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.lookup import PATTERN, entity_row, pattern_of, said_of, sensitivity_codes, written_said
-from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
+from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, owners, visible_ids
 from germane.stores.sql.statements import LISTED, first, maybe_micros, micros, only, rows, to_json, to_sql
 from germane.stores.sql.transaction import Transaction
-from germane.types.query import Filters
 
 _INSERT = (
     "INSERT INTO entities (type, name, name_key, aliases, properties, salience, salient_at, rank, sensitivity, created_at,"
@@ -211,17 +218,10 @@ def count_pattern(transaction: Transaction, partition: int, change: CountPattern
 
 
 def matching_patterns(
-    connection: Connection,
-    visible: tuple[VisiblePartition, ...],
-    users: Mapping[int, str | None],
-    words: Sequence[str],
-    *,
-    intent: str | None,
-    entity_types: Sequence[str],
-    filters: Filters,
-    limit: int,
+    connection: Connection, visible: tuple[VisiblePartition, ...], read: MatchingPatterns
 ) -> tuple[Pattern, ...]:
-    """See `GraphReader.patterns`."""
+    """Answers `MatchingPatterns`."""
+    filters = read.filters
     sql = (
         f"{PATTERN} WHERE p.key IN (SELECT pattern FROM pattern_words WHERE partition IN {IN_VISIBLE}"
         f" AND word IN {LISTED})"
@@ -231,5 +231,5 @@ def matching_patterns(
         " ORDER BY (p.successes + 1.0) / (p.applications + 2) DESC, p.id LIMIT ?"
     )
     excluded = to_json(sorted(filters.exclude))
-    asked = (*visible_ids(visible), to_json(["", *words]), intent, to_json(entity_types), excluded, limit)
-    return tuple(pattern_of(row, users) for row in rows(connection, sql, asked))
+    asked = (*visible_ids(visible), to_json(["", *read.words]), read.intent, to_json(read.entity_types), excluded, read.limit)
+    return tuple(pattern_of(row, owners(visible)) for row in rows(connection, sql, asked))

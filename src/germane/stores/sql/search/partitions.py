@@ -367,3 +367,14 @@ class Searcher(Generic[T]):
         ids: dict[int, str] = dict(rows(reading.connection, sql, (keys, *visible_ids(visible))))
         domain = self.domain
         return tuple(Unread(ids[key], domain, odds, tokens) for _, key, odds, tokens in faint if key in ids)
+
+
+class SqlSearch(Generic[T]):
+    """Implements `germane.stores.contract.ScopedSearch`."""
+
+    def __init__(self, scope: Scope, searcher: Searcher[T]) -> None:
+        self._scope = scope
+        self._searcher: Searcher[T] = searcher
+
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[T]:
+        return await self._searcher.search(self._scope, query, limit, keywords=keywords, vectors=vectors, wait=wait)

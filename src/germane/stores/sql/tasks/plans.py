@@ -45,7 +45,7 @@ from germane.kinds.tasks.value import (
 )
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import VisiblePartition
-from germane.stores.sql.reading import Answers, ScopeReading, of_own
+from germane.stores.sql.reading import Answers, ScopeReading, nothing, of_own
 from germane.stores.sql.statements import LISTED, first, from_sql, only, rows, to_json, to_sql
 from germane.stores.sql.tasks.task_rows import (
     BRANCH,
@@ -276,20 +276,16 @@ def delegated_session(connection: Connection, scope: Scope) -> DelegatedSession 
 # The tables of the kind.
 
 
-def _nothing() -> None:
-    return None
-
-
 TASK_READS: Answers = {
-    HeadOf: of_own(lambda connection, own, read: head_of(connection, own, read.session), _nothing),
-    StackView: of_own(lambda connection, own, read: view_of(connection, own, read.session, read.id), _nothing),
+    HeadOf: of_own(lambda connection, own, read: head_of(connection, own, read.session), nothing),
+    StackView: of_own(lambda connection, own, read: view_of(connection, own, read.session, read.id), nothing),
     FramesById: of_own(lambda connection, own, read: frames_by_id(connection, own, read.ids), dict),
     PathTo: of_own(lambda connection, own, read: path_to(connection, own, read.id), tuple),
     ListFrames: of_own(_listed, tuple),
     OpenChildren: of_own(lambda connection, own, read: frames(connection, own, _OPEN, (read.id,)), tuple),
-    BranchNamed: of_own(lambda connection, own, read: branch_named(connection, own, read.session, read.name), _nothing),
+    BranchNamed: of_own(lambda connection, own, read: branch_named(connection, own, read.session, read.name), nothing),
     BranchesOf: of_own(_branches, tuple),
-    CheckpointNamed: of_own(_checkpoint, _nothing),
+    CheckpointNamed: of_own(_checkpoint, nothing),
     DelegationInto: lambda reading, read: delegated_session(reading.connection, reading.scope.within(read.session)),
     DelegatedFrames: of_own(_delegated, tuple),
     OpenDelegations: of_own(_open_delegations, int),
