@@ -8,11 +8,12 @@ from base64 import b32decode
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.kinds.keys.value import NewKey, PresentedToken, StoredKey, key_id, make_token, parse_token
 from germane_testing.injection_contract import a_key
+from support.examples import examples
 
 ID, TOKEN = make_token(lambda count: bytes(range(count)))
 
@@ -48,7 +49,7 @@ def test_only_the_same_token_matches() -> None:
         assert not parse_token(other).matches(stored)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text() | st.binary() | st.none() | st.from_regex(r"gk_[a-z2-7]{16}_[a-z2-7]{52}\n?", fullmatch=True))
 def test_nothing_else_matches(shown: object) -> None:
     """Neither any text nor what is no text; it is looked up all the same, and never raises."""

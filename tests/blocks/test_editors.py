@@ -6,9 +6,11 @@ from random import Random
 
 from bench.block_editors import Editors
 from bench.blocks import editors, stored
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from support.examples import examples
 
 WHO, SEED = st.integers(0, 2), st.integers(0, 2**32)
 
@@ -64,9 +66,7 @@ class ThreeEditors(RuleBasedStateMachine):
 
 
 TestThreeEditors = ThreeEditors.TestCase
-TestThreeEditors.settings = settings(
-    max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestThreeEditors.settings = examples(15, stateful_step_count=25, suppress_health_check=list(HealthCheck))
 
 
 def test_copies_converge_and_keep_each_acknowledged_edit() -> None:

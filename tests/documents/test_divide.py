@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.kinds.documents.formats import MediaFormat, divide
 from germane.kinds.documents.value import MAX_BYTES, MAX_CHARACTERS, DocumentPassage, place_label, with_heading
 from germane.search.unit import parts
+from support.examples import examples
 from support.steps import growth
 
 pytestmark = pytest.mark.requirement("GRAPH-1")
@@ -129,7 +130,7 @@ def test_pages_are_not_mixed() -> None:
 TEXTS = st.text(st.sampled_from("ab \n#|-`~.\t0:{}('\"界é\U0001f600"), max_size=4000) | st.text(max_size=300)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(TEXTS.map(lambda text: text * 3), st.sampled_from(FORMATS))
 def test_passages_fit_stand_in_order_and_lose_no_letter(text: str, format: MediaFormat) -> None:
     """Of any text, in any format, each letter is in a passage or a heading, and the store doesn't divide a passage again."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.kinds.documents.plans import POSITION_GAP, Placement, place_passages
+from support.examples import examples
 
 pytestmark = pytest.mark.requirement("GRAPH-1")
 
@@ -26,7 +27,7 @@ def test_an_inserted_passage_moves_nothing() -> None:
     assert after[2] == ("x", 2 * POSITION_GAP + POSITION_GAP // 2)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(st.lists(st.text("abcdef", max_size=12), min_size=1, max_size=12))
 def test_positions_rise_and_are_free_after_any_changes(versions: list[str]) -> None:
     """No position is one that a stored passage has, also one that goes: the old ones go after the new ones came."""

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tokenizers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import EmbedderError, MissingExtra
 from germane.models.embedders import static as module
 from germane.models.embedders import tables
 from germane.models.embedders.static import Static
+from support.examples import examples
 
 _TEXT = st.text(st.sampled_from(" \n\t▁abcXYZ019.,हि𝒳ⅷ\ue000!'\"-<s>/éñ中国ไทย😀"), max_size=60) | st.text(max_size=40)
 
@@ -39,7 +40,7 @@ def oracle() -> tokenizers.Tokenizer:
     return tokenizer
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(text=_TEXT)
 def test_piece_by_piece_is_the_mean_of_the_whole_texts_tokens(static: Static, oracle: tokenizers.Tokenizer, text: str) -> None:
     """Splitting at spaces and remembering pieces changes no token."""

@@ -8,13 +8,14 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.models.embedders import tables as table_embedder
 from germane.models.embedders.distilled import Distilled
 from germane.models.embedders.static import Static
 from germane_testing.time_warp import warped
+from support.examples import examples
 
 EITHER = Distilled | Static
 
@@ -26,7 +27,7 @@ def embedder(request: pytest.FixtureRequest) -> EITHER:
     return made
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(texts=st.lists(st.text(max_size=30), max_size=8))
 def test_every_vector_has_unit_length_or_is_zero(embedder: EITHER, texts: list[str]) -> None:
     """Whatever is written in them, lone surrogates included."""

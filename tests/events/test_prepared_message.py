@@ -6,10 +6,11 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.kinds.messages.prepared import clean, slim
+from support.examples import examples
 
 
 def test_what_json_cannot_hold_is_dropped() -> None:
@@ -49,7 +50,7 @@ def test_a_circle_and_a_deep_nest_end() -> None:
     assert json.dumps(slim(circle)).count("self") == 31
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.recursive(
         st.none() | st.floats() | st.text(st.characters()) | st.binary(),
@@ -61,7 +62,7 @@ def test_whatever_is_kept_is_json_in_valid_unicode(value: object) -> None:
     json.dumps(slim({"value": value}), allow_nan=False, ensure_ascii=False).encode()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.text(st.characters(exclude_categories=())))
 def test_cleaning_changes_lone_surrogates_alone(text: str) -> None:
     """Length stays, so do all other characters."""

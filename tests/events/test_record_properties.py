@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import Conflict
 from germane.types.message import Message
+from support.examples import examples
 from support.session_operations import SessionOperations
 
 TURNS = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.sampled_from(["ok", "a", "b"])), min_size=1, max_size=30)
@@ -21,7 +22,7 @@ def kept(ledger: SessionOperations) -> list[tuple[str, str]]:
     return [(event.role, event.text) for event in ledger.events]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(TURNS, st.lists(st.integers(2, 30), max_size=8))
 def test_any_prefixes_in_any_order_give_the_longest_of_them(turns: list[tuple[str, str]], ends: list[int]) -> None:
     """Of two messages and more, within seconds, as long as the session isn't many times longer."""
@@ -33,7 +34,7 @@ def test_any_prefixes_in_any_order_give_the_longest_of_them(turns: list[tuple[st
     assert kept(ledger) == turns[: len(ledger.events)]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(TURNS, st.data())
 def test_a_growing_conversation_is_kept_once_whatever_is_retried(turns: list[tuple[str, str]], data: st.DataObject) -> None:
     """Each call is repeated a few times before the next."""
@@ -46,7 +47,7 @@ def test_a_growing_conversation_is_kept_once_whatever_is_retried(turns: list[tup
         assert kept(ledger) == turns[:end]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.integers(), unique=True, min_size=1, max_size=30), st.data())
 def test_windows_over_a_conversation_are_kept_once(numbers: list[int], data: st.DataObject) -> None:
     """Each call begins anywhere in what is stored and goes on to anywhere."""
@@ -58,7 +59,7 @@ def test_windows_over_a_conversation_are_kept_once(numbers: list[int], data: st.
         assert kept(ledger) == turns[:end]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(TURNS, st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=8))
 def test_with_ids_every_message_is_there_once(turns: list[tuple[str, str]], slices: list[tuple[int, int]]) -> None:
     """Any stretches in any order, overlapping as they like."""
@@ -69,7 +70,7 @@ def test_with_ids_every_message_is_there_once(turns: list[tuple[str, str]], slic
     assert sorted(event.message_id or "" for event in ledger.events) == sorted(str(place) for place in range(len(turns)))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(TURNS, st.integers(0, 29))
 def test_a_conflict_anywhere_writes_nothing(turns: list[tuple[str, str]], place: int) -> None:
     """Whatever else the call holds."""

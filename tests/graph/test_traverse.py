@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.kinds.graph.traversal import Edge, chain, decayed, run_walk, shortest_path, walk
+from support.examples import examples
 
 NODES = st.integers(0, 7)
 GRAPHS = st.lists(st.tuples(NODES, NODES, st.floats(0, 1)), max_size=24).map(
@@ -36,7 +37,7 @@ def distances(edges: Sequence[Edge], start: int) -> dict[int, int]:
     return found
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(GRAPHS, NODES, st.integers(0, 10), st.integers(1, 24), st.integers(0, 30))
 def test_a_walk_stays_within_its_bounds(edges: list[Edge], start: int, depth: int, fan_out: int, limit: int) -> None:
     """One query for each level; each entity and each relation once; depths are those of the shortest way."""
@@ -52,7 +53,7 @@ def test_a_walk_stays_within_its_bounds(edges: list[Edge], start: int, depth: in
         assert not found.capped
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(GRAPHS, NODES, NODES)
 def test_a_path_is_a_shortest_one(edges: list[Edge], start: int, goal: int) -> None:
     """Each relation leads on from the one before, and no path is shorter."""
@@ -70,7 +71,7 @@ def test_a_path_is_a_shortest_one(edges: list[Edge], start: int, goal: int) -> N
     assert at == goal
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(GRAPHS, NODES, st.booleans(), st.integers(1, 30))
 def test_a_chain_follows_one_direction_and_ends(edges: list[Edge], start: int, backwards: bool, limit: int) -> None:
     """Also in cycles; each relation once."""

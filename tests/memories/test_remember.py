@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
@@ -19,6 +19,7 @@ from germane.kinds.memories.value import Memory
 from germane.types.candidate import Provenance
 from germane.types.plan import Decision, Plan, Read
 from germane.types.scope import Scope
+from support.examples import examples
 from support.memory_operations import MemoryOperations
 
 NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
@@ -183,7 +184,7 @@ def test_a_twin_with_the_same_hash_but_another_kind_is_not_taken_for_it() -> Non
 
 
 @pytest.mark.requirement("MEM-4", "GATHER-6")
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 20)), max_size=12))
 def test_in_whatever_order_facts_arrive_one_holds_at_a_time(arrivals: list[tuple[str, int]]) -> None:
     """At every moment the latest observation so far holds, and nothing else; sending all again adds nothing."""
@@ -235,7 +236,7 @@ _SAID = st.tuples(st.sampled_from(("A", "B", "Answer in German", "Answer in Fren
 
 
 @pytest.mark.requirement("MEM-2", "MEM-4")
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.tuples(st.booleans(), st.lists(_SAID, min_size=1, max_size=4)), max_size=6))
 def test_what_had_ended_before_changes_nothing(batches: list[tuple[bool, list[tuple[str, int]]]]) -> None:
     """Stated facts and what is found in messages, several at once and in any order, become the same memories whether versions

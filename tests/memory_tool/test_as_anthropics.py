@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from anthropic.lib.tools import ToolError
 from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.integrations.memory_tool.tool import memory_tool
 from germane.sync import Germane
+from support.examples import examples
 
 NAMES = ("a", "b.md", ".hidden", "notes", "system", "päth")
 TEXTS = ("", "\n", "one", "one\ntwo\n", "two", "one two", "\n\n", "drei\nvier", "x\ny\nz\nx\ny\nz\nw", "y\nz")
@@ -45,7 +46,7 @@ def blocking() -> Iterator[Germane]:
 
 
 @pytest.mark.requirement("BLK-8")
-@settings(max_examples=100)
+@examples(100)
 @given(given_commands=st.lists(commands, min_size=1, max_size=25))
 def test_it_says_what_anthropics_tool_says(blocking: Germane, given_commands: list[dict[str, Any]]) -> None:
     """Text by text over random commands; where files have other errors than the tool's own, both refuse."""

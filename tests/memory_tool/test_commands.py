@@ -100,6 +100,14 @@ async def test_a_stale_hash_is_refused_with_the_present_text(agent: Agent, comma
 
 
 @pytest.mark.requirement("BLK-8")
+async def test_after_an_insert_the_last_line_ends(tool: MemoryTool, agent: Agent) -> None:
+    """A file whose last line has no line break gets one, wherever the lines were inserted."""
+    await create(tool, "a.md", "one")
+    await ask(tool, "insert", "a.md", insert_line=0, insert_text="zero")
+    assert (await agent.blocks.get("a.md")).text == "zero\none\n"
+
+
+@pytest.mark.requirement("BLK-8")
 async def test_a_line_means_a_line_of_what_was_viewed(tool: MemoryTool, agent: Agent) -> None:
     """Others put lines before it meanwhile. The model is told, and views the file anew."""
     await create(tool, "a.md", "one\ntwo\nthree\n")

@@ -6,12 +6,13 @@ import hashlib
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.kinds.keys.value import pseudonym
 from germane.service import redaction
 from germane.service.redaction import EVENTS, FIELDS
+from support.examples import examples
 
 pytestmark = pytest.mark.requirement("OPS-1")
 
@@ -103,7 +104,7 @@ def test_an_exception_is_its_type_and_its_place() -> None:
 
 
 @given(st.dictionaries(st.sampled_from(sorted(FIELDS)) | st.text(), values, max_size=4))
-@settings(max_examples=200)
+@examples(200)
 def test_whatever_is_given_comes_out_as_plain_json(fields: dict[str, object]) -> None:
     """Without raising: a log call is no place to fail."""
     said = allowed(fields)
@@ -116,7 +117,7 @@ def test_whatever_is_given_comes_out_as_plain_json(fields: dict[str, object]) ->
         st.characters(blacklist_characters="abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-"), min_size=1
     )
 )
-@settings(max_examples=200)
+@examples(200)
 def test_signs_that_no_name_has_are_in_no_line(text: str) -> None:
     """Anything but letters, digits and what stands between them."""
     said = allowed({field: text for field in FIELDS if field not in ("text", "stack", "not_ready", "sources")})

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from germane import Context, Germane
 from germane.models.embedders.distilled import Distilled
 from support.appending import APPEND, APPEND_XML, FACTS, Chat, prefix
+from support.examples import examples
 from support.stories import MODELS
 
 pytestmark = [pytest.mark.requirement("INJECT-6"), pytest.mark.asyncio(loop_scope="module")]
@@ -64,7 +65,7 @@ _users = iter(range(10**9))
     xml=False,
     cap=150,
 )
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_session(opened: Germane, steps: list[tuple[str, str]], provider: str, xml: bool, cap: int) -> None:
     """`Chat.send` checks that the output is valid for its provider and within the budget."""
     agent = opened.agent(user=f"user {next(_users)}")

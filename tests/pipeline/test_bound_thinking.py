@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from germane import Germane
@@ -15,6 +15,7 @@ from germane.types.trace import EarlierInjection
 from germane_testing.builders import MOMENT
 from support.bound_sessions import FAULTS, HARMLESS, HARMS, BoundSession, Faults, Step
 from support.calendar import Opening
+from support.examples import examples
 
 pytestmark = pytest.mark.requirement("INJECT-10")
 
@@ -46,7 +47,7 @@ async def played(
 
 
 @given(steps=st.lists(st.sampled_from(HARMLESS), min_size=3, max_size=12), cap=st.sampled_from([151, 600, 601, 8001]))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_no_fault_changes_what_stands_before_thinking(
     two: list[Germane], opening: Opening, steps: list[Step], cap: int
 ) -> None:
@@ -62,7 +63,7 @@ async def test_forgetting_for_another_user_keeps_what_is_known_of_the_directive(
 
 
 @given(steps=st.lists(st.sampled_from([*HARMLESS, *HARMS]), min_size=3, max_size=12))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_what_takes_a_text_away_is_said(two: list[Germane], opening: Opening, steps: list[Step]) -> None:
     await played(two, opening, steps)
 

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from germane import Agent, Germane
@@ -16,6 +16,7 @@ from germane.catalog.profiles import Catalog
 from germane.dialects.registry import parse_all
 from germane.types.context import Context
 from germane_testing.time_warp import run
+from support.examples import examples, whole
 from support.oracle import oracle
 from support.scoped_stores import engine, request, scoped
 from support.stories import ask, told
@@ -80,7 +81,7 @@ def check(context: Context, asked: list[dict[str, Any]], cap: int | None) -> Non
 
 
 @pytest.mark.requirement("BUD-3", "BUD-4", "BUD-5")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     window=WINDOWS,
     turns=TURNS,
@@ -129,15 +130,16 @@ def test_every_cap_from_nothing_on_is_kept(strategy: Any) -> None:
     run(story())
 
 
+@pytest.mark.soak
 @pytest.mark.requirement("BUD-3", "BUD-4")
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
 def test_every_window_from_too_small_on_is_kept(strategy: Any) -> None:
-    """Token by token, from where the messages don't fit to where everything does: what stands around germane's own messages
-    is paid for."""
+    """From where the messages don't fit to where everything does, token by token in the soak and otherwise by three: what
+    stands around germane's own messages is paid for."""
 
     async def story() -> None:
         asked = [{"role": "user", "content": "What do I drink, and what is my greyhound called?"}]
-        for window in range(500, 860):
+        for window in range(500, 860, 1 if whole() else 3):
             catalog = Catalog.built_in().with_models({"sized": {"like": "gpt-4o", "window": window}})
             made = request(raw=tuple(asked), model="sized", deadline=None)
             context = await replace(engine(), catalog=catalog).assemble(made, scoped(), strategy)

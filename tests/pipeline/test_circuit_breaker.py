@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.engine.breakers import BreakerKey, Breakers, BreakerState
@@ -213,7 +213,6 @@ def test_it_is_bounded_however_many_are_in_trouble() -> None:
     assert len(breakers._own) == 3
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([ANN, BO, CY, *ELSEWHERE]), st.booleans(), st.floats(0, 0.5)), max_size=60))
 def test_two_seconds_after_the_last_fault_everybody_is_let_again(story: list[tuple[BreakerKey, bool, float]]) -> None:
     """Whatever happened before, for whoever asks each tenth of a second."""

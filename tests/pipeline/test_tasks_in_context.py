@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from germane import Agent, Germane
@@ -23,6 +23,7 @@ from germane.types.candidate import Candidate
 from germane.types.context import Context
 from germane.types.query import Filters
 from germane_testing.builders import an_event
+from support.examples import examples
 
 S, ASK = "work", [{"role": "user", "content": "What is next?"}]
 ROOT, LONG = "Ship the zebra release", "The okapi is late because of the clock. " * 60
@@ -249,7 +250,7 @@ def test_a_view_shows_each_frame_once_and_not_what_a_branch_does_not_see() -> No
 
 
 @pytest.mark.requirement("TASK-2")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.too_slow])
 @given(
     available=st.integers(0, 3000),
     texts=st.lists(st.text(max_size=400), max_size=12),

@@ -6,14 +6,13 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
 
 from germane import Germane
+from germane.cli import main
 from germane.grpc.answer import Answer
 from germane.grpc.client import Client
 from support.running import Service, serving
@@ -77,40 +76,33 @@ async def test_a_worker_that_is_killed_is_missed_by_nobody(tmp_path: Path) -> No
     assert "ended with -9" in service.log.read_text("utf-8")
 
 
-@pytest.mark.requirement("RPC-3", "ENGINE-2")
-async def test_killing_the_service_hurts_no_caller(tmp_path: Path) -> None:
-    """Whatever it was doing: the messages come back as they were."""
-    with serving(tmp_path / "germane.db") as service:
+@pytest.mark.requirement("RPC-3", "ENGINE-2", "OPS-1")
+async def test_killing_the_service_hurts_no_caller_and_loses_nothing(tmp_path: Path) -> None:
+    """Whatever it was doing: the messages come back as they were, and what was answered is there after a restart."""
+    db = tmp_path / "germane.db"
+    with serving(db) as service:
         async with client(service) as asking:
+            await asking.remember(CANARY)
             await asking.assemble(ASKED, model="gpt-4o")
             service.process.kill()
             for _ in range(20):
                 answer = await asking.assemble(ASKED, model="gpt-4o")
                 assert list(answer.messages) == ASKED or answer.metadata.degradation_level < 3
             assert answer.metadata.fallback_reason.startswith("grpc_error:")
-
-
-@pytest.mark.requirement("OPS-1")
-async def test_a_restart_loses_nothing(tmp_path: Path) -> None:
-    """What was answered was on disk, though the process was killed."""
-    db = tmp_path / "germane.db"
-    with serving(db) as service:
-        async with client(service) as writing:
-            await writing.remember(CANARY)
-        service.process.kill()
     with serving(db) as service:
         assert CANARY in str((await full(service)).messages)
 
 
 @pytest.mark.requirement("RPC-5")
-def test_an_address_that_others_reach_needs_keys(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("options", "said"), [([], "tls_cert and tls_key"), (["--plaintext"], "keys create")])
+def test_an_address_that_others_reach_needs_keys(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
     """Refused at the start, with what to do; with a key there it begins."""
-    db = tmp_path / "germane.db"
-    command = [sys.executable, "-m", "germane.cli", "--db", str(db), "serve", "--grpc", "0.0.0.0:0", "--http", "off"]
-    for options, said in ([], "tls_cert and tls_key"), (["--plaintext"], "keys create"):
-        refused = subprocess.run([*command, *options], check=False, capture_output=True, text=True)
-        assert (refused.returncode, refused.stdout) == (2, "")
-        assert said in refused.stderr
+    assert main(["--db", str(tmp_path / "germane.db"), "serve", "--grpc", "0.0.0.0:0", "--http", "off", *options]) == 2
+    out, errors = capsys.readouterr()
+    assert out == ""
+    assert said in errors
 
 
 @pytest.mark.requirement("RPC-5")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import UnknownName
 from germane.models.tokenizers import ENCODINGS, TOKENIZERS, UPPER, Bpe, Bytes, CachedTokenizer, Estimate, Upper, open_tokenizer
+from support.examples import examples
 from support.oracle import oracle
 
 TEXTS = st.text(alphabet=st.characters(codec=None), max_size=80)
@@ -33,7 +34,7 @@ def test_an_estimate_is_never_below_o200k_nor_above_its_ceiling(family: str) -> 
     estimate = Estimate(Bpe("o200k"), UPPER[family])
     assert not estimate.exact
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(TEXTS)
     def between(text: str) -> None:
         assert oracle("o200k")(text) <= estimate.count(text) <= estimate.ceiling(text)

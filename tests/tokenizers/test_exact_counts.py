@@ -7,10 +7,11 @@ import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.models.tokenizers import Bpe, as_sent
+from support.examples import examples
 from support.oracle import NAMES, oracle
 
 HOSTILE = (
@@ -69,7 +70,7 @@ def test_generated_texts_are_counted_exactly(name: str) -> None:
     """The same for generated mixtures of scripts, code, figures, white space and surrogates."""
     bpe = Bpe(name)
 
-    @settings(max_examples=150, deadline=None)
+    @examples(150)
     @given(TEXTS)
     def same(text: str) -> None:
         assert bpe.count(text) == oracle(name)(text)
@@ -82,7 +83,7 @@ def test_the_ceiling_is_never_below_the_count(name: str) -> None:
     """A ceiling from the size alone bounds the count, also where normalising lengthens the text."""
     bpe = Bpe(name)
 
-    @settings(max_examples=150, deadline=None)
+    @examples(150)
     @given(TEXTS)
     def bounded(text: str) -> None:
         assert bpe.count(text) <= bpe.ceiling(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.kinds.memories.extraction.extract import extract
@@ -155,7 +155,6 @@ def test_a_language_without_rules_gives_nothing() -> None:
 
 
 @given(st.text(max_size=400))
-@settings(deadline=None)
 def test_any_text_is_read(text: str) -> None:
     """No text raises, and each statement stands in it."""
     for one in extract(text):

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
 from germane.kinds.memories.extraction.language import LANGUAGES, language, vocabulary
 from germane.kinds.memories.extraction.statements import may_state
+from support.examples import examples
 
-generated = settings(
-    max_examples=15, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck), derandomize=True
-)
+generated = examples(15, phases=[Phase.generate], suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 def beginning(text: str) -> str:

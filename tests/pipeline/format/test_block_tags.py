@@ -10,12 +10,13 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.stages.write.escape import escape_operator
 from germane.stages.write.item_text import block_tag, write_block
 from germane.types.candidate import BlockText
+from support.examples import examples
 from support.rendering import NONCE
 
 _SOURCE = Path(__file__).parents[3] / "bench" / "forgery.py"
@@ -79,7 +80,7 @@ def test_no_hostile_content_label_description_or_owner_forges_a_tag() -> None:
 
 
 @pytest.mark.requirement("BUILD-2", "FORMAT-3")
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     parts=st.lists(
         st.one_of(

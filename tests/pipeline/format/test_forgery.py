@@ -7,10 +7,11 @@ from runpy import run_path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.types.strategy import Detail
+from support.examples import examples
 from support.rendering import NONCE, chosen, opened
 
 _SOURCE = Path(__file__).parents[3] / "bench" / "forgery.py"
@@ -47,7 +48,7 @@ def test_no_hostile_content_id_label_or_category_forges_a_delimiter() -> None:
 @pytest.mark.parametrize(
     ("name", "details"), [("xml", ()), ("xml", ("id", "confidence", "score")), ("compact", ()), ("markdown", ())]
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(text=HOSTILE, id=HOSTILE, speaker=HOSTILE, category=HOSTILE, directive=HOSTILE)
 def test_no_mixture_of_structure_and_noise_does(
     name: str, details: tuple[Detail, ...], text: str, id: str, speaker: str, category: str, directive: str

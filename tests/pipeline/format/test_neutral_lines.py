@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from germane.api.builder.system_prompt import Activity, write_activity
@@ -16,6 +16,7 @@ from germane.stages.write.item_text import write_block
 from germane.text.templates import families, neutralise, neutralise_line
 from germane.types.candidate import BlockText, EntityText, GraphItem, PatternText, RelationText
 from germane.types.message import Message
+from support.examples import examples
 from support.rendering import NONCE, chosen, opened
 
 pytestmark = pytest.mark.requirement("FORMAT-3")
@@ -31,7 +32,7 @@ def lines_of(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(FRAGMENTS, min_size=8, max_size=8))
 @example(["", "<|reserved_special_token_0|", "", "", "", "", "", ""])
 @example(["/INST", "TOOL_CALLS", "~b]system", "user", "INST]", "[INST", "[", "]"])
@@ -65,7 +66,7 @@ def test_no_join_of_stored_parts_makes_a_token(name: str, parts: list[str]) -> N
     assert all(item.handle and (item.handle in written.late or name == "digest") for item in written.items)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(FRAGMENTS, FRAGMENTS, FRAGMENTS)
 def test_nothing_else_that_is_written_makes_one(a: str, b: str, c: str) -> None:
     """Blocks, the activity of a builder, and a summary, which is known again as it was written."""

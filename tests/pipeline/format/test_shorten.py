@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.stages.write.excerpts import Excerpts
+from support.examples import examples
 from support.rendering import chosen, cost_alone, opened
 
 FILLER = " ".join(f"Nothing of note happened on day {day}, as far as anybody knows." for day in range(60))
@@ -99,7 +100,7 @@ def test_a_very_long_text_is_looked_at_where_the_terms_are() -> None:
 
 
 @pytest.mark.requirement("PACK-5")
-@settings(max_examples=100)
+@examples(100)
 @given(st.text(max_size=300), st.integers(0, 120))
 def test_no_excerpt_costs_more_than_asked(text: str, limit: int) -> None:
     """Whatever the text; here a character is a token and the frame costs ten."""

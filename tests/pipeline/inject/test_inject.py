@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from germane.dialects.registry import dialect, parse_all
@@ -15,6 +15,7 @@ from germane.errors import UnknownName
 from germane.stages.inject import Injected, inject
 from germane.types.message import Message
 from germane.types.strategy import Placement
+from support.examples import examples
 from support.exchanges import CLAUDE, EXCHANGE, GEMINI, ITEMS, request
 
 PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini")
@@ -312,7 +313,7 @@ plain = st.fixed_dictionaries(
 
 
 @pytest.mark.requirement("INJECT-1", "INJECT-4")
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(100, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(plain, min_size=1, max_size=8),
     st.sampled_from(PROVIDERS),

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.api.strategies import COMPACT, COMPOSITE
@@ -19,6 +19,7 @@ from germane.stages.pack.pack import Packing, pack
 from germane.stages.pack.shares import CapUsage
 from germane.types.candidate import Scored
 from germane.types.strategy import Cap, Shares, Strategy
+from support.examples import examples
 from support.plain_layout import PlainLayout, item, scored_items, strategies
 
 EXACT = replace(COMPACT, packer="exact")
@@ -59,7 +60,7 @@ def best_of_all(items: Sequence[Scored], available: int, header: int, maximum: i
 
 @pytest.mark.requirement("PACK-6")
 @given(few_items(), st.integers(0, 200), st.integers(0, 20), st.none() | st.integers(0, 4))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_no_other_choice_is_worth_more(items: list[Scored], available: int, header: int, maximum: int | None) -> None:
     """Against trying every choice, shared headers and a cap included; value, bound and gap are told."""
     strategy = replace(EXACT, shares=Shares(kinds={"event": Cap(items=maximum)}))
@@ -71,7 +72,7 @@ def test_no_other_choice_is_worth_more(items: list[Scored], available: int, head
 
 @pytest.mark.requirement("PACK-6")
 @given(scored_items(), strategies(), LAYOUTS, st.integers(0, 600))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_it_is_never_worse_than_one_by_one(
     items: list[Scored], strategy: Strategy, layout: PlainLayout, available: int
 ) -> None:
@@ -87,7 +88,7 @@ def test_it_is_never_worse_than_one_by_one(
 
 @pytest.mark.requirement("PACK-4", "PACK-6")
 @given(scored_items(), strategies(), LAYOUTS, st.integers(0, 600), st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_the_order_they_come_in_decides_nothing(
     items: list[Scored], strategy: Strategy, layout: PlainLayout, available: int, random: Any
 ) -> None:

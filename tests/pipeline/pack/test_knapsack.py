@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bench.proven import best_of_all
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.stages.pack.knapsack import Ints, Knapsack, relax, solve, tightest
+from support.examples import examples
 
 
 def sack(
@@ -52,7 +53,7 @@ def fits(full: Knapsack, picked: Ints) -> bool:
 
 @pytest.mark.requirement("PACK-6")
 @given(sacks())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_nothing_that_fits_is_worth_more(full: Knapsack) -> None:
     """Against trying every set; the gap is 0, as it is proven."""
     found = solve(full)
@@ -77,7 +78,7 @@ def test_a_header_that_may_still_be_paid_for_counts_as_use_to_come() -> None:
 
 @pytest.mark.requirement("PACK-6")
 @given(sacks(), st.integers(1, 40))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_with_little_effort_the_best_lies_between_the_value_and_the_bound(full: Knapsack, effort: int) -> None:
     """Whatever is given up unseen is in the bound."""
     found = solve(full, effort=effort)
@@ -87,7 +88,7 @@ def test_with_little_effort_the_best_lies_between_the_value_and_the_bound(full: 
 
 @pytest.mark.requirement("PACK-6")
 @given(sacks(), st.integers(0, 5))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_stopped_at_any_item_it_has_an_answer_and_a_bound(full: Knapsack, after: int) -> None:
     """A deadline costs value, never the answer nor its honesty."""
     asked = iter(range(1000))
@@ -98,7 +99,7 @@ def test_stopped_at_any_item_it_has_an_answer_and_a_bound(full: Knapsack, after:
 
 @pytest.mark.requirement("PACK-6")
 @given(sacks(), st.sets(st.integers(0, 11)))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_it_is_never_worse_than_what_it_starts_from(full: Knapsack, start: set[int]) -> None:
     """Even when it may not search at all; a start that doesn't fit is no start."""
     known = np.array(sorted(one for one in start if one < len(full.values)), dtype=np.int64)
@@ -110,7 +111,7 @@ def test_it_is_never_worse_than_what_it_starts_from(full: Knapsack, start: set[i
 
 @pytest.mark.requirement("PACK-6")
 @given(sacks(), st.lists(st.floats(0, 1), min_size=3, max_size=3))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_at_any_prices_the_bound_holds(full: Knapsack, at: list[float]) -> None:
     """And the prices that are found give a bound no higher than none at all."""
     best = best_of_all(full)
@@ -120,7 +121,7 @@ def test_at_any_prices_the_bound_holds(full: Knapsack, at: list[float]) -> None:
 
 @pytest.mark.requirement("PACK-6")
 @given(sacks(), st.floats(0, 0.2))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_with_one_limit_no_other_price_gives_a_lower_bound(full: Knapsack, at: float) -> None:
     """Tokens alone: the linear relaxation's own bound."""
     plain = replace(full, uses=full.uses[:1], headers=full.headers[:1], room=full.room[:1])

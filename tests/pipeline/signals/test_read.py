@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.stages.read import read
@@ -13,6 +13,7 @@ from germane.types.message import Message, ToolResult
 from germane.types.query import Filters
 from germane.types.request import Request
 from germane.types.scope import Scope
+from support.examples import examples
 
 AT = datetime(2023, 5, 9, 23, 30, tzinfo=UTC)
 
@@ -113,7 +114,7 @@ def test_a_huge_message_is_condensed_to_its_most_telling_terms() -> None:
 
 @pytest.mark.requirement("SIG-3")
 @given(text=st.text(st.characters(), max_size=400), times=st.integers(1, 40))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_any_message_of_any_length_is_read(text: str, times: int) -> None:
     """Never rejected; bounded, and writable as UTF-8 whatever came in."""
     query = read(request(user("before " + text), user(text * times)))

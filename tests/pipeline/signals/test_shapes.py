@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.stages.read.asks import EVENT_TYPES, intent
 from germane.stages.read.query import identifiers, mentions, phrases
 from germane.types.query import Intent
+from support.examples import examples
 
 
 @pytest.mark.requirement("SIG-1")
@@ -103,7 +104,7 @@ def test_each_intent_maps_to_its_event_types() -> None:
 
 
 @given(text=st.text(st.characters(), max_size=300))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_nothing_here_fails_on_any_string(text: str) -> None:
     """Bounded answers for every text."""
     assert len(identifiers(text)) <= 24

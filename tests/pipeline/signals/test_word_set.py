@@ -6,12 +6,13 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from germane.stages.read import asks, query
 from germane.stages.read import asks as intent
 from germane.stages.read.asks import lacks_all, word_set
+from support.examples import examples
 from support.fitting import fitting
 
 GATED = [
@@ -23,7 +24,7 @@ GATED = [
 
 
 @pytest.mark.parametrize(("words", "pattern"), GATED, ids=lambda one: min(one) if isinstance(one, frozenset) else "")
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+@examples(40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(st.data())
 def test_what_fits_a_pattern_holds_one_of_its_words(words: Any, pattern: re.Pattern[str], data: st.DataObject) -> None:
     assert not lacks_all(data.draw(fitting(pattern)), words)
@@ -36,7 +37,7 @@ def test_no_word_that_fits_by_itself_is_forgotten(words: Any, pattern: re.Patter
     assert not [word for word in spelled if pattern.search(word) and lacks_all(word, words)]
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+@examples(100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(fitting(query._SHAPES))
 def test_every_shape_of_an_identifier_is_may_contain(text: str) -> None:
     assert query._may_contain(text)
@@ -66,7 +67,7 @@ def test_overviews_have_alternatives() -> None:
 
 
 @pytest.mark.parametrize("alternative", OVERVIEWS, ids=lambda one: one[:20])
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+@examples(12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(st.data())
 def test_what_asks_for_an_overview_holds_one_of_its_parts(alternative: str, data: st.DataObject) -> None:
     pattern = re.compile(rf"\b(?:{alternative})\b", re.IGNORECASE | re.ASCII)
