@@ -99,7 +99,7 @@ def test_an_exception_is_its_type_and_its_place() -> None:
         error.add_note(CANARY)
         said = allowed({"error": error})
     assert (said["error"], said["cause"]) == ("ValueError", "KeyError")
-    assert str(said["at"]).startswith("observe/test_redaction.py:")
+    assert str(said["at"]).startswith("service/test_redaction.py:")
     assert "sesame" not in json.dumps(said)
 
 

@@ -63,7 +63,7 @@ def test_a_call_that_failed_says_what_and_where() -> None:
         raise ValueError(CANARY)
     (line,) = log.lines()
     assert (line["code"], line["error"], line["level"]) == ("UNKNOWN", "ValueError", "warning")
-    assert line["at"].startswith("observe/test_logs.py:")
+    assert line["at"].startswith("service/test_logs.py:")
 
 
 def test_a_call_that_its_client_gave_up_is_no_fault() -> None:

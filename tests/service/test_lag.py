@@ -97,7 +97,7 @@ def test_a_loop_that_hangs_is_told_once_with_the_place() -> None:
     first, second = log.lines()
     assert (first["event"], first["seconds"]) == ("loop_blocked", 1.1)
     assert (second["event"], second["seconds"]) == ("loop_free", 2.5)
-    assert any(place.startswith("observe/test_lag.py:") for place in first["stack"])
+    assert any(place.startswith("service/test_lag.py:") for place in first["stack"])
 
 
 def test_the_watching_thread_sees_where_the_other_stands() -> None:
@@ -127,5 +127,5 @@ def test_the_watching_thread_sees_where_the_other_stands() -> None:
     blocked.stop()
     (line,) = log.lines()
     here = hangs.__code__.co_firstlineno + 1
-    assert f"observe/test_lag.py:{here}" in line["stack"]
+    assert f"service/test_lag.py:{here}" in line["stack"]
     assert "sesame" not in json.dumps(line)
