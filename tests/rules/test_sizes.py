@@ -13,6 +13,8 @@ MAX_LINES = 700
 MAX_LINES_IN_TESTS = 500
 MIN_LINES = 60
 """A shorter module that a single module of its folder imports belongs into that one."""
+MADE = frozenset({"grpc.client.handles", "grpc.client.blocking_handles"})
+"""Modules that are made from others, which nobody reads as a whole; a test compares each with what it is made from."""
 
 
 def lines(path: Path) -> int:
@@ -34,7 +36,7 @@ def scraps(found: Sequence[Module]) -> Iterator[str]:
 
 def test_no_module_is_over_700_lines() -> None:
     """The aim is 150 to 350 lines; 500 are worth a second look, and 700 are the limit."""
-    sizes = {module.name: module.lines for module in (*modules(), *beside())}
+    sizes = {module.name: module.lines for module in (*modules(), *beside()) if module.name not in MADE}
     large = {name: size for name, size in sizes.items() if size > LOOK_TWICE}
     assert {name: size for name, size in sizes.items() if size > MAX_LINES} == {}, f"worth a second look: {large}"
 

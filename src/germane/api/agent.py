@@ -47,6 +47,7 @@ from germane.types.context import Context
 from germane.types.limits import CHARACTERS, COUNT, DIRECTIVE, ID, NAME, QUERY, RECORDED, quoted
 from germane.types.limits import check_text as string
 from germane.types.message import Raw
+from germane.types.operation import operation
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
@@ -128,6 +129,7 @@ class AgentContexts(AgentContents):
 
         return (await expanded(self._parts, self.scope, string("name", name, ID), context)).text
 
+    @operation("read")
     async def estimate_tokens(self, content: str, *, model: str = "gpt-4o") -> TokenCount:
         """Returns the tokens of `content` for `model`: exact where the model's vocabulary is installed, else an upper estimate.
         Raises `InvalidInput`."""
@@ -135,6 +137,7 @@ class AgentContexts(AgentContents):
 
         return await token_count(string("content", content, CHARACTERS, valid=False), self._tokenizer(model))
 
+    @operation("read")
     async def compress(
         self,
         content: str,

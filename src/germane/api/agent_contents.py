@@ -24,6 +24,7 @@ from germane.types.context import Context
 from germane.types.inventory import Stats, UserPage
 from germane.types.limits import COUNT, ID, LABEL, PAGE
 from germane.types.limits import check_text as string
+from germane.types.operation import operation
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -116,6 +117,7 @@ class AgentContents(AgentRooms):
     """The part of `Agent` that looks through, tidies and moves what is stored. Verbs that few programs call import their work
     when they are called."""
 
+    @operation("read")
     async def find(self, id: str) -> Memory | Event:
         """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
         the message. Raises `NotFound`, also for things of another scope (SCOPE-3), and `InvalidInput` where several have it."""
@@ -214,6 +216,7 @@ class AgentContents(AgentRooms):
             store, now=parts.clock.now(), background=parts.background, unused=unused, limit=limit, messages=messages
         )
 
+    @operation("read", fixed={"whole": False})
     async def messages(
         self,
         session: str | None = None,
@@ -228,19 +231,23 @@ class AgentContents(AgentRooms):
         Raises `InvalidInput`."""
         return await list_messages(self._scoped(self.scope), session, filters, limit, cursor, whole=whole)
 
+    @operation("read")
     async def sessions(self, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
         """Returns a page of `limit` (1 to 1,000) sessions, the one with the latest message first. Raises `InvalidInput`."""
         return await list_sessions(self._scoped(self.scope), limit, cursor)
 
+    @operation("read")
     async def users(self, *, limit: int = 50, cursor: str | None = None) -> UserPage:
         """Returns a page of `limit` (1 to 1,000) of the agent's users with what each has stored, in the order of their first
         write. Raises `InvalidInput`, also where the scope has a user: it sees no other."""
         return await list_users(self._scoped(self.scope), limit, cursor)
 
+    @operation("read")
     async def stats(self) -> Stats:
         """Returns how much this scope sees: memories by kind, messages, sessions, users, bytes, times."""
         return await statistics(self._scoped(self.scope), self._parts.clock)
 
+    @operation("read")
     async def texts(self, ids: Sequence[str]) -> dict[str, str]:
         """Returns the texts of these memories and messages by id, for what a trace names without its text
         (`context.trace.unread`). What has been forgotten since, or may not be shown, is missing. Raises `InvalidInput`."""

@@ -24,18 +24,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
 from germane.grpc.answer import Answer
-from germane.grpc.client import (
-    assembly,
-    block_rpcs,
-    build_rpcs,
-    compose_rpcs,
-    document_rpcs,
-    event_rpcs,
-    graph_rpcs,
-    history_rpcs,
-    memory_rpcs,
-    rpcs,
-)
+from germane.grpc.client import assembly, rpcs
 from germane.grpc.client.assembly import AssembleCall, ClientScope
 from germane.grpc.client.channel import ServerAddress, grpc
 from germane.grpc.client.connection import ScopedClient
@@ -45,136 +34,6 @@ from germane.grpc.client.rpcs import ClientRpc
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class _ClientPart:
-    """Calls within one scope over the client's connection."""
-
-    def __init__(self, scope: ClientScope, run: Callable[[ClientRpc[Any]], Awaitable[Any]]) -> None:
-        self._scope, self._run = scope, run
-
-
-def _part_method(
-    make_rpc: Callable[Concatenate[ClientScope, P], ClientRpc[T]],
-) -> Callable[Concatenate[_ClientPart, P], Coroutine[Any, Any, T]]:
-    """Makes a method that runs the RPC. It raises germane's errors, `StoreUnavailable` where the service doesn't answer."""
-
-    async def method(self: _ClientPart, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        answer: T = await self._run(make_rpc(self._scope, *args, **kwargs))
-        return answer
-
-    update_wrapper(method, make_rpc)
-    return method
-
-
-class ClientEvents(_ClientPart):
-    """The methods of `germane.Agent.events`, with the same arguments and values; long texts in a list are cut."""
-
-    record = _part_method(event_rpcs.record)
-    record_many = _part_method(event_rpcs.record_many)
-    list = _part_method(event_rpcs.list_events)
-    highlights = _part_method(event_rpcs.highlights)
-
-
-class ClientDocuments(_ClientPart):
-    """The methods of `germane.Agent.documents`, with the same arguments and values, but for paths and folders."""
-
-    ingest = _part_method(document_rpcs.ingest)
-    get = _part_method(document_rpcs.get)
-    list = _part_method(document_rpcs.list_documents)
-    forget = _part_method(document_rpcs.forget)
-
-
-class ClientHistory(_ClientPart):
-    """The methods of `germane.Agent.history`. Called itself, it returns what a memory superseded and what superseded it."""
-
-    __call__ = _part_method(memory_rpcs.history)
-    compact = _part_method(history_rpcs.compact)
-    show = _part_method(history_rpcs.show)
-    rebuild = _part_method(history_rpcs.rebuild)
-    outline = _part_method(history_rpcs.outline)
-    summaries = _part_method(history_rpcs.summaries)
-
-
-class ClientPatterns(_ClientPart):
-    """The methods of `germane.Agent.graph.patterns`."""
-
-    learn = _part_method(graph_rpcs.learn)
-    match = _part_method(graph_rpcs.match)
-    apply_result = _part_method(graph_rpcs.apply_result)
-
-
-class ClientGraph(_ClientPart):
-    """The methods of `germane.Agent.graph`, but for `salient`, `mentions` and `chain`, with the same arguments and values."""
-
-    add = _part_method(graph_rpcs.add)
-    get = _part_method(graph_rpcs.get)
-    find = _part_method(graph_rpcs.find)
-    list = _part_method(graph_rpcs.list_entities)
-    relate = _part_method(graph_rpcs.relate)
-    unrelate = _part_method(graph_rpcs.unrelate)
-    relations = _part_method(graph_rpcs.relations)
-    traverse = _part_method(graph_rpcs.traverse)
-    salient = _part_method(graph_rpcs.salient)
-    chain = _part_method(graph_rpcs.chain)
-    path = _part_method(graph_rpcs.path)
-    merge = _part_method(graph_rpcs.merge)
-    forget = _part_method(graph_rpcs.forget)
-
-    @property
-    def patterns(self) -> ClientPatterns:
-        """What worked before."""
-        return ClientPatterns(self._scope, self._run)
-
-
-def _block_method(
-    make_rpc: Callable[Concatenate[ClientScope, P], ClientRpc[T]],
-) -> Callable[Concatenate[ClientBlocks, P], Coroutine[Any, Any, T]]:
-    """Makes a method that runs the RPC. It raises germane's errors, `StoreUnavailable` where the service doesn't answer."""
-
-    async def method(self: ClientBlocks, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        answer: T = await self._run(make_rpc(self._scope, *args, **kwargs))
-        return answer
-
-    update_wrapper(method, make_rpc)
-    return method
-
-
-class ClientBlocks:
-    """The methods of `germane.Agent.blocks`, with the same arguments and values, but for `subscribe`."""
-
-    def __init__(self, scope: ClientScope, run: Callable[[ClientRpc[Any]], Awaitable[Any]]) -> None:
-        self._scope, self._run = scope, run
-
-    create = _block_method(block_rpcs.create)
-    get = _block_method(block_rpcs.get)
-    value = _block_method(block_rpcs.value)
-    list = _block_method(block_rpcs.list_blocks)
-    edit = _block_method(block_rpcs.edit)
-    set_text = _block_method(block_rpcs.set_text)
-    append = _block_method(block_rpcs.append)
-    replace = _block_method(block_rpcs.replace)
-    undo = _block_method(block_rpcs.undo)
-    redo = _block_method(block_rpcs.redo)
-    history = _block_method(block_rpcs.history)
-    show_version = _block_method(block_rpcs.show_version)
-    pin = _block_method(block_rpcs.pin)
-    change = _block_method(block_rpcs.change)
-    delete = _block_method(block_rpcs.delete)
-    rename_folder = _block_method(block_rpcs.rename_folder)
-    delete_folder = _block_method(block_rpcs.delete_folder)
-    restore = _block_method(block_rpcs.restore)
-    share = _block_method(block_rpcs.share)
-    unshare = _block_method(block_rpcs.unshare)
-    shares = _block_method(block_rpcs.shares)
-    consents = _block_method(block_rpcs.consents)
-    approve = _block_method(block_rpcs.approve)
-    deny = _block_method(block_rpcs.deny)
-    archive = _block_method(block_rpcs.archive)
-    entry = _block_method(block_rpcs.entry)
-    search = _block_method(block_rpcs.search)
-    search_archive = _block_method(block_rpcs.search_archive)
-    delete_entry = _block_method(block_rpcs.delete_entry)
 
 
 _ABANDONED: set[asyncio.Task[Any]] = set()
@@ -256,50 +115,11 @@ class Client(ScopedClient[grpc.aio.Channel], ClientVerbs):
     search = _raises(rpcs.search)
     forget = _raises(rpcs.forget)
     feedback = _raises(rpcs.feedback)
-    directive = _raises(rpcs.directive)
-    memories = _raises(memory_rpcs.memories)
-    get = _raises(memory_rpcs.get)
-    find = _raises(memory_rpcs.find)
-    update = _raises(memory_rpcs.update)
-    messages = _raises(memory_rpcs.messages)
-    sessions = _raises(memory_rpcs.sessions)
-    users = _raises(memory_rpcs.users)
-    agents = _raises(memory_rpcs.agents)
-    why = _raises(memory_rpcs.why)
-    stats = _raises(memory_rpcs.stats)
-    check = _raises(memory_rpcs.check)
-    build = _raises(build_rpcs.build)
-    check_tool_calls = _raises(build_rpcs.check_tool_calls)
-    about = _raises(compose_rpcs.about)
-    build_context = _raises(compose_rpcs.build_context)
-    expand = _raises(compose_rpcs.expand)
-    compress = _raises(compose_rpcs.compress)
-    estimate_tokens = _raises(compose_rpcs.estimate_tokens)
+    check = _raises(rpcs.check)
 
-    @property
-    def blocks(self) -> ClientBlocks:
-        """The memory blocks of the client's scope."""
-        return ClientBlocks(self.scope, self._run)
-
-    @property
-    def events(self) -> ClientEvents:
-        """The typed events of the client's scope."""
-        return ClientEvents(self.scope, self._run)
-
-    @property
-    def documents(self) -> ClientDocuments:
-        """The documents of the client's scope."""
-        return ClientDocuments(self.scope, self._run)
-
-    @property
-    def history(self) -> ClientHistory:
-        """The long conversations of the client's scope; `history(id)` is the history of a memory."""
-        return ClientHistory(self.scope, self._run)
-
-    @property
-    def graph(self) -> ClientGraph:
-        """The entities, relations and patterns of the client's scope."""
-        return ClientGraph(self.scope, self._run)
+    async def directive(self, text: str | None = None) -> str:
+        """Returns the agent's standing instructions. A text replaces them first; an empty one removes them."""
+        return await (super().directive() if text is None else self.set_directive(text))
 
     async def _assemble(self, call: AssembleCall) -> Answer:
         try:
