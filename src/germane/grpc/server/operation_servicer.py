@@ -11,7 +11,7 @@ import grpc
 
 from germane.api.operations import Operation, operations
 from germane.grpc.server.authorisation import AgentResolver, denied
-from germane.grpc.server.call import RpcCall, may_read
+from germane.grpc.server.call import RpcCall, may_read, may_write
 from germane.grpc.server.refusals import Refused, invalid
 from germane.grpc.stubs import operation_pb2 as pb
 from germane.kinds.keys.value import Right
@@ -61,8 +61,8 @@ class OperationServicer:
         size = len(request.arguments)
         arguments = await _aside(size, lambda: operation.arguments(read_object(request.arguments, "arguments")))
         call.names = _names(arguments)
-        self._check_other(operation, arguments, call)
-        result = await operation.run(agent, arguments)
+        _check_reach(operation, arguments, call)
+        result = await operation.run(agent, arguments, germane=self._resolver.germane, keep=may_write(call))
         return write_json(encode(result if readable else without_content(result), operation.result))
 
     def _named(self, name: str, call: RpcCall) -> Operation:
@@ -74,13 +74,16 @@ class OperationServicer:
             raise invalid(f"operation: {name} {operation.right}s: call {operation.right.capitalize()}")
         return operation
 
-    def _check_other(self, operation: Operation, arguments: Mapping[str, Any], call: RpcCall) -> None:
-        """Refuses an operation that reaches into another agent, which the key doesn't allow."""
-        named = operation.declared.of_agent
-        if named is not None and call.grant is not None:
-            other = arguments.get(named)
-            if isinstance(other, str) and not call.grant.allows(call.right, org=call.record.org, agent=other):
-                raise denied()
+
+def _check_reach(operation: Operation, arguments: Mapping[str, Any], call: RpcCall) -> None:
+    """Refuses an operation that reaches into the whole org, or into another agent, which the key doesn't allow."""
+    if (grant := call.grant) is None:
+        return
+    if operation.declared.of_org and not grant.allows_all(call.right, org=call.record.org):
+        raise denied()
+    other = arguments.get(operation.declared.of_agent or "")
+    if isinstance(other, str) and not grant.allows(call.right, org=call.record.org, agent=other):
+        raise denied()
 
 
 async def _aside(size: int, work: Callable[[], T]) -> T:
