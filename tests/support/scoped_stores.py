@@ -22,9 +22,10 @@ from germane.kinds.events.reads import SessionPage
 from germane.kinds.events.value import Event
 from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.reads import HistoryOfMemory, ListMemories, Page, PinnedMemories, SeenMemories
 from germane.kinds.memories.value import Memory
 from germane.kinds.profile.reads import LineMarks, TellingClauses
-from germane.kinds.tasks.reads import StackView
+from germane.kinds.tasks.reads import DelegationInto, StackView
 from germane.models.tokenizers import open_tokenizer
 from germane.ports.models import Embedder
 from germane.search.relevance import shipped
@@ -77,11 +78,16 @@ class _Blocks:
 
 _ANSWERS: dict[type[Read[Any]], Any] = {
     StackView: None,
+    DelegationInto: None,
     StandingBlocks: (),
     FirstNamed: (),
     LatestLines: (),
     TellingClauses: (),
     LineMarks: {},
+    PinnedMemories: (),
+    SeenMemories: (MEMORY,),
+    HistoryOfMemory: (MEMORY,),
+    ListMemories: Page(memories=(MEMORY,)),
 }
 """What `Kept` answers, by the type of the read."""
 
