@@ -18,7 +18,7 @@ from germane.engine.engine import Engine
 from germane.kinds.archive.value import LatestLines
 from germane.kinds.blocks.reads import FirstNamed, StandingBlocks
 from germane.kinds.blocks.value import ArchivalEntry
-from germane.kinds.events.reads import SessionPage
+from germane.kinds.events.reads import ListSessions, RecentEvents, SeenEvents, SessionPage
 from germane.kinds.events.value import Event
 from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
@@ -53,22 +53,11 @@ class _Memories:
 
 
 class _Events:
-    async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
-        return (MESSAGE,)
-
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Event]:
         return Found(hits=(Hit(thing=MESSAGE, evidence=_STRONG),))
 
-    async def recent(
-        self, limit: int, *, session: str | None = None, filters: Any, typed: bool | None = None
-    ) -> tuple[Event, ...]:
-        return ()
-
     async def speakers(self, said_in: str | None = None) -> tuple[str, ...]:
         return ("Caroline",)
-
-    async def sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
-        return SessionPage(sessions=())
 
 
 class _Blocks:
@@ -86,6 +75,9 @@ _ANSWERS: dict[type[Read[Any]], Any] = {
     LineMarks: {},
     PinnedMemories: (),
     SeenMemories: (MEMORY,),
+    RecentEvents: (),
+    SeenEvents: (MESSAGE,),
+    ListSessions: SessionPage(sessions=()),
     HistoryOfMemory: (MEMORY,),
     ListMemories: Page(memories=(MEMORY,)),
 }
