@@ -13,7 +13,7 @@ export PIP_ROOT_USER_ACTION := ignore
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak docs twins proto clean
+.PHONY: help demo test check lint bench soak docs twins proto clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf 'make %-7s %s\n' "$$name" "$$what"; done
@@ -21,13 +21,22 @@ help:  ## list the targets
 demo: $(VENV)/.ready-demo  ## import a talk, ask five requests, show what each is given (CONVERSATION=file, folder or zip, ARGS=…)
 	@$(BIN)/python -m germane.cli demo $(if $(CONVERSATION),"$(CONVERSATION)") $(ARGS)
 
-test: check  ## lint, types, and all tests in WORKERS=2 processes
-	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+# The types are checked beside the tests, in the time that these wait, and what mypy says comes after them.
+test: lint  ## lint, types, and all tests in WORKERS=2 processes
+	@said=$$(mktemp) || exit 1; \
+	nice $(BIN)/mypy --num-workers 0 >"$$said" 2>&1 & types=$$!; \
+	trap 'kill $$types 2>/dev/null; rm -f "$$said"; exit 130' INT TERM; \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS); tests=$$?; \
+	wait $$types; checked=$$?; \
+	cat "$$said"; rm -f "$$said"; \
+	[ $$tests -eq 0 ] && [ $$checked -eq 0 ]
 
-check: $(VENV)/.ready-dev  ## lint and types
+check: lint  ## lint and types
+	@$(BIN)/mypy
+
+lint: $(VENV)/.ready-dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
 	@cd proto && ../$(BIN)/buf lint && ../$(BIN)/buf breaking --against image.binpb
 
 bench: $(VENV)/.ready-dev  ## measure the figures of the docs on this machine (ARGS=…)

@@ -145,6 +145,7 @@ _LONG: Mapping[str, Callable[[], int]] = {
     "leftover": lambda: leftover.main([]),
     "kills": lambda: kills.main([]),
     "erased": lambda: erased.main([]),
+    "properties": lambda: _tests("--hypothesis-profile", "soak", "-m", "hypothesis or soak", "tests"),
     "ways-in": lambda: _tests("tests/api/test_ways_in.py"),
     "summaries": lambda: summaries.main([]),
     "giant": lambda: giant.main([]),
@@ -155,9 +156,9 @@ _LONG: Mapping[str, Callable[[], int]] = {
 }
 
 
-def _tests(*paths: str) -> int:
-    """Runs tests that attack all that there is, in a process of their own."""
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-n", "0", *paths], check=False).returncode
+def _tests(*arguments: str) -> int:
+    """Runs tests of the suite in a process of their own."""
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-n", "0", *arguments], check=False).returncode
 
 
 def _soak(names: Sequence[str]) -> int:

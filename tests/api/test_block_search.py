@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from germane import Agent, Germane, InvalidInput
-from germane.api import contents
 from germane.errors import NotFound, StoreError
+from germane.kinds.blocks import revision
 from germane.kinds.blocks.handle import MemoryBlocks
 from germane.kinds.blocks.mutation import AppendEntry, AppendText
 from germane.kinds.blocks.reads import AllIndexed, IndexBlock
@@ -169,7 +169,7 @@ async def test_where_nothing_can_be_written_a_search_goes_on(agent: Agent, monke
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(contents, "index_blocks", failing)
+        patched.setattr(revision, "index_blocks", failing)
         assert await labels(agent.blocks) == ["plan"]
         assert await recalled(agent) == ["plan: the pump"]
     assert len(await labels(agent.blocks)) == 2

@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from germane import Agent, Germane, InvalidInput
 from germane.api.verbs import expand
 from germane.errors import LLMError
 from germane.models.tokenizers import open_tokenizer
+from support.examples import examples
 from support.scripted_llm import ScriptedLLM
 
 COUNT = open_tokenizer("o200k").count
@@ -145,7 +146,7 @@ async def test_without_a_language_model_none_can_be_asked_for(germane: Germane, 
 
 
 @pytest.mark.requirement("ENGINE-9")
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec="utf-8"), max_size=600), st.integers(0, 60), st.text(max_size=20))
 async def test_nothing_is_above_its_limit_or_longer_than_it_was(agent: Agent, text: str, limit: int, query: str) -> None:
     """Whatever the text; and a second time changes nothing."""

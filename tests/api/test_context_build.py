@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from germane import Agent, Candidate, Filters, Germane, InvalidInput, UnknownName, derive
@@ -16,6 +16,7 @@ from germane.models.tokenizers import open_tokenizer
 from germane.types.context import BuiltContext
 from germane.types.evidence import Evidence
 from germane_testing.builders import MOMENT
+from support.examples import examples
 from support.stories import QUESTION, TALK, told
 
 COUNT = open_tokenizer("o200k").count
@@ -204,7 +205,7 @@ async def test_arguments_are_checked(agent: Agent, wrong: dict[str, Any]) -> Non
 
 
 @pytest.mark.requirement("ENGINE-9")
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 300), st.text(max_size=200), st.sampled_from(["excerpt", "summary", "breadcrumb", "none"]))
 async def test_no_context_is_above_its_budget(agent: Agent, budget: int, additional: str, shorten: str) -> None:
     """Whatever is given beside."""

@@ -7,13 +7,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from germane import Agent, Filters, Germane, InvalidInput, NotFound
 from germane.models.tokenizers import open_tokenizer
 from germane.types.context import BuiltContext
 from germane_testing.builders import MOMENT
+from support.examples import examples
 
 LATER = MOMENT + timedelta(days=9_999)
 COUNT = open_tokenizer("o200k").count
@@ -193,7 +194,7 @@ async def test_additional_context_stays_through_updates_to_the_last(agent: Agent
 
 
 @pytest.mark.requirement("ENGINE-7")
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 260), st.lists(st.integers(0, 7), min_size=1, max_size=4), st.integers(1, 40))
 async def test_updates_keep_to_the_budget_and_are_idempotent(agent: Agent, budget: int, order: list[int], times: int) -> None:
     """Whatever is added, in any order."""

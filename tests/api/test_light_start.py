@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -37,25 +38,37 @@ ROOMS = [
         "kinds.graph.extraction.days",
         "kinds.graph.extraction.entities",
     ),
-    *("evaluate", "grpc", "http", "memory_tool", "observe", "serve", "stores.sqlite.backup", "testing", "transfer"),
+    *("grpc", "integrations", "service", "stores.sqlite.backup", "transfer"),
 ]
 """Rooms of germane that few programs enter."""
-PACKAGES = ["loro", "onnxruntime", "pydantic", "quicktok", "requests", "rich", "tokenizers", "typer", "wordllama", "yaml"]
-"""Packages of the extras."""
+PACKAGES = [
+    "germane_eval",
+    "germane_testing",
+    "huggingface_hub",
+    "loro",
+    "onnxruntime",
+    "pydantic",
+    "quicktok",
+    "requests",
+    "rich",
+    "tokenizers",
+    "typer",
+    "wordllama",
+    "yaml",
+]
+"""The distributions beside germane, and packages of the extras and of what they bring along."""
 
-IMPORTED = "from germane import Germane"
 TWIN = "from germane.sync import Germane"
 OPENED = """
 import asyncio
 from germane import Germane
 
 async def main():
-    async with Germane.open(":memory:", warm={warm}) as germane:
+    async with Germane.open(":memory:", warm=True) as germane:
         agent = germane.agent()
         await agent.remember("Ana lives in Lisbon")
         await agent.recall("Where does Ana live?")
-        if {warm}:
-            await agent.assemble([{{"role": "user", "content": "Where does Ana live?"}}], model="gpt-4o", deadline=None)
+        await agent.assemble([{"role": "user", "content": "Where does Ana live?"}], model="gpt-4o", deadline=None)
 
 asyncio.run(main())
 """
@@ -75,7 +88,13 @@ def among(modules: list[str], rooms: list[str], packages: list[str]) -> list[str
     return [name for name in names if any(f"{module}.".startswith(f"{name}.") for module in modules)]
 
 
-@pytest.mark.parametrize("program", [IMPORTED, TWIN, OPENED.format(warm=False), OPENED.format(warm=True)])
+def test_each_room_is_there() -> None:
+    """A name that nothing has is never among what is loaded."""
+    assert [room for room in ROOMS if find_spec(f"germane.{room}") is None] == []
+
+
+@pytest.mark.requirement("INSTALL-1", "SEARCH-6")
+@pytest.mark.parametrize("program", [TWIN, OPENED])
 def test_what_few_programs_use_is_not_loaded_before(program: str) -> None:
     """Neither an import nor a first memory, search and assembly loads it: each process would pay for it."""
     assert among(loaded(program), ROOMS, PACKAGES) == []

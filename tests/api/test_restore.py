@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 from bench.roundtrip import difference
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane import Agent, Conflict, Germane, InvalidInput
 from support.calendar import Calendar, Opening
+from support.examples import examples
 
 TALK = [{"role": "user", "content": "Where is Biscuit?", "id": "m1"}, {"role": "assistant", "content": "In the garden."}]
 
@@ -32,7 +33,7 @@ async def lines_of(agent: Agent | Germane) -> list[dict[str, Any]]:
 
 
 @pytest.mark.requirement("MEM-3", "CLI-2")
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(st.integers(min_value=0, max_value=1 << 32))
 def test_export_import_export_is_byte_identical(seed: int) -> None:
     """Over generated stores with everything that a store can hold; an export that was cut off is refused, and completed by

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.catalog.media_tokens import image_tokens
@@ -13,6 +13,7 @@ from germane.catalog.profiles import Catalog, Profile
 from germane.errors import InvalidInput
 from germane.models.tokenizers import TOKENIZERS, open_tokenizer
 from germane.types.message import Image
+from support.examples import examples
 
 CATALOG = Catalog.built_in()
 
@@ -145,7 +146,7 @@ def test_the_catalog_covers_the_families(family: str) -> None:
     assert providers == {{"claude": "anthropic", "gemini": "gemini"}.get(family, "openai")}
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(max_size=60))
 def test_finding_never_raises(model: str) -> None:
     """Whatever a model is called, there is a profile."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.catalog.profiles import Catalog
 from germane.catalog.request_tokens import Ceiling, at_most, is_light, measure
 from germane.models.tokenizers import open_tokenizer
 from germane.types.message import Image, Message, Text, ToolCall, ToolResult
+from support.examples import examples
 
 CATALOG = Catalog.built_in()
 texts = st.text(max_size=60) | st.text("abc 0123456789\n<|>ü漢字ก", max_size=200)
@@ -33,7 +34,7 @@ tools = st.lists(st.dictionaries(texts, texts, max_size=3), max_size=2)
 
 @pytest.mark.requirement("BUD-2", "BUD-4", "ENGINE-4")
 @pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5", "llama-3.1-8b", "nobody-knows-it"])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(messages, tools)
 def test_the_ceiling_is_never_less_than_the_count_nor_its_room_more(
     model: str, said: list[Message], given: list[dict[str, str]]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.catalog.media_tokens import image_tokens
 from germane.errors import InvalidInput
 from germane.types.message import Image
+from support.examples import examples
 
 RULES = ("fixed:258", "tiles:85:170", "patches:1.62", "area:750:1600", "grid:258", "unknown")
 
@@ -49,7 +50,7 @@ def test_low_detail_costs_the_base_alone() -> None:
 def test_an_unknown_size_costs_the_most(rule: str) -> None:
     """No known size is dearer than an unknown one, and each costs something."""
 
-    @settings(max_examples=100, deadline=None)
+    @examples(100)
     @given(st.integers(1, 20_000), st.integers(1, 20_000), st.sampled_from(("auto", "low", "high")))
     def dearest(width: int, height: int, detail: str) -> None:
         assert 0 < image_tokens(rule, Image(width=width, height=height, detail=detail)) <= image_tokens(rule, Image())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.catalog.media_tokens import split_payloads
@@ -11,6 +11,7 @@ from germane.catalog.profiles import Catalog, Profile
 from germane.catalog.request_tokens import measure, message_tokens, texts_of, tools_tokens
 from germane.models.tokenizers import open_tokenizer
 from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
+from support.examples import examples
 from support.oracle import oracle
 
 CATALOG = Catalog.built_in()
@@ -128,7 +129,7 @@ PARTS = st.one_of(
 
 
 @pytest.mark.requirement("BUD-4")
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(st.lists(PARTS, max_size=3), max_size=5), st.integers(20, 9000), st.integers(0, 9000))
 def test_what_is_added_never_passes_the_limit(turns: list[list[Part]], window: int, cap: int) -> None:
     """messages + added ≤ window − reserve − safety, by an independent count of the texts."""

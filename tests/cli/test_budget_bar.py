@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.cli.assembly_screen import bar, slices, widths
@@ -10,9 +10,10 @@ from germane.cli.screen import console
 from germane.types.budget import allocate
 from germane.types.context import Metadata
 from germane.types.trace import Trace
+from support.examples import examples
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.integers(1, 2_000_000), min_size=1, max_size=8), st.integers(10, 120))
 def test_columns_add_up_and_every_part_has_one(tokens: list[int], room: int) -> None:
     """The bar is as wide as it says; a part of one token is visible beside a million."""

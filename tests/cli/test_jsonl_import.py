@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.cli.imports import BrokenRow, DirectiveRow, MemoryRow, MessageRow, Row, read
 from germane.errors import InvalidInput
 from germane.types.message import ToolCall, ToolResult
+from support.examples import examples
 
 
 def rows(*lines: Any, session: str = "talk") -> list[Row]:
@@ -149,7 +150,7 @@ json_like = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(json_like)
 def test_no_json_whatever_makes_a_reader_fall_over(document: Any) -> None:
     """Hostile files give rows or `InvalidInput`, nothing else."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.cli.assembly_screen import SavedTrace, dump, load, print_explanation, save
@@ -34,6 +34,7 @@ from germane.types.context import Metadata
 from germane.types.evidence import Evidence
 from germane.types.query import Days, Query, Term
 from germane.types.trace import SourceReport, Trace
+from support.examples import examples
 
 NOW = datetime(2025, 5, 3, 10, 40, tzinfo=UTC)
 
@@ -182,7 +183,7 @@ def test_a_file_that_is_no_trace_is_refused(tmp_path: Path, data: bytes) -> None
         load(str(tmp_path / "t"))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.data())
 def test_any_change_to_a_trace_file_reads_or_raises_invalid_input(data: st.DataObject) -> None:
     """One value anywhere is replaced by something else; what can be read can be explained."""

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.compaction.placeholders import held_summary, mask_line, masked_handle, summary_block
 from germane.integrations import FolderArchive, MemoryArchive, compact, rebuild, show_earlier, tool_definition
 from germane.kinds.archive.value import ArchiveEntry
 from germane.types.message import Message
+from support.examples import examples
 from support.long_talk import in_shape, long_talk
 from support.wild_conversations import conversations, dicts
 
@@ -142,7 +143,7 @@ def test_a_compacted_conversation_goes_on(rounds: int) -> None:
     assert compact(given, model="gpt-4o", max_tokens=3_000, archive=archive).messages == given
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(text=st.lists(st.one_of(st.sampled_from(FORGED), st.text(max_size=9)), max_size=5).map("".join))
 def test_no_content_ends_a_summary_or_begins_one(text: str) -> None:
     """What germane writes is read back, and has its delimiters once."""
@@ -166,7 +167,7 @@ def test_a_line_is_known_again() -> None:
     assert masked_handle("[Tool output left out: many tokens]") is None
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     given=st.one_of(
         st.lists(dicts, min_size=1, max_size=5).map(lambda lists: [raw for each in lists for raw in each]),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from germane.catalog.profiles import Catalog
@@ -18,6 +18,7 @@ from germane.dialects.registry import dialect, parse, parse_all
 from germane.integrations import MemoryArchive, compact
 from germane.integrations.compactor import tokenizer
 from germane.types.message import Message, Wire, is_human, system_text
+from support.examples import examples
 from support.wild_conversations import conversations, dicts
 
 pytestmark = pytest.mark.requirement("HIST-5")
@@ -61,7 +62,7 @@ def check(compaction: Compaction, given: list[Any], model: str) -> None:
 
 
 @pytest.mark.parametrize("provider", MODELS)
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(80, suppress_health_check=[HealthCheck.too_slow])
 @given(given=raws, strategy=strategies, tokens=st.integers(0, 1_500), low=st.sampled_from([0.0, 0.5, 0.9, 1.0]))
 def test_whatever_comes_in_what_goes_out_is_valid_and_fits(
     provider: str, given: list[Any], strategy: CompactionStrategy, tokens: int, low: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from germane.compaction.exchanges import Division, divide
 from germane.dialects.dialect import OutgoingMessage
@@ -11,6 +11,7 @@ from germane.dialects.edits import orphans
 from germane.integrations.compactor import compact
 from germane.types.message import Message, Opaque, Part, ToolCall, ToolResult
 from germane_testing.validators import validate_against
+from support.examples import examples
 from support.wild_conversations import conversations
 
 pytestmark = pytest.mark.requirement("HIST-1")
@@ -101,7 +102,7 @@ def test_a_group_is_open_while_it_waits() -> None:
     assert states([calls("a"), *[say("user"), say("assistant")] * 9])[0] == "closed"
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(talk=conversations)
 def test_groups_cover_the_conversation_and_hold_every_pair(talk: list[Message]) -> None:
     """What a provider's dialect pairs is in one group: with any other group away, the same calls and results are orphans."""

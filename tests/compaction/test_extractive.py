@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from germane.compaction.notes import Artifact, ArtifactKind, Constraint, ExchangeNotes, Ledger
 from germane.compaction.summary_text import constraints_left_out, extractive_summary, notes_of_summary
+from support.examples import examples
 
 pytestmark = pytest.mark.requirement("HIST-3", "HIST-5")
 
@@ -107,7 +108,7 @@ What happened, the newest last:
 
 
 @given(_histories, st.integers(0, 400), st.sampled_from(sorted(COUNTS)))
-@settings(max_examples=100)
+@examples(100)
 def test_a_summary_is_never_over_its_tokens(notes: list[ExchangeNotes], tokens: int, name: str) -> None:
     """Whatever is counted, and whatever is said."""
     count = COUNTS[name]
@@ -116,7 +117,7 @@ def test_a_summary_is_never_over_its_tokens(notes: list[ExchangeNotes], tokens: 
 
 
 @given(_histories, st.lists(st.integers(1, 12), max_size=4))
-@settings(max_examples=100)
+@examples(100)
 def test_nothing_is_lost_over_rounds_that_fit(notes: list[ExchangeNotes], cuts: list[int]) -> None:
     """Each summary is built on what is read back of the one before: all constraints and artifacts are in the last."""
     text, done = "", 0

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.compaction.conversation import FollowedConversation, plan_compaction
 from germane.compaction.render import render
 from germane.compaction.strategy import Summarise
 from germane.integrations.compactor import compactable
+from support.examples import examples
 from support.heated_rooms import turns
 
 pytestmark = pytest.mark.requirement("HIST-2", "HIST-5")
@@ -42,7 +43,7 @@ def changed(now: list[dict[str, Any]], what: str, number: int) -> list[dict[str,
 
 
 @given(st.lists(step, min_size=1, max_size=6))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_plan_is_that_of_a_new_one(steps: list[tuple[str, int]]) -> None:
     """Growing, cut, edited, with a message less, or in other objects with the same content."""
     followed: FollowedConversation | None = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.compaction.eviction import keep_newest
 from germane.dialects.registry import DIALECTS
 from germane.types.message import Message, ToolCall, ToolResult, is_human
+from support.examples import examples
 from support.wild_conversations import conversations
 
 
@@ -40,7 +41,7 @@ def test_the_oldest_batches_go_first_and_the_newest_never() -> None:
 
 
 @pytest.mark.requirement("BUILD-3")
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(talk=conversations, tokens=st.integers(0, 60), count=st.integers(1, 9))
 def test_what_is_left_is_valid_for_every_provider(talk: list[Message], tokens: int, count: int) -> None:
     """Whatever the conversation was: the newest words stay, and each dialect writes the rest so that its API takes it."""

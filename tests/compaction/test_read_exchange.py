@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from germane.compaction.notes import Artifact, ArtifactKind, ExchangeNotes
 from germane.compaction.reading.exchange import read_exchange
 from germane.compaction.reading.outline_line import MAX_LINE
 from germane.types.message import Message, ToolCall, ToolResult
+from support.examples import examples
 from support.wild_conversations import conversations
 
 pytestmark = pytest.mark.requirement("HIST-5")
@@ -221,7 +222,7 @@ def test_only_the_user_states_constraints() -> None:
 
 
 @given(conversations)
-@settings(max_examples=150)
+@examples(150)
 def test_any_messages_are_read(messages: list[Message]) -> None:
     """Broken calls and results included: one line, and artifacts with names."""
     notes = read_exchange(messages)

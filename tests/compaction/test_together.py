@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.compaction.boundaries import Boundaries, Room
@@ -14,6 +14,7 @@ from germane.dialects.registry import parse_all
 from germane.integrations import Truncate, compact
 from germane.types.message import Message, ToolCall, ToolResult
 from germane_testing.validators import validate, validate_against
+from support.examples import examples
 
 pytestmark = pytest.mark.requirement("HIST-1", "HIST-4")
 
@@ -143,7 +144,7 @@ def test_what_is_left_of_one_exchange_leaves_at_once() -> None:
 spans = st.lists(st.integers(1, 4), max_size=12)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(widths=spans, links=st.lists(st.tuples(st.integers(-1, 40), st.integers(-1, 40)), max_size=12))
 def test_linked_spans_are_in_one_set(widths: list[int], links: list[tuple[int, int]]) -> None:
     """Each span is in one set, and no link goes from one set to another."""

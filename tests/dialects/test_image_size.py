@@ -45,7 +45,7 @@ def test_a_jpeg_frame_is_found_behind_long_metadata() -> None:
     assert image_size(base64.b64encode(b"\xff\xd8" + exif + exif + SOF + bytes(9)).decode()) == (1024, 768)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.one_of(
         st.text(),

@@ -256,7 +256,7 @@ def test_tool_calls_that_are_no_list_of_calls_are_not_sent_as_they_are(calls: ob
     assert dialect("openai").native({"role": "user", "content": "", "tool_calls": calls}) is None
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(keys, json_values, max_size=5),
     st.sampled_from(["user", "assistant", "model", "tool", None]),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.registry import dialect, dialect_of, parse_all
 from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
+from support.examples import examples
 from support.wild_conversations import call_ids, conversations, dicts, said, strings
 
 THOUGHT = Opaque(kind="anthropic:thinking", raw={"type": "thinking", "thinking": "Hm.", "signature": "s"})
@@ -18,7 +19,7 @@ PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini")
 
 @pytest.mark.requirement("INJECT-4")
 @pytest.mark.parametrize("provider", PROVIDERS)
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(120, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations)
 def test_any_conversation_renders_to_what_the_provider_takes(provider: str, messages: list[Message]) -> None:
     """Calls, results, images and empties in any order: the validator finds nothing."""
@@ -28,7 +29,7 @@ def test_any_conversation_renders_to_what_the_provider_takes(provider: str, mess
 
 @pytest.mark.requirement("INJECT-4")
 @pytest.mark.parametrize("provider", PROVIDERS)
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(80, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations)
 def test_nothing_the_caller_said_is_lost_in_rendering(provider: str, messages: list[Message]) -> None:
     """Every text and every tool's result stands in the output."""
@@ -39,7 +40,7 @@ def test_nothing_the_caller_said_is_lost_in_rendering(provider: str, messages: l
 
 @pytest.mark.requirement("INJECT-4")
 @pytest.mark.parametrize("provider", PROVIDERS)
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(120, suppress_health_check=[HealthCheck.too_slow])
 @given(dicts)
 def test_dicts_of_any_shape_compose_to_what_the_provider_takes(provider: str, raws: list[dict[str, object]]) -> None:
     """Also where the caller's own dicts go out as they are. What OpenAI's own refuse in them, ids of more than 40 characters,
@@ -62,7 +63,7 @@ def test_dicts_of_any_shape_compose_to_what_the_provider_takes(provider: str, ra
 
 @pytest.mark.requirement("INJECT-4")
 @pytest.mark.parametrize("provider", PROVIDERS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations)
 def test_what_was_rendered_reads_back_the_same(provider: str, messages: list[Message]) -> None:
     """Rendering twice changes nothing more: pairs, texts and order are settled the first time."""
@@ -111,7 +112,7 @@ def test_a_whole_exchange_keeps_its_pairs(provider: str) -> None:
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "gemini"])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations)
 def test_rendered_roles_alternate_from_the_user_on(provider: str, messages: list[Message]) -> None:
     """Consecutive messages of one role are merged."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.catalog.profiles import Catalog
@@ -16,6 +16,7 @@ from germane.catalog.request_tokens import measure
 from germane.dialects.registry import DIALECTS, dialect, shaping
 from germane.models.tokenizers import open_tokenizer
 from germane.types.message import Image, Message, Text, ToolCall, ToolResult, Wire
+from support.examples import examples
 from support.oracle import oracle
 from support.wild_conversations import conversations
 
@@ -63,7 +64,7 @@ def _texts(message: dict[str, Any]) -> Iterator[str]:
 
 @pytest.mark.requirement("BUD-4")
 @pytest.mark.parametrize("provider", [one.name for one in DIALECTS])
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(conversations.map(read))
 def test_no_conversation_costs_more_than_was_counted(provider: str, messages: list[Message]) -> None:
     """Whatever was cut from it: calls without results, results without calls, no ids, no names, the model's turn first."""
@@ -98,7 +99,7 @@ def test_the_turn_put_before_the_models_own_is_counted(provider: str) -> None:
 
 
 @pytest.mark.requirement("BUD-4")
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.builds(Message.of, st.sampled_from(["user", "assistant", "system"]), st.text(max_size=20)), max_size=6))
 def test_a_conversation_that_the_user_begins_costs_what_it_did(messages: list[Message]) -> None:
     """Nothing is added to a conversation of texts."""

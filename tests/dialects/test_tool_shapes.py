@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from anthropic.types import ToolUnionParam
 from google.genai import types as gemini_types
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletionToolUnionParam
 from openai.types.responses import ToolParam as ResponsesToolParam
@@ -18,6 +18,7 @@ from germane.dialects.tools import convert_tools, from_openapi, is_closed, parse
 from germane.errors import InvalidInput, UnknownName
 from germane.types.limits import VALUES
 from germane.types.message import Tool
+from support.examples import examples
 
 PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini")
 SDK: dict[str, TypeAdapter[Any]] = {
@@ -254,7 +255,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.requirement("BUILD-5")
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(name=st.text(min_size=1, max_size=150), schema=st.dictionaries(st.text(max_size=4), JSON, max_size=3) | JSON)
 def test_no_tool_gives_anything_but_a_tool_or_a_refusal(name: str, schema: Any) -> None:
     """Whatever its name and schema are, each provider's SDK takes the form of the result."""

@@ -6,10 +6,11 @@ from math import isnan
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane_eval.metrics import Interval, intervals, resampling_groups
+from support.examples import examples
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 
@@ -57,7 +58,7 @@ def test_the_same_seed_draws_the_same() -> None:
     assert one(values, seed=7) != one(values, seed=8)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.floats(0, 1), min_size=5, max_size=60))
 def test_the_interval_lies_within_the_values_and_around_the_mean_of_them(values: list[float]) -> None:
     """This holds for any values."""

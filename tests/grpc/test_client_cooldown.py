@@ -5,10 +5,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.grpc.client.fallback import Cooldown
+from support.examples import examples
 
 
 def hung(cooldown: Cooldown, times: int, now: float = 0.0) -> Cooldown:
@@ -60,7 +61,7 @@ def test_zero_switches_it_off() -> None:
 
 
 @pytest.mark.requirement("RPC-3")
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.tuples(st.floats(0, 3), st.sampled_from(["answered", "hung", "release"])), max_size=60))
 def test_whatever_happens_a_call_is_let_through_within_the_time(events: list[tuple[float, str]]) -> None:
     """No order of events shuts a server out for longer than its cool-down."""

@@ -47,7 +47,7 @@ def classes(kind: Any) -> set[type]:
 
 
 def test_what_is_written_answers_nothing_that_was_stored() -> None:
-    """A result of an operation that writes can be given without its content, or it holds none, or the key must allow reading."""
+    """A result of a writing operation can be given without its content, or it holds none, or the key must allow reading."""
     plain = {str, int, bool, type(None)}
     for one in operations().values():
         if one.right == "write" and not one.declared.also_reads:

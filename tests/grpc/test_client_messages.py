@@ -9,13 +9,14 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.grpc.client import conversation
 from germane.grpc.client.assembly import ClientScope, assemble
 from germane.grpc.client.conversation import Altered, Oversized, SentMessage, add_messages, verify_reply
 from germane.grpc.stubs import context_pb2
+from support.examples import examples
 
 Wire = context_pb2.Message
 ADDED = Wire(role="system", content="what the model needs to know")
@@ -134,7 +135,7 @@ def said() -> st.SearchStrategy[dict[str, Any]]:
 
 
 @pytest.mark.requirement("RPC-3")
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(talk=st.lists(said(), max_size=6), data=st.data())
 def test_whatever_is_added_between_the_callers_messages_are_all_there(talk: list[Any], data: st.DataObject) -> None:
     """The same objects in the same order, however they were written on the way."""
@@ -149,7 +150,7 @@ def test_whatever_is_added_between_the_callers_messages_are_all_there(talk: list
 
 
 @pytest.mark.requirement("RPC-3")
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(talk=st.lists(said(), min_size=1, max_size=6), data=st.data())
 def test_no_answer_without_one_of_the_callers_texts_passes(talk: list[Any], data: st.DataObject) -> None:
     """Whichever message is replaced by germane's own."""

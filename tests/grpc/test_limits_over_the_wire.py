@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
@@ -193,7 +193,6 @@ def read(written: str) -> str:
     return ""
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_json_within_its_limits_is_read_as_ever(value: Any) -> None:
     """Whatever its strings hold, at whatever depth."""
@@ -201,7 +200,6 @@ def test_json_within_its_limits_is_read_as_ever(value: Any) -> None:
         assert JsonText().read(written, "it") == value
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_its_values_are_never_counted_too_few(value: Any) -> None:
     """Signs within strings aren't values."""
@@ -217,7 +215,6 @@ def test_its_values_are_never_counted_too_few(value: Any) -> None:
         assert count(value) <= FEW.maximum
 
 
-@settings(deadline=None)
 @given(st.text('[]{}",\\:0ab', max_size=200))
 def test_no_text_breaks_the_look_at_it(written: str) -> None:
     """It is JSON, or it is refused by name."""

@@ -14,7 +14,7 @@ MADE_WHEN_IT_RUNS = {
     "text.own.forms:re.compile": "of forms.toml: tests/text/own/test_forms.py checks each",
     "kinds.memories.extraction.plans:re.compile": "alternatives and optional words, no repeat in it; at most 80 characters",
     "kinds.memories.extraction.statements:re.compile": "of corrections.toml, states.toml; each looks at 160 characters at most",
-    "kinds.memories.extraction.language:re.compile": "of files: tests/memories/extraction/test_extract.py checks each",
+    "kinds.memories.extraction.language:re.compile": "of files: tests/kinds/memories/extraction/test_extract.py checks each",
     "stages.write.escape:re.sub": "the nonce, escaped: twelve letters",
     "text.templates:re.compile": "held by the module, where the rule reads it",
     "stages.gather.source:re.sub": "at most 256 names, each escaped: no repeat in it",

@@ -11,7 +11,7 @@ from importlib import import_module
 import pytest
 
 from support.ownership import first_sentence
-from support.source_tree import SOURCE, Module, modules, project_files
+from support.source_tree import ROOT, SOURCE, Module, modules, project_files
 
 VAGUE = {"manager", "helper", "util", "handler", "processor", "base", "common", "core", "misc"}
 """Words that don't tell what a module contains; their plurals and compounds count too."""
@@ -19,6 +19,9 @@ VAGUE = {"manager", "helper", "util", "handler", "processor", "base", "common", 
 TWINS = ("sync", "grpc.blocking", "api.blocking", "grpc.client.blocking_")
 """How the names of the modules begin whose classes are the blocking twins of others, under the same names."""
 
+OTHER_TESTS = ("bench", "evaluate", "rules", "support", "testing", "tool_rules")
+"""Folders of tests that aren't named after a folder of the package: of benchmarks, of the other distributions, of the layout,
+and of `rules`, whose name the layout's tests have."""
 MAX_ROOT_ENTRIES = 26
 MAX_PURPOSE = 128
 """Characters of the first sentence of a package."""
@@ -131,6 +134,14 @@ def test_the_root_of_the_package_fits_one_screen() -> None:
     """More than 26 entries are no table of contents."""
     assert {"api", "types", "sync.py"} <= root_entries()
     assert len(root_entries()) <= MAX_ROOT_ENTRIES, sorted(root_entries())
+
+
+def test_the_folders_of_tests_mirror_the_source_tree() -> None:
+    """A folder of tests has the place and the name of a folder, or of a module with many tests."""
+    tests = ROOT / "tests"
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")}
+    own = [one for one in folders if one.parts and one.parts[0] not in OTHER_TESTS]
+    assert [str(one) for one in own if not ((SOURCE / one).is_dir() or (SOURCE / f"{one}.py").is_file())] == []
 
 
 def test_every_module_says_what_it_is() -> None:

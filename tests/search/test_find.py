@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.search.find import find
@@ -20,6 +20,7 @@ from germane.text.terms import query_terms, term_hash
 from germane.types.evidence import FEATURES
 from germane.types.query import Days, Query
 from germane_testing.builders import MOMENT
+from support.examples import examples
 from support.plain_units import DIMENSION, Text, asking, held, search, texts, unit
 
 VECTOR = np.array([0.5, 0.5, 0.5, 0.5], np.float32)
@@ -189,7 +190,7 @@ def test_the_words_around_are_evidence_of_their_own() -> None:
 
 
 @pytest.mark.requirement("SEARCH-1")
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.text(max_size=60) | st.text(alphabet='"*^:()-+AND OR NEAR\x00\ud800ßİ', max_size=40), st.text(max_size=60))
 def test_any_question_may_be_asked_of_any_text(question: str, stored: str) -> None:
     """No syntax, no errors, and every piece of evidence a finite number."""
@@ -207,7 +208,7 @@ def test_any_question_may_be_asked_of_any_text(question: str, stored: str) -> No
 
 
 @pytest.mark.requirement("SEARCH-2")
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.text(min_size=1, max_size=40))
 def test_a_text_with_a_word_in_it_finds_itself(text: str) -> None:
     """Texts and questions go through one analyser."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
 from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings, read_service_settings
 from germane.settings.values import Address
+from support.examples import examples
 
 pytestmark = pytest.mark.requirement("OPS-1")
 
@@ -186,7 +187,7 @@ def test_other_commands_pass_over_the_services_table(path: Path) -> None:
         st.sampled_from([f"GERMANE_SERVE_{name.upper()}" for name in ServiceSettings.names()]), st.text(max_size=30)
     )
 )
-@settings(max_examples=200)
+@examples(200)
 def test_whatever_a_variable_holds_it_is_used_or_refused_by_name(environ: dict[str, str]) -> None:
     """No other error, and nothing of a hundred lines."""
     said = ""

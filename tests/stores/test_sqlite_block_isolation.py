@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from germane.clock import Clock
@@ -19,6 +19,7 @@ from germane.kinds.memories.reads import Forget, ForgetOwner
 from germane.stores.sqlite import SqliteStore
 from germane.types.scope import Scope
 from germane_testing.builders import NOON, Hashed, a_block, an_entry, editing, question, writing
+from support.examples import examples
 
 T = TypeVar("T")
 SCOPES = [Scope(org=org, agent=agent, user=user) for org in ("a", "b") for agent in ("x", "y") for user in (None, "x", "u")]
@@ -158,4 +159,4 @@ class BlockIsolation(RuleBasedStateMachine):
 
 @pytest.mark.requirement("BLK-6", "BLK-7", "SCOPE-2", "SCOPE-3")
 class TestBlockIsolation(BlockIsolation.TestCase):  # type: ignore[valid-type,misc]
-    settings = settings(max_examples=12, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck))
+    settings = examples(12, stateful_step_count=15, suppress_health_check=list(HealthCheck))

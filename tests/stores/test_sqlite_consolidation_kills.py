@@ -23,6 +23,7 @@ from germane.stores.sqlite import SqliteStore
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane_testing.builders import NOON, Hashed, a_memory, writing
+from support.examples import whole
 
 EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"), with_history=True)
 BUDGET = StorageBudget(max_memories=20)
@@ -47,9 +48,11 @@ async def consolidated(store: SqliteStore) -> None:
         background.close()
 
 
+@pytest.mark.soak
 @pytest.mark.requirement("MEM-6")
 async def test_a_kill_at_any_step_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each episode is there itself or named by exactly one note; a merged memory is there, or what it was merged into."""
+    """Each episode is there itself or named by exactly one note; a merged memory is there, or what it was merged into.
+    Every fifth step is looked at; in the soak, every second."""
     monkeypatch.setattr(consolidate, "_MAX_GROUPS", 1)
     disk, live, copies = Disk("consolidation"), tmp_path / "live", list[Path]()
     live.mkdir()
@@ -73,7 +76,7 @@ async def test_a_kill_at_any_step_loses_nothing(tmp_path: Path, monkeypatch: pyt
         await store.close()
         assert len(copies) >= 20
         seen = set[tuple[int, int]]()
-        for copy in copies[::2]:
+        for copy in copies[:: 2 if whole() else 5]:
             again = opened(copy, disk)
             left = await memories(again)
             noted = [id for memory in left.values() for id in memory.provenance.refs]

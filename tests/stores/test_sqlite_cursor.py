@@ -6,7 +6,7 @@ from base64 import urlsafe_b64decode
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from germane.clock import Clock
 from germane.errors import InvalidInput
@@ -22,7 +22,6 @@ WHOLE = st.integers(-(2**63), 2**63 - 1)
 LISTING = Listing(SECRET, Scope(), Filters())
 
 
-@settings(deadline=None)
 @given(WHOLE, WHOLE)
 def test_a_place_comes_back_from_its_cursor(created_at: int, key: int) -> None:
     """Always as long, in characters that go into any address."""
@@ -32,7 +31,6 @@ def test_a_place_comes_back_from_its_cursor(created_at: int, key: int) -> None:
     assert set(cursor) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60) | st.text("ABCdef-_=", min_size=43, max_size=44))
 def test_no_other_text_is_a_cursor(text: str) -> None:
     """Whatever is in it."""
@@ -40,7 +38,6 @@ def test_no_other_text_is_a_cursor(text: str) -> None:
         LISTING.position(text)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**40), st.integers(0, 2**40))
 def test_neighbouring_rows_have_nothing_in_common_to_be_seen(created_at: int, key: int) -> None:
     """About half of all bits differ: neither how many rows lie between two nor which came first can be told."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from germane.clock import Clock
@@ -20,6 +20,7 @@ from germane.stores.sqlite import SqliteStore
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane_testing.builders import NOON, Hashed, a_memory, an_event, question, writing
+from support.examples import examples
 
 T = TypeVar("T")
 SCOPES = [
@@ -110,4 +111,4 @@ class Isolation(RuleBasedStateMachine):
 
 @pytest.mark.requirement("SCOPE-1", "SCOPE-2", "SCOPE-3", "PACK-8")
 class TestIsolation(Isolation.TestCase):  # type: ignore[valid-type,misc]
-    settings = settings(max_examples=12, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck))
+    settings = examples(12, stateful_step_count=15, suppress_health_check=list(HealthCheck))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.clock import Clock
@@ -26,6 +26,7 @@ from germane.types.candidate import LONG_TEXT
 from germane.types.evidence import Hit
 from germane.types.scope import Scope
 from germane_testing.builders import NOON, Hashed, an_event, question, writing
+from support.examples import examples
 
 UNITS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
 FILLER = "and then we spoke of the weather again. "
@@ -50,7 +51,7 @@ async def hits(store: SqliteStore, words: str, limit: int = 10) -> tuple[Hit[Eve
     return (await store.within(Scope()).events.search(question(words), limit, keywords=True, vectors=False, wait=True)).hits
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(UNITS, st.booleans())
 def test_a_passage_is_a_part_of_the_text_and_says_which(connection: apsw.Connection, unit: str, indexed: bool) -> None:
     """Whatever the text is made of: no character is torn, and the bytes are those it names. Also the first part of a text that

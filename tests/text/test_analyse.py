@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.text import terms as analyser
 from germane.text.terms import analyse, hashed, query_terms, term_hash
+from support.examples import examples
 
 ANY_TEXT = st.text(st.characters(), max_size=200)
 
@@ -89,7 +90,7 @@ def test_terms_are_distinct_and_in_the_order_of_the_text() -> None:
 
 
 @given(text=ANY_TEXT)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_every_stem_of_a_text_is_found_by_asking_the_text_itself(text: str) -> None:
     """SEARCH-2: one analyser for both sides, whatever the text, lone surrogates included."""
     asked = {stem for term in query_terms(text) for stem in term.stems}
@@ -97,7 +98,7 @@ def test_every_stem_of_a_text_is_found_by_asking_the_text_itself(text: str) -> N
 
 
 @given(text=ANY_TEXT)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_any_stem_has_a_hash_of_32_bits(text: str) -> None:
     """What the index holds fits an unsigned 32-bit column."""
     assert all(0 <= term_hash(stem) < 2**32 for stem in (*analyse(text), text))

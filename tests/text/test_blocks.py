@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.text.normal import MAX_BLOCK, blocks
@@ -15,7 +15,6 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=30), st.integers(1, 300))
 def test_parts_are_bounded_and_make_up_the_text(pieces: list[str], times: int) -> None:
     text = "".join(pieces) * times
@@ -24,7 +23,6 @@ def test_parts_are_bounded_and_make_up_the_text(pieces: list[str], times: int) -
     assert all(len(part) <= MAX_BLOCK for part in parts)
 
 
-@settings(deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=30))
 def test_the_normal_form_of_the_parts_is_that_of_the_text(pieces: list[str]) -> None:
     """So a hash of the parts is a hash of the text."""

@@ -6,11 +6,12 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.models.tokenizers import open_tokenizer
 from germane.text.summary import Summaries, summarise
+from support.examples import examples
 
 COUNT = open_tokenizer("o200k").count
 FILLER = [f"Nothing of note happened on day {day}, as far as anybody knows." for day in range(40)]
@@ -113,7 +114,7 @@ def test_of_a_very_long_text_a_sample_is_read() -> None:
 
 
 @pytest.mark.requirement("PACK-5")
-@settings(max_examples=200)
+@examples(200)
 @given(st.text(max_size=400) | st.text("ab.! \n。x", max_size=2_000), st.integers(0, 90), st.booleans())
 def test_no_summary_costs_more_than_asked_or_is_longer_than_its_text(text: str, limit: int, framed: bool) -> None:
     """Whatever the text; here a character is a token, and a frame costs ten. A second summary changes nothing."""

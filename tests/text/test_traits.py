@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from germane.text.specifics import capitals, is_question, temporal, word_count
+from support.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join))
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @example("Couple of days")
 @example("x123456789 days")
 @example("123456789 days")
@@ -107,7 +108,7 @@ def test_words_are_counted_in_scripts_without_spaces_too() -> None:
 
 
 @given(text=st.text(st.characters(), max_size=200))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_traits_never_fail_on_any_string(text: str) -> None:
     """Lone surrogates included."""
     assert isinstance(is_question(text), bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
@@ -24,6 +24,7 @@ from germane.rules.tool_rule import (
     ToolRule,
 )
 from germane.types.message import ToolCall
+from support.examples import examples
 
 TOOLS = "abcd"
 TOOL = st.sampled_from(TOOLS)
@@ -145,7 +146,7 @@ def reachable(rules: ToolRules, tool: str) -> bool:
 
 
 @pytest.mark.requirement("RULE-2")
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(rules=RULES, steps=st.lists(STEP, max_size=8))
 def test_the_engine_says_what_the_model_says(rules: list[ToolRule], steps: list[str]) -> None:
     """Each verdict of each batch, and what is owed."""
@@ -153,7 +154,7 @@ def test_the_engine_says_what_the_model_says(rules: list[ToolRule], steps: list[
 
 
 @pytest.mark.requirement("RULE-2")
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(rules=RULES, steps=st.lists(STEP, max_size=5))
 @example([EndsTurn(tool="b"), Periodic(tool="b", turns=1), ExclusiveGroup(tools=("b", "c")), Periodic(tool="c", turns=1)], [])
 @example(
@@ -200,7 +201,7 @@ def path_to(rules: ToolRules, tool: str) -> str:
 
 
 @pytest.mark.requirement("RULE-2")
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(rules=RULES, steps=st.lists(STEP, max_size=4))
 def test_what_is_called_impossible_is(rules: list[ToolRule], steps: list[str]) -> None:
     """No sequence of allowed calls leads to a tool that is owed and was said to be out of reach."""

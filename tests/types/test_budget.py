@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.types.budget import Budget, allocate
+from support.examples import examples
 
 SIZES = st.integers(0, 3_000_000)
 
@@ -20,7 +21,7 @@ def allotted(
 
 
 @pytest.mark.requirement("BUD-3", "BUD-4", "BUD-5")
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.one_of(SIZES, st.integers(0, 1000)), SIZES, SIZES, st.integers(0, 5000), st.floats(0, 0.99), SIZES, st.integers(0, 20)
 )
@@ -41,7 +42,7 @@ def test_what_is_added_fits(
 
 
 @pytest.mark.requirement("BUD-3")
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(SIZES, SIZES)
 def test_the_reserve_is_clamped_and_never_above_the_output(window: int, output: int) -> None:
     """clamp(15 % of the window, 500, 4,096), never above the model's max output."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
@@ -39,7 +39,6 @@ def counted(value: Any) -> tuple[int, int]:
     return 1 + sum(values for values, _ in parts), keys + sum(characters for _, characters in parts)
 
 
-@settings(deadline=None)
 @given(JSON)
 def test_it_counts_what_there_is(value: Any) -> None:
     """Values and characters, keys among the characters."""
@@ -50,7 +49,6 @@ class Text(str):
     """A type of somebody else's."""
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=4), JSON, max_size=4))
 def test_the_short_way_counts_the_same(value: dict[str, Any]) -> None:
     """Where it counts at all: of data that is neither deep nor large."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane_eval.fit.loss import calibrate, reliability
+from support.examples import examples
 
 
 @pytest.mark.requirement("SCORE-2")
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.floats(0.3, 2.0), st.floats(-6.0, 0.0))
 def test_the_line_behind_the_data_is_found_again(slope: float, intercept: float) -> None:
     """The labels are drawn with P = σ(slope · s + intercept)."""

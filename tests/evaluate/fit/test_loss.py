@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane_eval.fit.loss import Function, Problem, logistic, minimise, softmax
+from support.examples import examples
 
 LOSSES = [softmax, logistic]
 _LITTLE = 1e-5
@@ -33,7 +34,7 @@ def problem(seed: int, *, lists: int = 3, size: int = 3) -> Problem:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@settings(max_examples=40)
+@examples(40)
 @given(seed=st.integers(0, 10_000))
 def test_gradient_and_hessian_are_those_of_the_value(loss: Callable[[Problem], Function], seed: int) -> None:
     """The expected values are central differences."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane_eval.fit.loss import minimise
+from support.examples import examples
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.integers(0, 10_000), st.integers(1, 6))
 def test_a_quadratic_takes_one_step_to_its_minimum(seed: int, size: int) -> None:
     """½ xᵀAx − bᵀx has its minimum where Ax = b."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.cli.imports.locomo import dialogue_ids
 from germane_eval.formats.draft import flat_labels, known_ids
+from support.examples import examples
 
 LABELS = st.recursive(
     st.none() | st.integers() | st.text(max_size=12) | st.from_regex(r"D:?\d{1,3}:\d{1,3}", fullmatch=True),
@@ -18,7 +19,7 @@ LABELS = st.recursive(
 NUMBERS = st.integers(0, 10**9 - 1)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(labels=LABELS, known=st.frozensets(st.sampled_from(["D1:1", "D1:2", "1", "x"])), dialogue=st.booleans())
 def test_only_known_ids_come_out_and_each_other_label_is_told(labels: Any, known: frozenset[str], dialogue: bool) -> None:
     """Every label gives a known id or a sentence."""
@@ -27,7 +28,7 @@ def test_only_known_ids_come_out_and_each_other_label_is_told(labels: Any, known
     assert bool(list(flat_labels(labels))) == bool(found or lost)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(pairs=st.lists(st.tuples(NUMBERS, NUMBERS), max_size=4), joined=st.sampled_from(["; ", ",", " ", " and "]))
 def test_joined_ids_come_apart_whole(pairs: list[tuple[int, int]], joined: str) -> None:
     """All joined ids are found, in their order."""

@@ -6,12 +6,13 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.text.days.beside import besides
 from germane.text.days.times import named_days, times
 from germane.types.query import Anchor, Days, Term
+from support.examples import examples
 
 pytestmark = pytest.mark.requirement("PERSON-5", "SIG-1")
 
@@ -191,7 +192,7 @@ def test_days_begin_and_end_at_midnight_of_the_zone() -> None:
 
 
 @given(st.text(max_size=80), st.dates())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_any_text_beside_anything_gives_well_formed_days(text: str, on: date) -> None:
     """Numbers without end, dates at the ends of time."""
     for one in named_days(f"99999 days before {text} the day after 31.12.9998 {text} 999 Tage nach Ostern 12", on):

@@ -6,19 +6,20 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from germane.text.days import times
 from germane.text.days.feasts import FEASTS
 from germane.text.days.vocabulary import unaccented
+from support.examples import examples
 from support.fitting import fitting
 
 RULES = [*times._AS_WRITTEN, *times._WITHOUT_ACCENTS, *FEASTS]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule[0].pattern[:40])
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+@examples(20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(st.data())
 def test_whatever_names_days_holds_what_its_rule_needs(rule: Any, data: st.DataObject) -> None:
     pattern, _, needs = rule
@@ -31,7 +32,7 @@ def test_whatever_names_days_holds_what_its_rule_needs(rule: Any, data: st.DataO
 
 
 @given(st.text(max_size=40))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_a_bare_text_is_as_long_as_the_text(text: str) -> None:
     """Places in the one are places in the other."""
     assert len(unaccented(text)) == len(text)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from germane.stages.read.asks import asks_name, asks_when
 from germane.text.days.times import times, today
+from support.examples import examples
 
 WEDNESDAY = date(2023, 5, 10)
 
@@ -84,7 +85,7 @@ def test_last_tuesday_is_counted_from_the_day_it_is_in_the_scopes_zone() -> None
 @example(text="", on=date.max)
 @example(text="", on=date.min)
 @example(text="", on=date(9987, 5, 1))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_any_text_on_any_day_gives_well_formed_stretches(text: str, on: date) -> None:
     """Never fails, never ends before it begins, never reaches the end of time."""
     for days in times(f"last year {text} 9999-12-31 in 12 years, next month, 400 weeks ago {text}", on):

@@ -9,12 +9,13 @@ from random import Random
 import pytest
 from bench.secrets import caught
 from bench.seeded import HALVES, KINDS, harmless, seeds
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.text.secrets.detection import find_secrets, marker, redacted
 from germane.text.secrets.formats import FORMATS
 from germane.text.secrets.named import named_kind
+from support.examples import examples
 
 pytestmark = pytest.mark.requirement("MEM-7")
 
@@ -117,7 +118,7 @@ def test_a_name_of_json_tells_what_its_value_is() -> None:
     assert named_kind("city", "hunter2") is None
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.integers(0, 10**9), st.sampled_from(HALVES), st.text(max_size=40), st.text(max_size=40))
 def test_what_was_redacted_stays_as_it_is(seed: int, half: str, before: str, after: str) -> None:
     """Redacting again changes nothing, findings don't overlap, and markers aren't findings."""
@@ -130,7 +131,7 @@ def test_what_was_redacted_stays_as_it_is(seed: int, half: str, before: str, aft
     assert redacted(kept, find_secrets(kept)) == kept
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.text(st.sampled_from("paswordkeytin=:\"'`\\ \n<b/>-AKIA1x.@%&{}[]|*_\u200bＡş"), max_size=120))
 def test_any_text_can_be_searched(text: str) -> None:
     """The places are within the text, in order."""

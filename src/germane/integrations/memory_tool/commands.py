@@ -311,9 +311,9 @@ def _inserted(file: File, viewed: str | None, line: int, more: str) -> DecidedEd
     if line == len(lines_of(seen)):
         between = "\n" if file.text and not file.text.endswith("\n") else ""
         return DecidedEdit(AppendText(text=between + more.rstrip("\n") + "\n"))
-    if viewed is None:
+    if viewed is None and file.text.endswith("\n"):
         return DecidedEdit(InsertLines(line=line, text=more.rstrip("\n") + "\n"))
-    return DecidedEdit(SetText(text=changed), rebased=True)
+    return DecidedEdit(SetText(text=changed), rebased=viewed is not None)  # a last line without a line break gets one
 
 
 def _check_plain(path: MemoryPath, file: File) -> None:

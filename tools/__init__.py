@@ -1,0 +1,1 @@
+"""Tools: programs that write source files of the project from others."""
