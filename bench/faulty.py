@@ -120,7 +120,14 @@ class _Switched:
 
 def _scoped(scoped: Any, fault: Fault) -> Any:
     reads = ("directive", "allowed", "revision")
-    found = ("memories.search", "ask.PinnedMemories", "events.search", "events.recent", "events.speakers", "events.sessions")
+    found = (
+        "memories.search",
+        "ask.PinnedMemories",
+        "events.search",
+        "ask.RecentEvents",
+        "events.speakers",
+        "ask.ListSessions",
+    )
     return faulty(scoped, fault, *reads, *found)
 
 

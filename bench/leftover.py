@@ -32,7 +32,15 @@ from germane_testing.faults import Hang, faulty
 
 __all__ = ["Leftover", "left_over", "main"]
 
-_STORE = ("memories.search", "ask.PinnedMemories", "events.search", "events.recent", "events.speakers", "directive", "allowed")
+_STORE = (
+    "memories.search",
+    "ask.PinnedMemories",
+    "events.search",
+    "ask.RecentEvents",
+    "events.speakers",
+    "directive",
+    "allowed",
+)
 _WARM = 500
 """Answers after which memory use counts as the process's normal level."""
 _QUESTIONS = 500

@@ -25,7 +25,7 @@ from support.calendar import Opening
 from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, idle, keep_result, request, scoped
 
 STORE = (
-    *("memories.search", "ask.PinnedMemories", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
+    *("memories.search", "ask.PinnedMemories", "events.search", "ask.RecentEvents", "events.speakers", "directive", "allowed"),
     *("ask.StandingBlocks", "blocks.search", "revision", "ask.ListMemories", "ask.TellingClauses", "ask.LineMarks"),
 )
 ANN, BO = Scope(user="ann"), Scope(user="bo")

@@ -24,7 +24,7 @@ from support.calendar import Opening
 from support.scoped_stores import Kept, engine, keep_result, request, scoped
 
 STORE = (
-    *("memories.search", "ask.PinnedMemories", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
+    *("memories.search", "ask.PinnedMemories", "events.search", "ask.RecentEvents", "events.speakers", "directive", "allowed"),
     *("ask.StandingBlocks", "blocks.search", "revision", "ask.ListMemories", "ask.TellingClauses", "ask.LineMarks"),
 )
 ASKED = [{"role": "user", "content": "What?"}]

@@ -34,7 +34,7 @@ SEARCHES = {
     "ask.StandingBlocks": "blocks",
     "blocks.search": "archive",
 }
-POINTS = (*SEARCHES, "events.recent", "events.speakers", "directive", "allowed", "revision", "embed", "embed_now")
+POINTS = (*SEARCHES, "ask.RecentEvents", "events.speakers", "directive", "allowed", "revision", "embed", "embed_now")
 ERRORS = (
     *(OSError, TimeoutError, MemoryError, RecursionError, KeyError, ValueError, AssertionError, StopAsyncIteration),
     *(StoreUnavailable, StoreCorrupt, asyncio.CancelledError, asyncio.InvalidStateError),
@@ -52,7 +52,7 @@ def broken(point: str, fault: Fault) -> tuple[Engine, ScopedStore]:
     """An engine with one part of it failing. The revision is asked for where a result is kept."""
     if point.startswith("embed"):
         return engine(faulty(Hashed(quick=point == "embed_now"), fault, point)), scoped()
-    session = "s1" if point == "events.recent" else None  # only a session has a last exchange to go on from
+    session = "s1" if point == "ask.RecentEvents" else None  # only a session has a last exchange to go on from
     germane, stored = engine(), scoped(session)
     if point == "revision":
         keep_result(germane, request(scope=stored.scope))

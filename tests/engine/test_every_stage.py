@@ -52,7 +52,7 @@ ERRORS: tuple[type[BaseException], ...] = (
     EmbedderError,
 )
 STORE = (
-    *("memories.search", "ask.PinnedMemories", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
+    *("memories.search", "ask.PinnedMemories", "events.search", "ask.RecentEvents", "events.speakers", "directive", "allowed"),
     *("ask.StandingBlocks", "blocks.search", "revision"),
 )
 STAGES = {
@@ -157,7 +157,7 @@ def test_any_error_of_the_store_or_the_embedder_leaves_the_directive(point: str,
     embedder = Hashed(quick=point != "embed")
     if point.startswith("embed"):
         embedder = faulty(embedder, Raise(error(CANARY)), point)
-    session = "s1" if point == "events.recent" else None  # only a session has a last exchange to go on from
+    session = "s1" if point == "ask.RecentEvents" else None  # only a session has a last exchange to go on from
     context = answer(engine(embedder), faulty(scoped(session), Raise(error(CANARY)), point), nullcontext())
     assert DIRECTIVE in context.added
     told = {report.name: report for report in context.metadata.sources}

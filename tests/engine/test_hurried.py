@@ -142,7 +142,7 @@ async def test_where_nothing_was_found_in_time_the_directive_goes_alone() -> Non
         "ask.PinnedMemories",
         "ask.ListMemories",
         "events.search",
-        "events.recent",
+        "ask.RecentEvents",
         "ask.TellingClauses",
     )
     for point in (*points, "ask.StandingBlocks", "blocks.search"):

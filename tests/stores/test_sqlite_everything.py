@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from germane.clock import Clock
-from germane.kinds.events.reads import PutEvent
+from germane.kinds.events.reads import ListSessions, PutEvent
 from germane.kinds.memories.forgetting import forget
 from germane.kinds.memories.reads import CountRetrievals, Forget, ForgetOwner, ListMemories, PutMemory, Select, SetDirective
 from germane.kinds.memories.value import Receipt
@@ -75,7 +75,7 @@ async def test_everything_takes_directive_sessions_names_and_ids_of_the_scope(tm
     assert await scoped.scrub() == ""
     assert held(tmp_path, *NAMES, *SAID, "canary-reason", "Canary-User") == set()
     assert (await scoped.directive()).text == ""
-    assert (await scoped.events.sessions(9)).sessions == ()
+    assert (await scoped.ask(ListSessions(9))).sessions == ()
     await store.close()
     assert held(tmp_path, *NAMES, *SAID, "canary-reason", "Canary-User") == set()
 

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from germane.clock import Clock
 from germane.errors import NotFound
-from germane.kinds.events.reads import PutEvent
+from germane.kinds.events.reads import PutEvent, SeenEvents
 from germane.kinds.memories.reads import EndMemory, Forget, PutMemory, SeenMemories
 from germane.stores.sqlite import SqliteStore
 from germane.types.query import Filters
@@ -89,7 +89,7 @@ class Isolation(RuleBasedStateMachine):
                 self.run(scoped.commit(writing(change)))
 
     async def _is_event(self, id: str) -> bool:
-        return bool(await self.store.within(self.owners[id]).events.get([id]))
+        return bool(await self.store.within(self.owners[id]).ask(SeenEvents([id])))
 
     @invariant()
     def everybody_sees_what_is_theirs_and_the_agents(self) -> None:
@@ -103,7 +103,7 @@ class Isolation(RuleBasedStateMachine):
         events = (await scoped.events.search(asked, 99, keywords=True, vectors=False, wait=True)).hits
         searched = {hit.thing.id for hit in memories} | {hit.thing.id for hit in events}
         fetched = {memory.id for memory in await scoped.ask(SeenMemories(ids))} | {
-            event.id for event in await scoped.events.get(ids)
+            event.id for event in await scoped.ask(SeenEvents(ids))
         }
         assert searched == fetched == await scoped.allowed(ids, at=NOON, filters=EVERYTHING)
         return searched

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from germane.clock import Clock
 from germane.errors import EmbedderError
-from germane.kinds.events.reads import PutEvent
+from germane.kinds.events.reads import PutEvent, SeenEvents
 from germane.kinds.memories.reads import Forget, PutMemory
 from germane.search.partition import Partition
 from germane.stores.contract import StillLoading
@@ -281,7 +281,7 @@ async def test_a_lone_surrogate_comes_back_verbatim() -> None:
     store = opened(":memory:")
     scoped, event = store.within(Scope()), an_event("half \ud83d of it", name="\udc00", message_id="\ud800")
     await scoped.commit(writing(PutEvent(event), PutMemory(a_memory("\ud83d", tags=("\ud83d",)))))
-    (kept,) = await scoped.events.get([event.id])
+    (kept,) = await scoped.ask(SeenEvents([event.id]))
     assert (kept.text, kept.name, kept.message_id) == (event.text, event.name, event.message_id)
     assert await found(store, "half") == [event.text]
     await store.close()

@@ -14,7 +14,7 @@ import pytest
 
 from germane.clock import Clock
 from germane.errors import Conflict
-from germane.kinds.events.reads import PutEvent
+from germane.kinds.events.reads import ListSessions, PutEvent, RecentEvents
 from germane.kinds.memories.reads import ListMemories, PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.jobs import Job
@@ -120,7 +120,7 @@ async def test_a_killed_process_loses_no_acknowledged_write(tmp_path: Path) -> N
     child.stdout.close()
     child.wait()
     store = opened(path)
-    found = await store.within(Scope()).events.recent(100_000, filters=ALL)
+    found = await store.within(Scope()).ask(RecentEvents(100_000, filters=ALL))
     assert [event.position for event in reversed(found)] == list(range(len(found)))
     assert len(found) in (told + 1, told + 2)
     assert (await store.check()).healthy
@@ -133,5 +133,5 @@ async def test_events_of_several_sessions_in_one_plan_find_their_places(tmp_path
     scoped = store.within(Scope())
     events = [an_event(f"{name}{n}", session=name, position=n) for n in range(3) for name in "ab"]
     await scoped.commit(writing(*map(PutEvent, events)))
-    assert {session.id: session.length for session in (await scoped.events.sessions(9)).sessions} == {"a": 3, "b": 3}
+    assert {session.id: session.length for session in (await scoped.ask(ListSessions(9))).sessions} == {"a": 3, "b": 3}
     await store.close()

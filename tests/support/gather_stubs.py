@@ -11,6 +11,7 @@ from typing import Any, cast
 from germane.api.strategies import COMPACT
 from germane.clock import Clock
 from germane.kinds.archive.value import LatestLines
+from germane.kinds.events.reads import LatestHighlights, ListEvents, RecentEvents, SeenEvents
 from germane.kinds.events.value import Event
 from germane.kinds.graph.reads import MatchingPatterns, SalientEntities, SeenNamed, WalkFrom
 from germane.kinds.memories.directive import Directive
@@ -135,7 +136,7 @@ class EventsStub:
         return Found(hits=tuple(self.hits), unread=self.unread)
 
     async def recent(
-        self, limit: int, *, session: str | None = None, filters: Filters, typed: bool | None = None
+        self, limit: int, *, session: str | None = None, filters: Filters, whole: bool = False, typed: bool | None = None
     ) -> tuple[Event, ...]:
         self.asked = (limit, session, filters)
         return tuple(self.latest[:limit])
@@ -191,6 +192,10 @@ class _Scoped:
 _STUBBED: dict[type[Read[Any]], tuple[str, str]] = {
     LatestLines: ("history", "latest_lines"),
     PinnedMemories: ("memories", "pinned"),
+    SeenEvents: ("events", "get"),
+    RecentEvents: ("events", "recent"),
+    ListEvents: ("events", "page"),
+    LatestHighlights: ("events", "highlights"),
     SeenNamed: ("graph", "named"),
     SalientEntities: ("graph", "salient"),
     WalkFrom: ("graph", "neighbourhood"),

@@ -18,13 +18,14 @@ from germane.engine.engine import Engine
 from germane.kinds.archive.value import LatestLines
 from germane.kinds.blocks.reads import FirstNamed, StandingBlocks
 from germane.kinds.blocks.value import ArchivalEntry
-from germane.kinds.events.reads import SessionPage
+from germane.kinds.events.reads import ListSessions, RecentEvents, SeenEvents, SessionPage
 from germane.kinds.events.value import Event
 from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.reads import HistoryOfMemory, ListMemories, Page, PinnedMemories, SeenMemories
 from germane.kinds.memories.value import Memory
 from germane.kinds.profile.reads import LineMarks, TellingClauses
-from germane.kinds.tasks.reads import StackView
+from germane.kinds.tasks.reads import DelegationInto, StackView
 from germane.models.tokenizers import open_tokenizer
 from germane.ports.models import Embedder
 from germane.search.relevance import shipped
@@ -52,22 +53,11 @@ class _Memories:
 
 
 class _Events:
-    async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
-        return (MESSAGE,)
-
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Event]:
         return Found(hits=(Hit(thing=MESSAGE, evidence=_STRONG),))
 
-    async def recent(
-        self, limit: int, *, session: str | None = None, filters: Any, typed: bool | None = None
-    ) -> tuple[Event, ...]:
-        return ()
-
     async def speakers(self, said_in: str | None = None) -> tuple[str, ...]:
         return ("Caroline",)
-
-    async def sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
-        return SessionPage(sessions=())
 
 
 class _Blocks:
@@ -77,11 +67,19 @@ class _Blocks:
 
 _ANSWERS: dict[type[Read[Any]], Any] = {
     StackView: None,
+    DelegationInto: None,
     StandingBlocks: (),
     FirstNamed: (),
     LatestLines: (),
     TellingClauses: (),
     LineMarks: {},
+    PinnedMemories: (),
+    SeenMemories: (MEMORY,),
+    RecentEvents: (),
+    SeenEvents: (MESSAGE,),
+    ListSessions: SessionPage(sessions=()),
+    HistoryOfMemory: (MEMORY,),
+    ListMemories: Page(memories=(MEMORY,)),
 }
 """What `Kept` answers, by the type of the read."""
 

@@ -15,7 +15,7 @@ from germane.clock import Clock
 from germane.errors import InvalidInput, NotFound, StoreError
 from germane.kinds.blocks.reads import AllIndexed, FirstNamed
 from germane.kinds.blocks.value import FoundBlock, FoundEntry
-from germane.kinds.events.reads import MessagePage, SessionPage
+from germane.kinds.events.reads import ListEvents, ListSessions, MessagePage, SeenEvents, SessionPage
 from germane.kinds.events.value import Event
 from germane.kinds.memories.reads import SeenMemories
 from germane.kinds.memories.value import Memory
@@ -52,13 +52,13 @@ async def list_messages(
         raise InvalidInput("session is given twice, as an argument and in filters, and the two differ")
     if session is not None:
         chosen = replace(chosen, session=session)
-    return await store.events.page(chosen, limit=limit, cursor=cursor, whole=whole, typed=False)
+    return await store.ask(ListEvents(chosen, limit=limit, cursor=cursor, whole=whole, typed=False))
 
 
 async def list_sessions(store: ScopedStore, limit: int, cursor: str | None) -> SessionPage:
     """See `Agent.sessions`."""
     check_page(limit, cursor)
-    return await store.events.sessions(limit, cursor)
+    return await store.ask(ListSessions(limit, cursor))
 
 
 async def list_users(store: ScopedStore, limit: int, cursor: str | None) -> UserPage:
@@ -123,7 +123,7 @@ async def texts_by_id(store: ScopedStore, ids: Sequence[str], clock: Clock) -> d
     wanted = identifiers(ids)
     allowed = await store.allowed(wanted, at=clock.now(), filters=Filters())
     readable = [id for id in wanted if id in allowed]
-    memories, events = await asyncio.gather(store.ask(SeenMemories(readable)), store.events.get(readable))
+    memories, events = await asyncio.gather(store.ask(SeenMemories(readable)), store.ask(SeenEvents(readable)))
     return {memory.id: memory.text for memory in memories} | {event.id: event.text for event in events}
 
 
@@ -141,7 +141,7 @@ def _only(name: str, found: Sequence[str]) -> str:
 
 
 async def _read(store: ScopedStore, id: str) -> Memory | Event | None:
-    things: Sequence[Memory | Event] = await store.ask(SeenMemories([id])) or await store.events.get([id])
+    things: Sequence[Memory | Event] = await store.ask(SeenMemories([id])) or await store.ask(SeenEvents([id]))
     return things[0] if things else None
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     from germane.kinds.blocks.value import ArchivalEntry
-    from germane.kinds.events.reads import EventReader
+    from germane.kinds.events.value import Event
     from germane.kinds.injections import KeptInjections, Wanting
     from germane.kinds.keys.plans import KeyStore
     from germane.kinds.memories.directive import Directive
@@ -49,6 +49,17 @@ class ScopedSearch(Protocol[T]):
         one. Cancelling the call stops its work."""
 
 
+class EventSearch(Protocol):
+    """Searches what one scope sees of events, and knows who speaks there."""
+
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Event]:
+        """See `ScopedSearch.search`."""
+
+    async def speakers(self, said_in: str | None = None) -> tuple[str, ...]:
+        """Returns the distinct names under which messages were recorded, sorted. With `said_in`, only those that have a word in
+        common with it."""
+
+
 class ScopedStore(Protocol):
     """One scope's reads and writes."""
 
@@ -57,7 +68,7 @@ class ScopedStore(Protocol):
     @property
     def memories(self) -> ScopedSearch[Memory]: ...
     @property
-    def events(self) -> EventReader: ...
+    def events(self) -> EventSearch: ...
     @property
     def blocks(self) -> ScopedSearch[ArchivalEntry]: ...
     @property

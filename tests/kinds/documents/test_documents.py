@@ -17,7 +17,7 @@ from germane import Filters, Germane, InvalidInput, NotFound, Scope
 from germane.errors import Conflict
 from germane.kinds.documents.plans import POSITION_GAP, update_of, write_document
 from germane.kinds.documents.reads import DocumentMark, MarkOfDocument, PlacePassages
-from germane.kinds.events.reads import PutEvent
+from germane.kinds.events.reads import PutEvent, RecentEvents
 from germane.types.plan import replay
 from germane.types.strategy import SourcePlan, Strategy
 from germane_testing.builders import Hashed, an_event, writing
@@ -122,8 +122,8 @@ async def test_a_document_is_no_conversation(opened: Germane) -> None:
     (user,) = (await opened.agent("a").users()).users
     assert (user.messages, user.sessions) == (2, 2)
     store = agent._scoped(agent.scope)
-    assert {event.type for event in await store.events.recent(50, filters=Filters())} == {"user_message"}
-    assert await store.events.recent(50, session=done.session, filters=Filters()) == ()
+    assert {event.type for event in await store.ask(RecentEvents(50, filters=Filters()))} == {"user_message"}
+    assert await store.ask(RecentEvents(50, session=done.session, filters=Filters())) == ()
     only = await agent.messages(filters=Filters(event_types=("document",)))
     assert len(only.messages) == done.added
     assert {event.session_number for event in only.messages} == {0}

@@ -9,6 +9,7 @@ import pytest
 
 from germane import Germane
 from germane.errors import Conflict
+from germane.kinds.events.reads import ListEvents
 from germane.kinds.events.value import Event
 from germane.kinds.messages import extraction
 from germane.kinds.messages.extraction import MAX_READ, noting_own_words, told_by, written_by_user
@@ -49,7 +50,7 @@ async def recorded(germane: Germane, messages: list[Any], **given: Any) -> tuple
     agent = germane.agent(user=f"u{len((await germane.agent().users(limit=999)).users)}")
     await agent.record(messages, session="s", **given)
     scoped = agent._scoped(agent.scope)
-    events = (await scoped.events.page(Filters(), limit=999)).messages
+    events = (await scoped.ask(ListEvents(Filters(), limit=999))).messages
     return [clause.text for clause in await scoped.ask(TellingClauses(999, filters=Filters()))], list(events)
 
 

@@ -28,7 +28,18 @@ from germane.kinds.archive.value import (
 )
 from germane.kinds.documents.plans import begin_document, read_document
 from germane.kinds.documents.reads import DocumentIn, DocumentMark, ListDocuments, PlacePassages, PutMark
-from germane.kinds.events.reads import EventsNamed, LatestTyped, PositionsTaken, PutEvent, TypedPosition
+from germane.kinds.events.reads import (
+    EventsNamed,
+    LatestHighlights,
+    LatestTyped,
+    ListEvents,
+    ListSessions,
+    PositionsTaken,
+    PutEvent,
+    RecentEvents,
+    SeenEvents,
+    TypedPosition,
+)
 from germane.kinds.events.value import DOCUMENT, FIRST_TYPED, Event
 from germane.kinds.memories.reads import Forget, ForgetOwner, PutMemory, Select
 from germane.kinds.messages.plans import read_tail
@@ -59,7 +70,7 @@ class EventContract:
             content_hash=(1 << 63) - 1,
         )
         await scoped.commit(writing(PutEvent(event)))
-        (found,) = await scoped.events.get([event.id])
+        (found,) = await scoped.ask(SeenEvents([event.id]))
         assert found == event._replace(session_started_at=event.created_at, session_number=1)
         assert found.raw == {"role": "user", "n": [1]}
 
@@ -71,7 +82,7 @@ class EventContract:
         await scoped.commit(writing(*map(PutEvent, [*events, late])))
 
         async def recent(limit: int = 9, session: str | None = None, **filters: Any) -> list[str]:
-            found = await scoped.events.recent(limit, session=session, filters=Filters(**filters))
+            found = await scoped.ask(RecentEvents(limit, session=session, filters=Filters(**filters)))
             return [event.text for event in found]
 
         assert await recent() == ["b1", "b0", "a2", "a1", "late", "a0"]
@@ -81,7 +92,7 @@ class EventContract:
         assert await recent(until=NOON) == ["a0"]
         assert await recent(tags=("x",)) == []
         assert await recent(task="t1") == []
-        assert [event.text for event in await scoped.events.recent(1, filters=Filters(until=NOON))] == ["a0"]
+        assert [event.text for event in await scoped.ask(RecentEvents(1, filters=Filters(until=NOON)))] == ["a0"]
 
     async def test_events_that_are_no_messages_stand_beside_them(self, scoped: ScopedStore) -> None:
         """They have positions of their own, so that the messages' stay as they were; readings narrow to either."""
@@ -96,8 +107,8 @@ class EventContract:
         assert length == 2
 
         async def texts(typed: bool | None) -> tuple[set[str], set[str]]:
-            found = await scoped.events.recent(9, filters=Filters(), typed=typed)
-            page = await scoped.events.page(Filters(), limit=9, typed=typed)
+            found = await scoped.ask(RecentEvents(9, filters=Filters(), typed=typed))
+            page = await scoped.ask(ListEvents(Filters(), limit=9, typed=typed))
             return {event.text for event in found}, {event.text for event in page.messages}
 
         assert await texts(False) == ({"said 0", "said 1"}, {"said 0", "said 1"})
@@ -137,7 +148,7 @@ class EventContract:
         await scoped.commit(writing(*made))
 
         async def found(sessions: int, limit: int = 9, but: str | None = None, **filters: Any) -> list[str]:
-            events = await scoped.events.highlights(sessions, limit=limit, filters=Filters(**filters), but=but)
+            events = await scoped.ask(LatestHighlights(sessions, limit=limit, filters=Filters(**filters), but=but))
             return [event.text for event in events]
 
         assert await found(2) == ["why c", "bad c", "why b", "bad b"]
@@ -152,7 +163,7 @@ class EventContract:
         events = [an_event(text, position=n, task=task) for n, (text, task) in enumerate(texts)]
         await scoped.commit(writing(*map(PutEvent, events), PutMemory(a_memory("the boiler is old"))))
         filters = Filters(task="t1")
-        assert [event.text for event in await scoped.events.recent(9, filters=filters)] == ["the boiler leaks"]
+        assert [event.text for event in await scoped.ask(RecentEvents(9, filters=filters))] == ["the boiler leaks"]
         found = await scoped.events.search(question("boiler", task="t1"), 9, keywords=True, vectors=False, wait=True)
         assert [hit.thing.text for hit in found.hits] == ["the boiler leaks"]
         asked = question("boiler", task="t1")
@@ -172,7 +183,7 @@ class EventContract:
         """`recent` returns no events of the sixth latest session."""
         events = [an_event(f"s{n}", session=f"s{n}", created_at=NOON + timedelta(days=n)) for n in range(7)]
         await scoped.commit(writing(*map(PutEvent, events)))
-        found = await scoped.events.recent(50, filters=Filters())
+        found = await scoped.ask(RecentEvents(50, filters=Filters()))
         assert [event.text for event in found] == ["s6", "s5", "s4", "s3", "s2"]
 
     async def test_sessions_are_numbered_by_beginning(self, scoped: ScopedStore) -> None:
@@ -181,7 +192,7 @@ class EventContract:
         for name, day in (("b", 2), ("c", 3), ("a", 1)):
             event = an_event(session=name, created_at=NOON + timedelta(days=day), name=name.upper())
             await scoped.commit(writing(PutEvent(event)))
-        found = (await scoped.events.sessions(9)).sessions
+        found = (await scoped.ask(ListSessions(9))).sessions
         assert [(session.id, session.number, session.length) for session in found] == [("c", 3, 1), ("b", 2, 1), ("a", 1, 1)]
         assert await scoped.events.speakers() == ("A", "B", "C")
         assert await scoped.events.speakers("Did a or C come?") == ("A", "C")
@@ -207,12 +218,12 @@ class DocumentContract:
         """It has no number, and only a filter that names its session or type lists its passages."""
         await scoped.commit(writing(PutEvent(a_passage("Guide\none", 1)), PutEvent(a_passage("Guide\ntwo", 2))))
         await scoped.commit(writing(PutEvent(an_event("said", session="talk"))))
-        sessions = (await scoped.events.sessions(9)).sessions
+        sessions = (await scoped.ask(ListSessions(9))).sessions
         assert [(session.id, session.number) for session in sessions] == [("talk", 1)]
-        assert [event.text for event in await scoped.events.recent(9, filters=Filters())] == ["said"]
-        assert [event.text for event in (await scoped.events.page(Filters(), limit=9)).messages] == ["said"]
+        assert [event.text for event in await scoped.ask(RecentEvents(9, filters=Filters()))] == ["said"]
+        assert [event.text for event in (await scoped.ask(ListEvents(Filters(), limit=9))).messages] == ["said"]
         for filters in (Filters(session="document:guide"), Filters(event_types=(DOCUMENT,))):
-            found = (await scoped.events.page(filters, limit=9)).messages
+            found = (await scoped.ask(ListEvents(filters, limit=9))).messages
             assert [event.text for event in found] == ["Guide\ntwo", "Guide\none"]
         (kept,) = (await scoped.ask(ListDocuments(9))).documents
         assert (kept.source, kept.title, kept.passages, kept.complete) == ("guide", "Guide", 2, True)
@@ -237,7 +248,7 @@ class DocumentContract:
         await scoped.commit(writing(PutEvent(passage)))
         moved = {**passage.provenance.metadata, "locator": "line 7"}
         await scoped.commit(writing(PlacePassages("document:guide", ((passage.id, moved), ("nobody's", moved)))))
-        (found,) = await scoped.events.get([passage.id])
+        (found,) = await scoped.ask(SeenEvents([passage.id]))
         assert found.provenance.metadata == moved
         assert (found.text, found.position) == (passage.text, 1)
 
@@ -247,7 +258,7 @@ class DocumentContract:
         for n in range(3):
             passage = a_passage(f"Guide\n{n}", 1_000_000 + n, session=f"document:{n}")
             await scoped.commit(writing(PutEvent(passage), PutMark(f"document:{n}", _MARK)))
-        found = await scoped.events.highlights(1, limit=9, filters=Filters())
+        found = await scoped.ask(LatestHighlights(1, limit=9, filters=Filters()))
         assert [event.text for event in found] == ["why"]
 
     async def test_a_document_goes_with_its_last_passage(self, scoped: ScopedStore) -> None:

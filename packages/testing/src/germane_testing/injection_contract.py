@@ -13,7 +13,7 @@ import pytest
 from germane.errors import Conflict, GermaneError, InvalidInput, NotFound, StoreUnavailable
 from germane.kinds.blocks.reads import DropShare, PutBlock, PutEntry, PutShare
 from germane.kinds.blocks.value import block_hash, entry_hash, shown_id
-from germane.kinds.events.reads import PutEvent, PutReplacement
+from germane.kinds.events.reads import PutEvent, PutReplacement, SeenEvents
 from germane.kinds.events.value import Event, ReplacementLink
 from germane.kinds.injections import (
     MAX_AGE_DAYS,
@@ -468,13 +468,13 @@ class ProfileContract:
         strange = [replace(noted, older=others.event.id), replace(noted, newer=others.event.id)]
         await mine.commit(writing(*wrong, *strange))
         await store.within(BEN).commit(writing(noted))
-        assert [event.replaces for event in await store.within(BEN).events.get([others.event.id])] == [()]
+        assert [event.replaces for event in await store.within(BEN).ask(SeenEvents([others.event.id]))] == [()]
         assert await mine.ask(StillHolding({*ids, others.event.id, "absent"}, LATER)) == ids
         for _ in range(2):
             await mine.commit(writing(noted))
         clauses = await mine.ask(TellingClauses(9, filters=Filters()))
         assert {clause.id: clause.outdated for clause in clauses} == {noted.older: (Outdated(LATER, ()),), noted.newer: ()}
-        (ended,) = [event for event in await mine.events.get(sorted(ids)) if event.replaces]
+        (ended,) = [event for event in await mine.ask(SeenEvents(sorted(ids))) if event.replaces]
         assert (ended.id, ended.replaces) == (noted.newer, (ReplacementLink(noted.older, True),))
         assert await mine.ask(StillHolding(ids, LATER)) == {noted.newer}
         assert await mine.ask(StillHolding(ids, LATER - timedelta(seconds=1))) == ids

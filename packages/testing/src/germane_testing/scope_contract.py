@@ -11,7 +11,17 @@ from typing import Any, cast
 import pytest
 
 from germane.errors import GermaneError, InvalidInput, StoreUnavailable
-from germane.kinds.events.reads import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionLength
+from germane.kinds.events.reads import (
+    EventsById,
+    EventsByMessageId,
+    ListEvents,
+    ListSessions,
+    PutEvent,
+    RecentEvents,
+    ReservePositions,
+    SeenEvents,
+    SessionLength,
+)
 from germane.kinds.memories.conflicts import ContradictionRecord
 from germane.kinds.memories.reads import (
     ConflictsBetween,
@@ -94,11 +104,13 @@ class ScopeContract:
             seen = [pair for other, pair in things.items() if other == scope or (other == AGENT and scope in (ANNA, BEN))]
             assert await found(scoped, "cat") == sorted(thing.text for pair in seen for thing in pair)
             assert set(await scoped.ask(SeenMemories(ids))) == {memory for memory, _ in seen}
-            assert {event.id for event in await scoped.events.get(ids)} == {event.id for _, event in seen}
+            assert {event.id for event in await scoped.ask(SeenEvents(ids))} == {event.id for _, event in seen}
             assert await scoped.allowed(ids, at=LATER, filters=ALL) == {thing.id for pair in seen for thing in pair}
             assert len((await scoped.ask(ListMemories(Filters(), at=LATER, limit=99))).memories) == len(seen)
             assert (
-                len((await scoped.events.sessions(9)).sessions) == len(await scoped.events.recent(99, filters=ALL)) == len(seen)
+                len((await scoped.ask(ListSessions(9))).sessions)
+                == len(await scoped.ask(RecentEvents(99, filters=ALL)))
+                == len(seen)
             )
 
     @pytest.mark.requirement("SCOPE-1", "SCOPE-2")
@@ -173,7 +185,7 @@ class ScopeContract:
         assert await ben.commit(asking(SessionLength("s1"))) == 0
         assert await ben.commit(asking(EventsByMessageId("s1", ("m",)))) == {}
         await ben.commit(writing(PutEvent(an_event("his", user="ben", message_id="m"))))
-        assert [event.text for event in await anna.events.recent(9, session="s1", filters=ALL)] == ["hers"]
+        assert [event.text for event in await anna.ask(RecentEvents(9, session="s1", filters=ALL))] == ["hers"]
 
     @pytest.mark.requirement("OPS-2", "FORMAT-4")
     async def test_two_handles_see_each_others_writes_and_forgettings(self, store: Store, opening: Callable[[], Store]) -> None:
@@ -230,21 +242,24 @@ class InventoryContract:
             for n in range(5)
         ]
         await scoped.commit(writing(*map(PutEvent, events)))
-        found = await all_pages(scoped.events.page, "messages", filters=ALL)
+        found = await all_pages(lambda **page: scoped.ask(ListEvents(**page)), "messages", filters=ALL)
         assert sorted(event.text for event in found) == sorted(event.text for event in events)
         assert [event.created_at for event in found] == sorted((event.created_at for event in events), reverse=True)
-        told = await all_pages(scoped.events.page, "messages", filters=replace(ALL, session="b"))
+        told = await all_pages(lambda **page: scoped.ask(ListEvents(**page)), "messages", filters=replace(ALL, session="b"))
         assert [event.text for event in told] == ["b4", "b3", "b2", "b1", "b0"]
-        early = await all_pages(scoped.events.page, "messages", filters=replace(ALL, until=NOON))
+        early = await all_pages(lambda **page: scoped.ask(ListEvents(**page)), "messages", filters=replace(ALL, until=NOON))
         assert [event.text for event in early] == ["a1", "a0"]
-        assert await all_pages(scoped.events.page, "messages", filters=replace(ALL, kinds=("fact",))) == []
+        assert (
+            await all_pages(lambda **page: scoped.ask(ListEvents(**page)), "messages", filters=replace(ALL, kinds=("fact",)))
+            == []
+        )
 
     async def test_a_listing_cuts_long_messages_where_asked(self, scoped: ScopedStore) -> None:
         """By default a listing has whole texts; without `whole`, a long text is cut to a passage."""
         text = "word " * 4000
         await scoped.commit(writing(PutEvent(an_event(text))))
-        assert (await scoped.events.page(ALL, limit=1)).messages[0].text == text
-        (cut,) = (await scoped.events.page(ALL, limit=1, whole=False)).messages
+        assert (await scoped.ask(ListEvents(ALL, limit=1))).messages[0].text == text
+        (cut,) = (await scoped.ask(ListEvents(ALL, limit=1, whole=False))).messages
         assert cut.passage is not None
         assert len(cut.text) < len(text)
 
@@ -253,7 +268,7 @@ class InventoryContract:
         """Pages neither skip nor repeat a session."""
         events = [an_event(session=f"s{n}", created_at=NOON + timedelta(days=n // 2)) for n in range(5)]
         await scoped.commit(writing(*map(PutEvent, events)))
-        found = await all_pages(scoped.events.sessions, "sessions")
+        found = await all_pages(lambda **page: scoped.ask(ListSessions(**page)), "sessions")
         assert [session.id for session in found] == ["s4", "s3", "s2", "s1", "s0"]
 
     @pytest.mark.requirement("CLI-2", "SCOPE-2")
@@ -389,9 +404,9 @@ class InventoryContract:
                 case "memories":
                     found = (await of.ask(ListMemories(Filters(), at=LATER, limit=1, cursor=cursor))).cursor
                 case "messages":
-                    found = (await of.events.page(Filters(), limit=1, cursor=cursor)).cursor
+                    found = (await of.ask(ListEvents(Filters(), limit=1, cursor=cursor))).cursor
                 case "sessions":
-                    found = (await of.events.sessions(1, cursor)).cursor
+                    found = (await of.ask(ListSessions(1, cursor))).cursor
                 case "users":
                     found = (await of.inventory.users(1, cursor)).cursor
                 case "agents":
@@ -431,11 +446,11 @@ class ForgetContract:
             await scoped.commit(writing(gone))
             assert await found(scoped, "cat") == []
             assert await scoped.ask(SeenMemories([memory.id])) == ()
-            assert await scoped.events.get([event.id]) == ()
+            assert await scoped.ask(SeenEvents([event.id])) == ()
             assert await scoped.allowed([memory.id, event.id], at=LATER, filters=ALL) == frozenset()
             assert await scoped.ask(PinnedMemories(("drink",), ("t",), at=LATER, filters=ALL)) == ()
-            assert await scoped.events.recent(5, filters=ALL) == ()
-            assert (await scoped.events.sessions(5)).sessions == ()
+            assert await scoped.ask(RecentEvents(5, filters=ALL)) == ()
+            assert (await scoped.ask(ListSessions(5))).sessions == ()
             assert await scoped.events.speakers() == ()
             assert await scoped.commit(asking(FactsOnKey("drink", NOON))) == ()
 
@@ -454,7 +469,7 @@ class ForgetContract:
             assert await agent.scrub() == ""
             assert await found(anna, "cat") == ["cat", "cat"]
             assert (await anna.directive()).text == "Be kind"
-            assert len((await anna.events.sessions(5)).sessions) == 1
+            assert len((await anna.ask(ListSessions(5))).sessions) == 1
         assert await anna.revision() > before
         await anna.commit(writing(ForgetOwner(user=None, at=LATER)))
         assert len(await found(anna, "cat")) == 2

@@ -16,6 +16,7 @@ from germane.api.arguments import flags, number, remarks
 from germane.api.wiring import Parts
 from germane.background import Background
 from germane.errors import InvalidInput
+from germane.kinds.events.reads import ListEvents
 from germane.kinds.events.value import DOCUMENT, Event
 from germane.kinds.memories.consolidation import (
     Compressed,
@@ -225,7 +226,7 @@ async def audit(parts: Parts, scope: Scope, *, unused_days: int, limit: int, mes
         cursor: str | None = None
         more = True
         while more:
-            some = await store.events.page(filters, limit=_AUDIT_PAGE, cursor=cursor, whole=True)
+            some = await store.ask(ListEvents(filters, limit=_AUDIT_PAGE, cursor=cursor, whole=True))
             own = [event for event in some.messages if event.user == store.scope.user]
             for finding in await background.run(partial(_secrets, own, background)):
                 looking.add(finding)

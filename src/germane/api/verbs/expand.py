@@ -22,6 +22,7 @@ from germane.kinds.archive.messages import entry_text
 from germane.kinds.archive.value import EntriesByHandle
 from germane.kinds.blocks.reads import FirstNamed, SeenEntries
 from germane.kinds.blocks.value import stored_id
+from germane.kinds.events.reads import SeenEvents
 from germane.kinds.memories.reads import SeenMemories
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.reads import FramesById
@@ -120,7 +121,7 @@ async def _thing(store: ScopedStore, name: str, at: datetime, filters: Filters) 
     id = stored_id(name)
     if not await store.allowed([name, id], at=at, filters=filters):
         return None
-    for event in await store.events.get([id]):
+    for event in await store.ask(SeenEvents([id])):
         return Expanded(id=id, kind="message", title=event.name or event.role, text=event.text)
     for memory in await store.ask(SeenMemories([id])):
         return Expanded(id=id, kind="memory", title=memory.kind, text=memory.text)

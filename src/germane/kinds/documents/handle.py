@@ -19,6 +19,7 @@ from germane.api.wiring import Parts
 from germane.errors import Conflict, InvalidInput, MissingExtra, NotFound
 from germane.kinds.documents.reads import DocumentIn, ListDocuments
 from germane.kinds.documents.value import DocumentPage, Ingested, KeptDocument, document_session, is_document_session
+from germane.kinds.events.reads import SeenEvents
 from germane.kinds.events.value import DOCUMENT
 from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.value import Receipt
@@ -168,7 +169,7 @@ class Documents:
         if len(given) <= DOCUMENT_SOURCE.maximum and given.strip():
             named = (given, SecretScreen("redact", "the source").text(given))  # as stored under whichever policy
             sessions = [*dict.fromkeys(map(document_session, named)), *sessions]
-        sessions += [event.session for event in await self._store.events.get([given]) if event.type == DOCUMENT]
+        sessions += [event.session for event in await self._store.ask(SeenEvents([given])) if event.type == DOCUMENT]
         for session in sessions:
             if (document := await self._store.ask(DocumentIn(session))) is not None:
                 return document

@@ -19,6 +19,7 @@ from germane.kinds.archetypes.findings import RecordedEvent
 from germane.kinds.archetypes.plans import Before, ExtractedEvent, extract_from, look_back, record_event, window
 from germane.kinds.archetypes.value import Archetype
 from germane.kinds.events.prepared import prepared_event
+from germane.kinds.events.reads import LatestHighlights, ListEvents
 from germane.kinds.events.value import Event, EventPage, NewEvent
 from germane.kinds.messages.handle import origin_of
 from germane.kinds.messages.plans import Origin
@@ -128,7 +129,7 @@ class EventLog:
         flags(whole=whole)
         chosen = _filters(session, types, task, since, until)
         wanted = normalise_filters(chosen, self._store.scope.zone) or chosen
-        page = await self._store.events.page(wanted, limit=limit, cursor=cursor, whole=whole, typed=True)
+        page = await self._store.ask(ListEvents(wanted, limit=limit, cursor=cursor, whole=whole, typed=True))
         return EventPage(events=page.messages, cursor=page.cursor)
 
     @operation("read")
@@ -140,7 +141,7 @@ class EventLog:
         session comes first, and each one's events oldest first. Long texts are cut. Raises `InvalidInput`."""
         number("sessions", sessions, minimum=1, maximum=_MAX_SESSIONS)
         number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        return await self._store.events.highlights(sessions, limit=limit, filters=_filters(session, None, task, None, None))
+        return await self._store.ask(LatestHighlights(sessions, limit=limit, filters=_filters(session, None, task, None, None)))
 
 
 class _Recording:

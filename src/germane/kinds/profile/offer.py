@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from germane.kinds.events.reads import SeenEvents
 from germane.kinds.memories.reads import ListMemories, SeenMemories
 from germane.kinds.memories.value import Memory, written_line
 from germane.kinds.profile.lines import clause_line, lines_said_by, memory_line, worth_order
@@ -127,7 +128,7 @@ async def _pinned(store: ScopedStore, lines: Sequence[str], query: Query) -> _Pi
     allowed = await store.allowed(lines, at=query.at, filters=filters)
     named = [line for line in lines if line in allowed]
     memories, events = await asyncio.gather(
-        store.ask(SeenMemories(named)), store.events.get([*dict.fromkeys(map(thing_of, named))])
+        store.ask(SeenMemories(named)), store.ask(SeenEvents([*dict.fromkeys(map(thing_of, named))]))
     )
     holding = await store.ask(StillHolding({event.id for event in events}, query.at))
     told = [_told(event, clause) for event in events if event.id in holding for clause in telling_clauses(event.text)]

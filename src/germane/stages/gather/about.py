@@ -15,6 +15,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
+from germane.kinds.events.reads import ListEvents, SeenEvents
 from germane.kinds.events.value import Event
 from germane.kinds.graph.aliases import SHORT, name_key
 from germane.kinds.graph.reads import ListEntities, MentionsOf, RelationsOf, SeenEntities, SeenNamed
@@ -88,7 +89,7 @@ class AboutSource:
         if not ids:
             return []
         filters = query.said_by_then
-        memories, events = await asyncio.gather(self._store.ask(SeenMemories(ids)), self._store.events.get(ids))
+        memories, events = await asyncio.gather(self._store.ask(SeenMemories(ids)), self._store.ask(SeenEvents(ids)))
         known = [self._known(one, Evidence(), query) for one in memories if one.valid_from <= query.at]
         return known + [
             from_event(event, plan.name, Evidence(), at=query.at)
@@ -285,7 +286,7 @@ async def own_of(store: ScopedStore, person: Person, query: Query, limit: int) -
     user, filters = store.scope.user, query.filters
     page, said = await asyncio.gather(
         store.ask(ListMemories(replace(filters, with_history=True), at=query.at, limit=limit)),
-        store.events.page(query.said_by_then, limit=_MAX_MESSAGES, whole=False, typed=False),
+        store.ask(ListEvents(query.said_by_then, limit=_MAX_MESSAGES, whole=False, typed=False)),
     )
     known = tuple(one for one in page.memories if _is_own_memory(one, person, user))
     own = (one for one in said.messages if one.user == user and one.role == _USER and fold(one.name) not in person.others)
@@ -294,7 +295,7 @@ async def own_of(store: ScopedStore, person: Person, query: Query, limit: int) -
 
 async def _said_here(store: ScopedStore, filters: Filters) -> Sequence[Event]:
     """The latest messages that were said under the scope's own user, in the user's role."""
-    page = await store.events.page(filters, limit=_MAX_MESSAGES, whole=False, typed=False)
+    page = await store.ask(ListEvents(filters, limit=_MAX_MESSAGES, whole=False, typed=False))
     return [one for one in page.messages if one.user == store.scope.user and one.role == _USER]
 
 

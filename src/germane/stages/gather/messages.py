@@ -18,6 +18,7 @@ from heapq import nlargest, nsmallest
 from typing import ClassVar, NamedTuple
 
 from germane.clock import zone
+from germane.kinds.events.reads import ListEvents, RecentEvents
 from germane.kinds.events.value import Event
 from germane.stages.gather.candidates import from_event, offered, words_of
 from germane.stages.gather.merge import RequestContents, fresh
@@ -101,7 +102,7 @@ class RecentSource:
         return cls(parts.store)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        events = await self._store.events.recent(plan.limit, filters=query.said_by_then, typed=False)
+        events = await self._store.ask(RecentEvents(plan.limit, filters=query.said_by_then, typed=False))
         return [
             from_event(event, "recent", Evidence(recent=0.5 ** (turns / _HALF_LIFE), user=0.0), at=query.at)
             for turns, event in enumerate(events)
@@ -125,7 +126,7 @@ class HistorySource:
         session = self._store.scope.session
         if session is None:
             raise Skipped("no_session")
-        events = await self._store.events.recent(plan.limit, session=session, filters=query.filters, typed=False)
+        events = await self._store.ask(RecentEvents(plan.limit, session=session, filters=query.filters, typed=False))
         return [
             from_event(event, "history", Evidence(history=0.5 ** (turns / _HALF_LIFE)), at=query.at)
             for turns, event in enumerate(events)
@@ -153,8 +154,8 @@ class ContinuitySource:
         session = self._store.scope.session
         if session is None:
             raise Skipped("no_session")
-        recent = self._store.events.recent
-        events = await recent(plan.limit + 1, session=session, filters=query.filters, typed=False)
+        asked = RecentEvents(plan.limit + 1, session=session, filters=query.filters, typed=False)
+        events = await self._store.ask(asked)
         found = [from_event(event, "continuity", Evidence(), at=query.at) for event in events]
         missing = {one.id for one in fresh(found, self._said, query.filters, session=session)}
         if found and found[0].id not in missing and found[0].role == "user":
@@ -276,7 +277,7 @@ class DaySource:
         return _Stretch(days, share, own, beside)
 
     async def _page(self, since: datetime, until: datetime, limit: int, filters: Filters) -> Sequence[Event]:
-        page = await self._store.events.page(filters.within(since, until - _INSTANT), limit=limit, whole=False, typed=False)
+        page = await self._store.ask(ListEvents(filters.within(since, until - _INSTANT), limit=limit, whole=False, typed=False))
         return page.messages
 
 

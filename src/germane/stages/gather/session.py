@@ -16,6 +16,7 @@ import numpy as np
 
 from germane.kinds.archive.outline import OUTLINE, OutlineLine, line_hash, outline_name
 from germane.kinds.archive.value import LatestLines
+from germane.kinds.events.reads import LatestHighlights, RecentEvents, SeenEvents
 from germane.kinds.events.value import Event
 from germane.kinds.tasks.value import TASK_CATEGORY, TaskFrame, TaskView, shown_task, task_hash, task_text
 from germane.search.find import by_marginal_relevance
@@ -52,14 +53,16 @@ class ActivitySource:
         return cls(parts.store, parts.strategy.intents)
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        session, filters, events = self._store.scope.session, query.said_by_then, self._store.events
+        session, filters = self._store.scope.session, query.said_by_then
         latest: Sequence[Event] = ()
         if session is not None:
-            latest = await events.recent(min(plan.limit, _MAX_LATEST), session=session, filters=filters)
+            asked = RecentEvents(min(plan.limit, _MAX_LATEST), session=session, filters=filters)
+            latest = await self._store.ask(asked)
         room = plan.limit - len(latest)
         earlier: Sequence[Event] = ()
         if room > 0 and filters.session is None:
-            earlier = await events.highlights(_MAX_SESSIONS, limit=_MAX_HIGHLIGHTS, filters=filters, but=session)
+            told = LatestHighlights(_MAX_SESSIONS, limit=_MAX_HIGHLIGHTS, filters=filters, but=session)
+            earlier = await self._store.ask(told)
         words, fitting = words_of(query), frozenset(self._intents.get(query.intent, query.event_types))
         evidence = (Evidence(history=_weight(event, turns, fitting)) for turns, event in enumerate(latest))
         found = [
@@ -109,7 +112,7 @@ class TaskSource:
 
     async def _activity(self, view: TaskView, query: Query) -> list[Candidate]:
         filters = replace(query.said_by_then, task=view.current.id)
-        events = await self._store.events.recent(_MAX_TASK_EVENTS, session=self._store.scope.session, filters=filters)
+        events = await self._store.ask(RecentEvents(_MAX_TASK_EVENTS, session=self._store.scope.session, filters=filters))
         return [
             from_event(event, "tasks", Evidence(history=0.5 ** (turns / _TASK_HALF_LIFE)), at=query.at)
             for turns, event in enumerate(events)
@@ -185,7 +188,7 @@ class OutlineSource(EmbeddingSource):
         if not lines:
             return []
         order = await asyncio.to_thread(_ordered, lines, likely, plan.limit)
-        events = {event.id: event for event in await self._store.events.get([lines[index].first_id for index in order])}
+        events = {event.id: event for event in await self._store.ask(SeenEvents([lines[index].first_id for index in order]))}
         steps = np.linspace(_FIRST_EVIDENCE, _LAST_EVIDENCE, plan.limit)[: len(order)].tolist()
         return [
             _outline_candidate(lines[index], events[lines[index].first_id], Evidence(outline=step))

@@ -62,6 +62,7 @@ from germane.stores.sql.blocks.plans import BLOCK_CHANGES, BLOCK_READS
 from germane.stores.sql.documents import DOCUMENT_CHANGES, DOCUMENT_READS
 from germane.stores.sql.events import event_rows
 from germane.stores.sql.events.event_rows import put_replacement
+from germane.stores.sql.events.reader import SEEN_EVENT_READS
 from germane.stores.sql.events.typed_events import events_named, latest_typed, positions_taken, typed_position
 from germane.stores.sql.forgetting import forget, forget_whole, left_of
 from germane.stores.sql.graph.plans import GRAPH_CHANGES, GRAPH_READS
@@ -144,6 +145,7 @@ READS: Answers = {
     **GRAPH_READS,
     **HISTORY_READS,
     **PROFILE_READS,
+    **SEEN_EVENT_READS,
     **SEEN_MEMORY_READS,
     **TASK_READS,
     MemoriesById: lambda reading, read: memory_rows.by_id(reading.connection, reading.visible, read),

@@ -14,7 +14,7 @@ from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.injections import KeptInjections, Wanting
 from germane.kinds.memories.directive import Directive
 from germane.kinds.memories.value import Memory
-from germane.stores.sql.events.reader import SqlEvents
+from germane.stores.sql.events.reader import SqlEventSearch
 from germane.stores.sql.gate import allowed_now, present_now
 from germane.stores.sql.injections import injections_of
 from germane.stores.sql.inventory import SqlInventory
@@ -44,7 +44,7 @@ class SqliteScopedStore:
         scope: Scope,
         readers: SqliteReaders,
         memories: SqlSearch[Memory],
-        events: SqlEvents,
+        events: SqlEventSearch,
         blocks: SqlSearch[ArchivalEntry],
         inventory: SqlInventory,
         writer: SqliteWriter | None,
@@ -66,7 +66,7 @@ class SqliteScopedStore:
         return self._memories
 
     @property
-    def events(self) -> SqlEvents:
+    def events(self) -> SqlEventSearch:
         return self._events
 
     @property

@@ -24,7 +24,7 @@ from germane.ports.models import Embedder, WordVectors, dimension_if_known
 from germane.search.relevance import Relevance
 from germane.stores.contract import Checkup
 from germane.stores.sql.blocks.documents import fetch_archived, has_archive
-from germane.stores.sql.events.reader import SqlEvents, fetch_events
+from germane.stores.sql.events.reader import SqlEventSearch, fetch_events
 from germane.stores.sql.inventory import SqlInventory, agents_of, orgs_of, owner_of
 from germane.stores.sql.keys import SqlKeys
 from germane.stores.sql.listing import SECRET, is_forgotten
@@ -172,7 +172,7 @@ class SqliteStore:
             scope,
             readers,
             SqlSearch(scope, self._memories),
-            SqlEvents(scope, readers, self._events),
+            SqlEventSearch(scope, readers, self._events),
             SqlSearch(scope, self._archive),
             SqlInventory(scope, readers),
             self._writer,

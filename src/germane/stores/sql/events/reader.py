@@ -1,8 +1,8 @@
-"""Reader: reads, lists and searches the events and sessions of one scope."""
+"""Reader: reads and lists the events and sessions of one scope, and tells who speaks there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from heapq import heappop, heappush, merge
 from itertools import islice
@@ -10,7 +10,15 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.kinds.events.reads import MessagePage, SessionPage
+from germane.kinds.events.reads import (
+    LatestHighlights,
+    ListEvents,
+    ListSessions,
+    MessagePage,
+    RecentEvents,
+    SeenEvents,
+    SessionPage,
+)
 from germane.kinds.events.value import DOCUMENT, Event
 from germane.stores.sql.events.event_rows import BRIEF, EVENT, brief_of, event_of, session_of, with_newer
 from germane.stores.sql.events.sessions import latest_sessions
@@ -23,14 +31,12 @@ from germane.stores.sql.listing import (
     in_clause,
     owners,
     visible_ids,
-    visible_partitions,
 )
-from germane.stores.sql.reading import Readers, Reading
-from germane.stores.sql.search.partitions import Searcher, speaker_names
+from germane.stores.sql.reading import Answers, Readers, Reading, ScopeReading
+from germane.stores.sql.search.partitions import Searcher, SqlSearch, speaker_names
 from germane.stores.sql.statements import LISTED, Row, moment, only, rows, to_json, to_sql
 from germane.stores.sql.where_clauses import TYPED_ONLY, Clause, excluded, for_events, impossible
-from germane.types.evidence import Found
-from germane.types.query import Filters, Query
+from germane.types.query import Filters
 from germane.types.scope import Scope
 
 _SESSIONS = 5
@@ -39,47 +45,12 @@ _MAX_WITH_NEWER = 10
 """The best events of a search, of which what may have made them outdated is read too."""
 
 
-class SqlEvents:
-    """Implements `germane.kinds.events.reads.EventReader`."""
+class SqlEventSearch(SqlSearch[Event]):
+    """Implements `germane.stores.contract.EventSearch`."""
 
     def __init__(self, scope: Scope, readers: Readers, searcher: Searcher[Event]) -> None:
-        self._scope, self._readers, self._searcher = scope, readers, searcher
-
-    async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
-        def work(reading: Reading) -> tuple[Event, ...]:
-            visible = reading.visible(self._scope)
-            sql = f"{EVENT} WHERE +e.partition IN {in_clause(visible)} AND e.id IN {LISTED}"
-            users = owners(visible)
-            found = {row[2]: event_of(row, users) for row in reading.connection.execute(sql, (to_json(ids),))}
-            return tuple(found[id] for id in dict.fromkeys(ids) if id in found)
-
-        return await self._readers.run(work)
-
-    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Event]:
-        return await self._searcher.search(self._scope, query, limit, keywords=keywords, vectors=vectors, wait=wait)
-
-    async def recent(
-        self,
-        limit: int,
-        *,
-        session: str | None = None,
-        filters: Filters,
-        whole: bool = False,
-        typed: bool | None = None,
-    ) -> tuple[Event, ...]:
-        if limit <= 0 or impossible(filters, "events"):
-            return ()
-        chosen = session if session is not None else filters.session
-        if session is not None and filters.session not in (None, session):
-            return ()
-        return await self._readers.read_batched(lambda reading: self._recent(reading, limit, chosen, filters, whole, typed))
-
-    async def highlights(self, sessions: int, *, limit: int, filters: Filters, but: str | None = None) -> tuple[Event, ...]:
-        def work(reading: Reading) -> tuple[Event, ...]:
-            visible = reading.visible(self._scope)
-            return highlights_of(reading.connection, visible, filters, sessions=sessions, limit=limit, but=but)
-
-        return await self._readers.read_batched(work)
+        super().__init__(scope, searcher)
+        self._readers = readers
 
     async def speakers(self, said_in: str | None = None) -> tuple[str, ...]:
         def work(reading: Reading) -> tuple[str, ...]:
@@ -90,47 +61,49 @@ class SqlEvents:
 
         return await self._readers.read_batched(work)
 
-    async def page(
-        self,
-        filters: Filters,
-        *,
-        limit: int,
-        cursor: str | None = None,
-        whole: bool = True,
-        typed: bool | None = None,
-    ) -> MessagePage:
-        def work(reading: Reading) -> MessagePage:
-            return listed_events(reading, self._scope, filters, limit, cursor, whole=whole, typed=typed)
 
-        return await self._readers.run(work)
+def _seen(reading: ScopeReading, read: SeenEvents) -> tuple[Event, ...]:
+    visible = reading.visible
+    sql = f"{EVENT} WHERE +e.partition IN {in_clause(visible)} AND e.id IN {LISTED}"
+    users = owners(visible)
+    found = {row[2]: event_of(row, users) for row in reading.connection.execute(sql, (to_json(read.ids),))}
+    return tuple(found[id] for id in dict.fromkeys(read.ids) if id in found)
 
-    async def sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
-        return await self._readers.run(lambda reading: listed_sessions(reading, self._scope, limit, cursor))
 
-    def _recent(
-        self, reading: Reading, limit: int, session: str | None, filters: Filters, whole: bool, typed: bool | None
-    ) -> tuple[Event, ...]:
-        """Reads session by session, latest first, until no session can hold an event newer than those found."""
-        connection = reading.connection
-        visible = reading.visible(self._scope)
-        clause, values = for_events(visible, filters)
-        clause += TYPED_ONLY[typed]
-        sql = f"{EVENT if whole else BRIEF} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.position DESC"
-        users = owners(visible)
-        newest: list[Event] = []
-        for key, last_at in self._latest(reading, visible, session):
-            if len(newest) == limit and newest[-1].created_at > moment(last_at):
-                break
-            found = connection.execute(sql, [key, *values])
-            events = (event_of(row, users) if whole else brief_of(connection, row, users) for row in found)
-            wanted = islice((event for event in events if not excluded(event, filters)), limit)
-            newest = list(islice(merge(newest, wanted, key=_age, reverse=True), limit))
-        return tuple(newest) if whole else with_newer(connection, visible, newest)
+def _highlights(reading: ScopeReading, read: LatestHighlights) -> tuple[Event, ...]:
+    return highlights_of(
+        reading.connection, reading.visible, read.filters, sessions=read.sessions, limit=read.limit, but=read.but
+    )
 
-    def _latest(self, reading: Reading, visible: tuple[VisiblePartition, ...], session: str | None) -> list[tuple[int, int]]:
-        condition, values = ("", []) if session is None else (" AND id = ?", [to_sql(session)])
-        found = latest_sessions(reading.connection, visible, condition, values)
-        return [(key, last_at) for last_at, key, _ in islice(found, _SESSIONS)]
+
+def _recent(reading: ScopeReading, read: RecentEvents) -> tuple[Event, ...]:
+    """Reads session by session, latest first, until no session can hold an event newer than those found."""
+    limit, filters, whole = read.limit, read.filters, read.whole
+    if limit <= 0 or impossible(filters, "events"):
+        return ()
+    if read.session is not None and filters.session not in (None, read.session):
+        return ()
+    session = read.session if read.session is not None else filters.session
+    connection, visible = reading.connection, reading.visible
+    clause, values = for_events(visible, filters)
+    clause += TYPED_ONLY[read.typed]
+    sql = f"{EVENT if whole else BRIEF} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.position DESC"
+    users = owners(visible)
+    newest: list[Event] = []
+    for key, last_at in _latest(reading, visible, session):
+        if len(newest) == limit and newest[-1].created_at > moment(last_at):
+            break
+        found = connection.execute(sql, [key, *values])
+        events = (event_of(row, users) if whole else brief_of(connection, row, users) for row in found)
+        wanted = islice((event for event in events if not excluded(event, filters)), limit)
+        newest = list(islice(merge(newest, wanted, key=_age, reverse=True), limit))
+    return tuple(newest) if whole else with_newer(connection, visible, newest)
+
+
+def _latest(reading: ScopeReading, visible: tuple[VisiblePartition, ...], session: str | None) -> list[tuple[int, int]]:
+    condition, values = ("", []) if session is None else (" AND id = ?", [to_sql(session)])
+    found = latest_sessions(reading.connection, visible, condition, values)
+    return [(key, last_at) for last_at, key, _ in islice(found, _SESSIONS)]
 
 
 def _age(event: Event) -> tuple[datetime, int]:
@@ -176,22 +149,12 @@ _KEY, _CREATED = 0, 7
 """Columns of the rows of `EVENT` and `BRIEF`."""
 
 
-def listed_events(
-    reading: Reading,
-    scope: Scope,
-    filters: Filters,
-    limit: int,
-    cursor: str | None,
-    *,
-    whole: bool,
-    typed: bool | None = None,
-) -> MessagePage:
-    """See `EventReader.page`."""
-    listing, after = _continued(reading, _NAMES[typed], scope, filters, limit, cursor)
+def _listed(reading: ScopeReading, read: ListEvents) -> MessagePage:
+    filters, limit, whole, typed = read.filters, read.limit, read.whole, read.typed
+    listing, after = _continued(reading, _NAMES[typed], filters, limit, read.cursor)
     if impossible(filters, "events"):
         return MessagePage(messages=())
-    connection = reading.connection
-    visible = visible_partitions(connection, scope)
+    connection, visible = reading.connection, reading.visible
     clause, values = for_events(visible, filters)
     condition, bound = _holding(visible, filters, typed)
     if filters.session is not None:
@@ -239,10 +202,9 @@ def _holding(visible: tuple[VisiblePartition, ...], filters: Filters, typed: boo
     return _HOLDING[typed], []
 
 
-def listed_sessions(reading: Reading, scope: Scope, limit: int, cursor: str | None) -> SessionPage:
-    """See `EventReader.sessions`."""
-    listing, after = _continued(reading, "sessions", scope, Filters(), limit, cursor)
-    visible = reading.visible(scope)
+def _listed_sessions(reading: ScopeReading, read: ListSessions) -> SessionPage:
+    limit, visible = read.limit, reading.visible
+    listing, after = _continued(reading, "sessions", Filters(), limit, read.cursor)
     latest = latest_sessions(reading.connection, visible, columns=_SESSION, after=after)
     found = [row[2:] for row in islice(latest, limit + 1)]
     users, last = owners(visible), found[limit - 1] if len(found) > limit else None
@@ -251,11 +213,11 @@ def listed_sessions(reading: Reading, scope: Scope, limit: int, cursor: str | No
 
 
 def _continued(
-    reading: Reading, what: str, scope: Scope, filters: Filters, limit: int, cursor: str | None
+    reading: ScopeReading, what: str, filters: Filters, limit: int, cursor: str | None
 ) -> tuple[Listing, tuple[int, int] | None]:
     if limit < 1:
         raise InvalidInput(f"limit must be 1 or more, not {limit}")
-    listing = Listing(only(reading.connection, SECRET)[0], scope, filters, what)
+    listing = Listing(only(reading.connection, SECRET)[0], reading.scope, filters, what)
     return listing, None if cursor is None else listing.position(cursor)
 
 
@@ -280,3 +242,13 @@ def _newest_first(sessions: Iterable[Row], events_of: Callable[[int, int, int], 
         push(events_of(session, length, messages))
     while heap:
         yield pop()
+
+
+SEEN_EVENT_READS: Answers = {
+    SeenEvents: _seen,
+    ListEvents: _listed,
+    RecentEvents: _recent,
+    LatestHighlights: _highlights,
+    ListSessions: _listed_sessions,
+}
+"""The reads of what a scope shows of its events and sessions."""

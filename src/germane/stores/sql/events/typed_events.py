@@ -71,7 +71,7 @@ def highlights_of(
     limit: int,
     but: str | None,
 ) -> tuple[Event, ...]:
-    """See `EventReader.highlights`. Of each session the times, types and outcomes of the latest events are read, and the texts
+    """Answers `LatestHighlights`. Of each session the times, types and outcomes of the latest events are read, and the texts
     of those that are chosen."""
     if impossible(filters, "events") or sessions < 1 or limit < 1:
         return ()
