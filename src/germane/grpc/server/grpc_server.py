@@ -50,7 +50,7 @@ def registry(germane: Germane, bridge: LoopBridge, clock: Clock, seconds: float,
         methods.add(service, own if siblings is None else HandOver(own, service, resolver, siblings, clock))
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["MemoryService"], MemoryServicer(resolver), bridge)
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["EventService"], EventServicer(resolver), bridge)
-    methods.add(operation_pb2.DESCRIPTOR.services_by_name["OperationService"], OperationServicer(resolver), bridge)
+    methods.add(operation_pb2.DESCRIPTOR.services_by_name["OperationService"], OperationServicer(resolver, bridge))
     return methods
 
 

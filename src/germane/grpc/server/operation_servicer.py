@@ -12,6 +12,7 @@ import grpc
 from germane.api.operations import Operation, operations
 from germane.grpc.server.authorisation import AgentResolver, denied
 from germane.grpc.server.call import RpcCall, may_read, may_write
+from germane.grpc.server.port import LoopBridge
 from germane.grpc.server.refusals import Refused, invalid
 from germane.grpc.stubs import operation_pb2 as pb
 from germane.kinds.keys.value import Right
@@ -33,21 +34,22 @@ _NAMES = frozenset(
 
 
 class OperationServicer:
-    """Runs on the engine's loop. Raises `Refused` and `InvalidInput` for a request that its caller has to correct, and
+    """Runs on the port's loop; each operation runs on the engine's, with one way there and back whatever its result's size.
+    Raises `Refused` and `InvalidInput` for a request that its caller has to correct, and
     germane's other errors."""
 
     rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"Read": "read", "Write": "write"})
 
-    def __init__(self, resolver: AgentResolver) -> None:
-        self._resolver, self._operations = resolver, operations()
+    def __init__(self, resolver: AgentResolver, bridge: LoopBridge) -> None:
+        self._resolver, self._bridge, self._operations = resolver, bridge, operations()
 
     async def read(self, request: pb.ReadRequest, call: RpcCall) -> AsyncGenerator[pb.ReadResponse, None]:
-        result = await self._called(request, call)
+        result = await self._bridge.on_engine(lambda: self._called(request, call))
         for start in range(0, len(result), _PART_BYTES):
             yield pb.ReadResponse(result=result[start : start + _PART_BYTES])
 
     async def write(self, request: pb.WriteRequest, call: RpcCall) -> AsyncGenerator[pb.WriteResponse, None]:
-        result = await self._called(request, call)
+        result = await self._bridge.on_engine(lambda: self._called(request, call))
         for start in range(0, len(result), _PART_BYTES):
             yield pb.WriteResponse(result=result[start : start + _PART_BYTES])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
 
 from germane.errors import InvalidInput, UnknownName
 from germane.kinds.blocks.field import Field, checked_flag, checked_name, checked_text
@@ -167,14 +167,16 @@ tagged("type", SCHEMAS)
 
 def undescribed(schema: Schema) -> Schema:
     """Returns the schema without the descriptions of its fields and sections."""
-    if isinstance(schema, CompositeSchema):
-        sections = (
-            replace(one, description="", schema=cast("SimpleSchema", undescribed(one.schema))) for one in schema.sections
-        )
-        return replace(schema, sections=tuple(sections))
-    if isinstance(schema, MapSchema):
-        return replace(schema, fields=tuple(replace(one, description="") for one in schema.fields))
-    return schema
+    if not isinstance(schema, CompositeSchema):
+        return _undescribed(schema)
+    sections = (replace(one, description="", schema=_undescribed(one.schema)) for one in schema.sections)
+    return replace(schema, sections=tuple(sections))
+
+
+def _undescribed(schema: SimpleSchema) -> SimpleSchema:
+    if not isinstance(schema, MapSchema):
+        return schema
+    return replace(schema, fields=tuple(replace(one, description="") for one in schema.fields))
 
 
 def parse_schema(value: object, argument: str = "schema") -> Schema:
