@@ -20,7 +20,8 @@ FILES = {"handles.py": True, "blocking_handles.py": False}
 """The made modules, each with whether its methods are async."""
 _PARENTS = {"graph.patterns": "graph"}
 ROOMS = tuple(dict.fromkeys(room for room, _ in HANDLES))
-_HEAD = '''"""{title}: {words} (made by `make docs` from the table of operations: don't edit it).
+_HEAD = '''# Made by tests/support/client_handles.py from the table of operations. To change it, run "make docs".
+"""{title}: {words}.
 
 Each method does what the library's method with the same name does. It raises germane's errors, `StoreUnavailable` where the
 service doesn't answer.

@@ -37,4 +37,6 @@ class Client(ClientCalls, BlockingVerbs):
 
     def directive(self, text: str | None = None) -> str:
         """Returns the agent's standing instructions. A text replaces them first; an empty one removes them."""
-        return super().directive() if text is None else self.set_directive(text)
+        if text is None:
+            return super().directive()
+        return self.set_directive(text)

@@ -41,4 +41,6 @@ class Client(ClientCalls, ClientVerbs):
 
     async def directive(self, text: str | None = None) -> str:
         """Returns the agent's standing instructions. A text replaces them first; an empty one removes them."""
-        return await (super().directive() if text is None else self.set_directive(text))
+        if text is None:
+            return await super().directive()
+        return await self.set_directive(text)

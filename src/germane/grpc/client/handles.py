@@ -1,4 +1,5 @@
-"""Handles: the handles of the asyncio client (made by `make docs` from the table of operations: don't edit it).
+# Made by tests/support/client_handles.py from the table of operations. To change it, run "make docs".
+"""Handles: the handles of the asyncio client.
 
 Each method does what the library's method with the same name does. It raises germane's errors, `StoreUnavailable` where the
 service doesn't answer.
