@@ -216,7 +216,7 @@ def _hung(calls: int, threads: bool, breaker: int) -> dict[str, Any]:
                 await caller.awaited()
                 await asyncio.sleep(_PAUSE)
 
-        assert isinstance(caller.client, Client)
+        assert not isinstance(caller.client, Blocking)
         await caller.client.warm()
         server.send(signal.SIGSTOP)
         await asyncio.gather(*(some() for _ in range(_ABREAST)))

@@ -38,17 +38,13 @@ from bench.giant import KINDS, text_of
 from bench.machine import describe
 from germane import Germane
 from germane.grpc.stubs import (
-    activity_pb2,
-    activity_pb2_grpc,
-    block_pb2,
-    block_pb2_grpc,
-    build_pb2,
-    build_pb2_grpc,
     context_pb2,
     context_pb2_grpc,
     filters_pb2,
     memory_pb2,
     memory_pb2_grpc,
+    operation_pb2,
+    operation_pb2_grpc,
 )
 
 __all__ = ["ATTACKS", "main"]
@@ -67,11 +63,8 @@ class Attacker:
     def __init__(self, address: str, key: str) -> None:
         self._channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
         self._context = context_pb2_grpc.ContextAssemblyServiceStub(self._channel)
-        self._memories = memory_pb2_grpc.MemoryServiceStub(self._channel)
         self._events = memory_pb2_grpc.EventServiceStub(self._channel)
-        self._builds = build_pb2_grpc.BuildServiceStub(self._channel)
-        self._activity = activity_pb2_grpc.ActivityServiceStub(self._channel)
-        self._blocks = block_pb2_grpc.BlockServiceStub(self._channel)
+        self._operations: Any = operation_pb2_grpc.OperationServiceStub(self._channel)
         self._headers = (("authorization", f"Bearer {key}"),)
         self._scope = memory_pb2.Scope(org_id="attacker", agent_id="a", user_id="u")
         self._numbers = count()
@@ -92,9 +85,15 @@ class Attacker:
         request = memory_pb2.RecordRequest(scope=scope, session_id=session, messages=messages)
         await self._events.Record(request, metadata=self._headers)
 
-    async def listed(self, **given: Any) -> None:
-        request = memory_pb2.ListMemoriesRequest(scope=self._scope, **given)
-        await self._memories.ListMemories(request, metadata=self._headers)
+    async def read(self, operation: str, **given: Any) -> None:
+        fields: Any = {"scope": self._scope, "operation": operation, "arguments": json.dumps(given).encode()}
+        async for _ in self._operations.Read(operation_pb2.ReadRequest(**fields), metadata=self._headers):
+            pass
+
+    async def write(self, operation: str, **given: Any) -> None:
+        fields: Any = {"scope": self._scope, "operation": operation, "arguments": json.dumps(given).encode()}
+        async for _ in self._operations.Write(operation_pb2.WriteRequest(**fields), metadata=self._headers):
+            pass
 
     async def giant_texts(self) -> None:
         """Each kind of text is stored once by its own user, then asked about."""
@@ -116,9 +115,9 @@ class Attacker:
         """Requests that are each invalid in a different way."""
         at = next(self._numbers) % 4
         if at == 0:
-            await self.listed(page_token="x" * 100_000)
+            await self.read("memories.list", cursor="x" * 100_000)
         elif at == 1:
-            await self.listed(page_size=2**30)
+            await self.read("memories.list", limit=2**30)
         elif at == 2:
             await self.assemble(options=context_pb2.AssembleOptions(filters=filters_pb2.Filters(kinds=["no such kind"])))
         else:
@@ -140,49 +139,27 @@ class Attacker:
     async def reasoning(self) -> None:
         """Read-only, as `group_chat` and `tools` are."""
         items = [{"type": "reasoning", "id": f"rs_{number}", "summary": []} for number in range(20_000)]
-        messages = [context_pb2.Message(json=json.dumps(one)) for one in items]
-        request = build_pb2.BuildRequestRequest(
-            scope=self._scope, model="gpt-5", provider="openai-responses", messages=messages, query=_HELLO
-        )
-        await self._builds.BuildRequest(request, metadata=self._headers)
+        await self.read("build", model="gpt-5", provider="openai-responses", messages=items, query=_HELLO)
 
     async def group_chat(self) -> None:
-        messages = [context_pb2.Message(role="user", content="hi")] * 4_000
-        request = build_pb2.BuildRequestRequest(
-            scope=self._scope,
-            model="gpt-4o",
-            messages=messages,
-            history=context_pb2.HistoryStrategy(name="summarise"),
-            limits=build_pb2.RequestLimits(max_tokens=8_000),
-        )
-        await self._builds.BuildRequest(request, metadata=self._headers)
+        messages = [{"role": "user", "content": "hi"}] * 4_000
+        history = {"name": "summarise"}
+        await self.read("build", model="gpt-4o", messages=messages, history=history, limits={"max_tokens": 8_000})
 
     async def tools(self) -> None:
         fields = {f"field{number}": {"type": "string", "description": "a word or two " * 6} for number in range(300)}
         schema = {"type": "object", "properties": fields}
         tools = [{"type": "function", "function": {"name": f"f{number}", "parameters": schema}} for number in range(90)]
-        messages = [context_pb2.Message(role="user", content=_HELLO)]
-        request = build_pb2.BuildRequestRequest(
-            scope=self._scope, model="gpt-4o", messages=messages, tools_json=json.dumps(tools)
-        )
-        await self._builds.BuildRequest(request, metadata=self._headers)
+        await self.read("build", model="gpt-4o", messages=[{"role": "user", "content": _HELLO}], tools=tools)
 
     async def events(self) -> None:
-        request = activity_pb2.RecordEventsRequest(scope=self._scope, session_id=f"s{next(self._numbers)}-{time.time_ns()}")
-        for number in range(4_000):
-            request.events.add(type="note").content.string_value = f"note {number}"
-        await self._activity.RecordEvents(request, metadata=self._headers)
+        events = [{"type": "note", "content": f"note {number}"} for number in range(4_000)]
+        await self.write("events.record_many", session=f"s{next(self._numbers)}-{time.time_ns()}", events=events)
 
     async def mutations(self) -> None:
         label = f"b{next(self._numbers)}-{time.time_ns()}"
-        made = block_pb2.CreateBlockRequest(
-            scope=self._scope, label=label, text="x" * 90_000, limit=100_000, permission="admin"
-        )
-        await self._blocks.CreateBlock(made, metadata=self._headers)
-        request = block_pb2.EditBlockRequest(scope=self._scope, block=label)
-        for _ in range(1_000):
-            request.mutations.add().update({"op": "append_text", "text": "y"})
-        await self._blocks.EditBlock(request, metadata=self._headers)
+        await self.write("blocks.create", label=label, text="x" * 90_000, limit=100_000, permission="admin")
+        await self.write("blocks.edit", label=label, mutations=[{"op": "append_text", "text": "y"}] * 1_000)
 
     async def long_conversation(self) -> None:
         messages = [
@@ -195,16 +172,12 @@ class Attacker:
         """Whole texts of a block, each rewritten from the first version, shown and taken back."""
         label, random = f"m{next(self._numbers)}-{time.time_ns()}", Random(1)
         texts = [" ".join(random.choices("abcdefgh", k=49_000)) for _ in range(3)]
-        made = block_pb2.CreateBlockRequest(scope=self._scope, label=label, text=texts[0], limit=100_000, permission="admin")
-        await self._blocks.CreateBlock(made, metadata=self._headers)
+        await self.write("blocks.create", label=label, text=texts[0], limit=100_000, permission="admin")
         for base, text in ((None, texts[1]), (0, texts[2])):
-            request = block_pb2.EditBlockRequest(scope=self._scope, block=label, base_version=base)
-            request.mutations.add().update({"op": "set_text", "text": text})
             with contextlib.suppress(grpc.aio.AioRpcError):  # merged, it may be longer than a block
-                await self._blocks.EditBlock(request, metadata=self._headers)
-        shown = block_pb2.GetBlockVersionRequest(scope=self._scope, block=label, version=0)
-        await self._blocks.GetBlockVersion(shown, metadata=self._headers)
-        await self._blocks.UndoBlockEdit(block_pb2.UndoBlockEditRequest(scope=self._scope, block=label), metadata=self._headers)
+                await self.write("blocks.edit", label=label, base=base, mutations=[{"op": "set_text", "text": text}])
+        await self.read("blocks.show_version", label=label, version=0)
+        await self.write("blocks.undo", label=label)
 
     async def long_responses(self) -> None:
         messages = [

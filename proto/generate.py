@@ -19,15 +19,8 @@ from grpc_tools import protoc
 HERE = Path(__file__).parent
 TARGET = HERE.parent / "src" / "germane" / "grpc" / "stubs"
 NAMES = {
-    "germane/context/v1/activity": "activity",
-    "germane/context/v1/block": "block",
-    "germane/context/v1/build": "build",
-    "germane/context/v1/compose": "compose",
     "germane/context/v1/context": "context",
-    "germane/context/v1/document": "document",
     "germane/context/v1/filters": "filters",
-    "germane/context/v1/graph": "graph",
-    "germane/context/v1/history": "history",
     "germane/context/v1/memory": "memory",
     "germane/context/v1/operation": "operation",
     "ibex/context/v1/context": "ibex",

@@ -59,6 +59,14 @@ Thread-safe. A call waits in the caller's own thread (see `germane/grpc/client/b
 has made calls works in the parent only: make a new client in each process.
 """
 '''
+BLOCKING_WORDS = {
+    "client.asyncio_calls": "client.blocking_calls",
+    "client.handles": "client.blocking_handles",
+    "ClientVerbs": "BlockingVerbs",
+    "async def": "def",
+    "await ": "",
+}
+"""What the asyncio client's module says, and what the blocking one says in its place."""
 _WIDTH = 128
 _Method = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -148,8 +156,8 @@ def client() -> str:
     source = Source("germane.grpc.client")
     docstring = source.segment(source.body[0])
     rest = source.text.partition(docstring)[2].lstrip("\n")
-    for waiting, blocking in (("asyncio_calls", "blocking_calls"), ("client.handles", "client.blocking_handles")):
-        rest = rest.replace(f"{waiting} import", f"{blocking} import")
+    for waiting, blocking in BLOCKING_WORDS.items():
+        rest = rest.replace(waiting, blocking)
     return MADE + CLIENT + "\n" + rest
 
 

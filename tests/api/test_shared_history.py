@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from germane import Germane, InvalidInput, NotFound, Stale
-from germane.grpc.client import Client, ClientBlocks
+from germane.grpc.client import Client
+from germane.grpc.client.handles import ClientBlocks
 from germane.kinds.blocks.handle import MemoryBlocks
 from germane_testing.builders import Hashed
 from support.listening import listening

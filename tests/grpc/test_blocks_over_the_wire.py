@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import json
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import grpc.aio
 import pytest
-from google.protobuf.message import Message
-from google.protobuf.struct_pb2 import Value
 
 from germane import Conflict, ConsentNeeded, Germane, InvalidInput, NotFound, NotPermitted, Stale
+from germane.api.operations import operations
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.client import Client, ClientBlocks
-from germane.grpc.stubs import block_pb2 as pb
+from germane.grpc.client import Client
+from germane.grpc.client.handles import ClientBlocks
 from germane.grpc.stubs import memory_pb2
 from germane.kinds.blocks.handle import MemoryBlocks
 from germane.kinds.blocks.mutation import PushItem
 from germane_testing.builders import Hashed
-from support.listening import SCOPE, Wire, listening, refused, struct
+from support.listening import Wire, answered, calling, listening, refused
 
 pytestmark = pytest.mark.requirement("RPC-2")
 
@@ -237,37 +237,24 @@ async def test_statuses_are_those_of_the_contract(service: tuple[MemoryBlocks, C
     _, client = service
     await client.blocks.create("plan", text=CANARY, permission="partner")
     async with grpc.aio.insecure_channel(client._connection.address.target) as channel:
-        from germane.grpc.stubs.block_pb2_grpc import BlockServiceStub
+        wire = Wire(channel, cast("Any", None))
+        append = {"op": "append_text", "text": CANARY}
 
-        stub: Any = BlockServiceStub(channel)
-        append = struct(op="append_text", text=CANARY)
-
-        async def trailers(request: Any) -> tuple[str, str, dict[str, str]]:
+        async def trailers(mutation: dict[str, Any], **given: Any) -> tuple[str, str, dict[str, str]]:
             with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await stub.EditBlock(request)
+                await answered(calling(wire, "blocks.edit", label="plan", mutations=[mutation], **given))
             error = caught.value
             assert CANARY not in (error.details() or "")
-            return error.code().name, error.details() or "", dict(error.trailing_metadata() or ())
+            return error.code().name, error.details() or "", dict(cast("Any", error.trailing_metadata()) or ())
 
-        code, _, said = await trailers(pb.EditBlockRequest(scope=SCOPE, block="plan", mutations=[append]))
+        code, _, said = await trailers(append)
         assert (code, said["germane-error"], said["germane-asked-of"]) == ("PERMISSION_DENIED", "ConsentNeeded", "partner")
         assert said["germane-consent-request"] == (await client.blocks.consents())[0].id
-        code, text, said = await trailers(pb.EditBlockRequest(scope=SCOPE, block="plan", mutations=[append], if_hash="x"))
+        code, text, said = await trailers(append, if_hash="x")
         assert (code, said["germane-error"]) == ("FAILED_PRECONDITION", "Stale")
         assert "Read it" in text
-        no_such = struct(op="replace_text", old=CANARY * 2)
-        code, text, said = await trailers(pb.EditBlockRequest(scope=SCOPE, block="plan", mutations=[no_such], system=True))
+        code, text, said = await trailers({"op": "replace_text", "old": CANARY * 2}, system=True)
         assert (code, "germane-error" in said) == ("INVALID_ARGUMENT", False)
-
-
-def planted(valid: Message) -> Iterator[tuple[str, Message]]:
-    """The request with the canary in each text field in turn, but for names and ids."""
-    names = {"block", "label", "new_label", "id", "agent_id", "type", "permission"}
-    for field in valid.DESCRIPTOR.fields:
-        if field.cpp_type == field.CPPTYPE_STRING and not field.is_repeated and field.name not in names:
-            request = type(valid).FromString(valid.SerializeToString())
-            setattr(request, field.name, CANARY)
-            yield field.name, request
 
 
 @pytest.mark.requirement("RPC-4")
@@ -277,81 +264,70 @@ async def test_no_text_of_any_request_is_quoted(tmp_path: Path) -> None:
         own = germane.agent("support", org="acme").blocks
         await own.create("plan", text=CANARY)
         await own.create("tasks", schema="list", value=[CANARY])
-        requests: list[tuple[Any, Message]] = [
-            (
-                wire.blocks.CreateBlock,
-                pb.CreateBlockRequest(scope=SCOPE, label="plan", text="x", value=Value(string_value="y")),
-            ),
-            (wire.blocks.EditBlock, pb.EditBlockRequest(scope=SCOPE, block="plan", mutations=[struct(op="set_text")])),
-            (wire.blocks.SearchArchive, pb.SearchArchiveRequest(scope=SCOPE, query="x", limit=-1)),
-            (wire.blocks.Archive, pb.ArchiveRequest(scope=SCOPE)),
-        ]
-        for rpc, valid in requests:
-            for name, request in planted(valid):
-                assert "canary" not in (await refused(rpc(request)))[1], name
+        names = {"label", "new_label", "id", "agent", "type", "permission"}
+        given: dict[str, dict[str, Any]] = {
+            "blocks.create": {"label": "plan", "text": "x", "value": "y"},
+            "blocks.edit": {"label": "plan", "mutations": [{"op": "set_text"}]},
+            "blocks.search_archive": {"query": "x", "limit": -1},
+            "blocks.archive": {"text": ""},
+        }
+        for operation, valid in given.items():
+            for name in operations()[operation].parameters:
+                for wrong in () if name in names else (CANARY, [CANARY], {CANARY: CANARY}):
+                    arguments = json.dumps({**valid, name: wrong}).encode()
+                    told = (await refused(calling(wire, operation, arguments=arguments)))[1]
+                    assert "canary" not in told, name
         for mutation in (
-            struct(op=CANARY),
-            struct(op="set_text", text=[CANARY]),
-            struct(op="set_text", text="x", section=CANARY),
-            struct(op="replace_text", old=CANARY * 3),
-            struct(op="set_field", field=CANARY, value=CANARY),
-            struct(op="push_item", value={CANARY: CANARY}),
-            struct(**{CANARY: 1}),
+            {"op": CANARY},
+            {"op": "set_text", "text": [CANARY]},
+            {"op": "set_text", "text": "x", "section": CANARY},
+            {"op": "replace_text", "old": CANARY * 3},
+            {"op": "set_field", "field": CANARY, "value": CANARY},
+            {"op": "push_item", "value": {CANARY: CANARY}},
+            dict(**{CANARY: 1}),
         ):
             for label in ("plan", "tasks"):
-                edit = pb.EditBlockRequest(scope=SCOPE, block=label, mutations=[mutation])
-                code, told = await refused(wire.blocks.EditBlock(edit))
+                code, told = await refused(calling(wire, "blocks.edit", label=label, mutations=[mutation]))
                 assert (code, "canary" in told) == ("INVALID_ARGUMENT", False), told
-        for schema in (struct(type=CANARY), struct(type="map", fields=[{"name": "x", "type": CANARY}]), struct(**{CANARY: 1})):
-            made = pb.CreateBlockRequest(scope=SCOPE, label="x", schema=schema)
-            code, told = await refused(wire.blocks.CreateBlock(made))
+        for schema in ({"type": CANARY}, {"type": "map", "fields": [{"name": "x", "type": CANARY}]}, dict(**{CANARY: 1})):
+            code, told = await refused(calling(wire, "blocks.create", label="x", schema=schema))
             assert (code, "canary" in told) == ("INVALID_ARGUMENT", False), told
 
 
 @pytest.mark.parametrize(
-    ("rpc", "request_", "text"),
+    ("operation", "given", "text"),
     [
-        ("GetBlock", pb.GetBlockRequest(block="x"), "scope.org_id is missing"),
-        ("GetBlock", pb.GetBlockRequest(scope=SCOPE), "block is missing"),
-        ("GetBlock", pb.GetBlockRequest(scope=SCOPE, block="a//b"), "block has an empty segment"),
-        ("CreateBlock", pb.CreateBlockRequest(scope=SCOPE), "label is missing"),
-        ("CreateBlock", pb.CreateBlockRequest(scope=SCOPE, label="/x"), "label has an empty segment"),
-        ("CreateBlock", pb.CreateBlockRequest(scope=SCOPE, label="x", type="hot"), "type must be one of core"),
-        ("CreateBlock", pb.CreateBlockRequest(scope=SCOPE, label="x", permission="all"), "permission 'all' doesn't exist"),
-        ("CreateBlock", pb.CreateBlockRequest(scope=SCOPE, label="x", limit=-1), "limit must be"),
-        ("EditBlock", pb.EditBlockRequest(scope=SCOPE, block="x"), "nothing to do"),
-        ("EditBlock", pb.EditBlockRequest(scope=SCOPE, block="x", mutations=[struct()] * 1001), "mutations has 1,001 entries"),
-        ("RestoreBlock", pb.RestoreBlockRequest(scope=SCOPE), "id is missing"),
-        ("RenameBlockFolder", pb.RenameBlockFolderRequest(scope=SCOPE, folder="a"), "new_folder is missing"),
-        ("DeleteBlockFolder", pb.DeleteBlockFolderRequest(scope=SCOPE), "folder is missing"),
-        ("ShareBlock", pb.ShareBlockRequest(scope=SCOPE, block="x"), "agent_id is missing"),
-        ("ShareBlock", pb.ShareBlockRequest(scope=SCOPE, block="x", agent_id="\n"), "agent_id can't be an agent's name"),
-        ("ListConsents", pb.ListConsentsRequest(scope=SCOPE, limit=1001), "limit must be 1 to 1,000"),
-        ("AnswerConsent", pb.AnswerConsentRequest(scope=SCOPE, id="x"), "answer is missing"),
-        (
-            "AnswerConsent",
-            pb.AnswerConsentRequest(scope=SCOPE, id="x", answer=pb.CONSENT_ANSWER_APPROVE_UNTIL),
-            "seconds must be above 0",
-        ),
-        (
-            "AnswerConsent",
-            pb.AnswerConsentRequest(scope=SCOPE, id="x", answer=pb.CONSENT_ANSWER_APPROVE_UNTIL, seconds=1e9),
-            "seconds must be above 0",
-        ),
-        (
-            "AnswerConsent",
-            pb.AnswerConsentRequest(scope=SCOPE, id="x", answer=pb.CONSENT_ANSWER_DENY, seconds=1),
-            "seconds: they belong",
-        ),
-        ("Archive", pb.ArchiveRequest(scope=SCOPE), "text "),
-        ("SearchArchive", pb.SearchArchiveRequest(scope=SCOPE), "query is missing"),
-        ("SearchBlocks", pb.SearchBlocksRequest(scope=SCOPE), "query is missing"),
+        ("get", {"label": ""}, "label"),
+        ("get", {}, "label is missing"),
+        ("get", {"label": "a//b"}, "label has an empty segment"),
+        ("create", {}, "label is missing"),
+        ("create", {"label": "/x"}, "label has an empty segment"),
+        ("create", {"label": "x", "type": "hot"}, "type must be one of core"),
+        ("create", {"label": "x", "permission": "all"}, "permission 'all' doesn't exist"),
+        ("create", {"label": "x", "limit": -1}, "limit must be"),
+        ("create", {"label": "x", "data": "AA=="}, "blocks.create has no argument"),
+        ("edit", {"label": "x"}, "nothing to do"),
+        ("edit", {"label": "x", "mutations": {}}, "mutations must be a list"),
+        ("edit", {"label": "x", "mutations": [{"op": "undo"}] * 1001}, "1,001 mutations, 1,000 are allowed"),
+        ("restore", {}, "id is missing"),
+        ("rename_folder", {"folder": "a"}, "new_folder is missing"),
+        ("delete_folder", {}, "folder is missing"),
+        ("share", {"label": "x"}, "agent is missing"),
+        ("share", {"label": "x", "agent": "\n"}, "agent"),
+        ("consents", {"limit": 1001}, "limit must be"),
+        ("approve", {"id": "x", "scope": 0}, "scope"),
+        ("approve", {"id": "x", "scope": 1e9}, "scope"),
+        ("archive", {}, "text is missing"),
+        ("search_archive", {}, "query is missing"),
+        ("search", {}, "query is missing"),
     ],
 )
-async def test_what_a_request_lacks_is_named_as_the_proto_names_it(tmp_path: Path, rpc: str, request_: Any, text: str) -> None:
-    """INVALID_ARGUMENT, and the field."""
+async def test_what_an_operation_lacks_is_named_by_its_argument(
+    tmp_path: Path, operation: str, given: dict[str, Any], text: str
+) -> None:
+    """INVALID_ARGUMENT, and the argument."""
     async with served(tmp_path) as (_, wire):
-        code, told = await refused(getattr(wire.blocks, rpc)(request_))
+        code, told = await refused(calling(wire, f"blocks.{operation}", **given))
         assert (code, told[: len(text)]) == ("INVALID_ARGUMENT", text)
 
 
@@ -366,34 +342,30 @@ async def test_a_key_that_may_only_write_gets_no_content(tmp_path: Path) -> None
         token = (await germane.keys.create(org="acme", rights=["write"])).token
         both = (await germane.keys.create(org="acme")).token
         key, whole = (({"authorization": f"Bearer {one}"}).items() for one in (token, both))
-        stub: Any = wire.blocks
-        more = struct(op="append_text", text="!")
+
+        async def done(name: str, metadata: Any = tuple(key), **given: Any) -> Any:
+            return await answered(calling(wire, f"blocks.{name}", metadata=metadata, **given))
+
         answers = [
-            await stub.EditBlock(pb.EditBlockRequest(scope=SCOPE, block="plan", mutations=[more]), metadata=tuple(key)),
-            await stub.UndoBlockEdit(pb.UndoBlockEditRequest(scope=SCOPE, block="plan"), metadata=tuple(key)),
-            await stub.RedoBlockEdit(pb.RedoBlockEditRequest(scope=SCOPE, block="plan"), metadata=tuple(key)),
-            await stub.PinBlock(pb.PinBlockRequest(scope=SCOPE, block="plan", pinned=True), metadata=tuple(key)),
-            await stub.ChangeBlock(pb.ChangeBlockRequest(scope=SCOPE, block="plan", description="x"), metadata=tuple(key)),
-            await stub.DeleteBlock(pb.DeleteBlockRequest(scope=SCOPE, block="plan"), metadata=tuple(key)),
+            await done("edit", label="plan", mutations=[{"op": "append_text", "text": "!"}]),
+            await done("undo", label="plan"),
+            await done("redo", label="plan"),
+            await done("pin", label="plan"),
+            await done("change", label="plan", description="x"),
+            await done("delete", label="plan"),
         ]
-        pinned = pb.PinBlockRequest(scope=SCOPE, block="page", pinned=True)
-        assert CANARY not in str(await stub.PinBlock(pinned, metadata=tuple(key)))
-        id = answers[0].block.id
-        answers.append(await stub.RestoreBlock(pb.RestoreBlockRequest(scope=SCOPE, id=id), metadata=tuple(key)))
-        assert [one.block.version for one in answers] == sorted(one.block.version for one in answers)
+        assert CANARY not in str(await done("pin", label="page"))
+        answers.append(await done("restore", id=answers[0]["id"]))
+        assert [one["version"] for one in answers] == sorted(one["version"] for one in answers)
         for one in answers:
-            assert (one.block.text, one.block.content_hash) == ("", "")
+            assert (one["text"], one["content_hash"]) == ("", "")
             assert CANARY not in str(one)
-        for call in (
-            stub.GetBlock(pb.GetBlockRequest(scope=SCOPE, block="plan"), metadata=tuple(key)),
-            stub.ListBlocks(pb.ListBlocksRequest(scope=SCOPE), metadata=tuple(key)),
-            stub.GetBlockVersion(pb.GetBlockVersionRequest(scope=SCOPE, block="plan"), metadata=tuple(key)),
-        ):
+        for name, given in (("get", {"label": "plan"}), ("list", {}), ("show_version", {"label": "plan", "version": 0})):
+            call = calling(wire, f"blocks.{name}", metadata=tuple(key), **cast("Any", given))
             assert (await refused(call))[0] == "PERMISSION_DENIED"
-        kept = await stub.Archive(pb.ArchiveRequest(scope=SCOPE, text=CANARY), metadata=tuple(key))
-        assert (kept.entry.text, bool(kept.entry.id)) == ("", True)
-        read = await stub.GetBlock(pb.GetBlockRequest(scope=SCOPE, block="plan"), metadata=tuple(whole))
-        assert read.block.text == f"{CANARY}!"
+        kept = await done("archive", text=CANARY)
+        assert (kept["text"], bool(kept["id"])) == ("", True)
+        assert (await done("get", metadata=tuple(whole), label="plan"))["text"] == f"{CANARY}!"
 
 
 @pytest.mark.requirement("RPC-5", "BLK-6")
@@ -401,12 +373,11 @@ async def test_a_block_is_shared_only_with_an_agent_that_the_key_allows(tmp_path
     """A shared block gets into the other agent's prompts: a key for one agent reaches no other one that way."""
     async with served(tmp_path, keyed=True) as (germane, wire):
         await germane.agent("support", org="acme").blocks.create("plan", text="x", permission="admin")
-        stub: Any = wire.blocks
 
         async def shared(agents: list[str] | None, rights: Any = None) -> str:
             token = (await germane.keys.create(org="acme", agents=agents, rights=rights)).token
-            request = pb.ShareBlockRequest(scope=SCOPE, block="plan", agent_id="sales")
-            return (await refused(stub.ShareBlock(request, metadata=(("authorization", f"Bearer {token}"),))))[0]
+            key = (("authorization", f"Bearer {token}"),)
+            return (await refused(calling(wire, "blocks.share", metadata=key, label="plan", agent="sales")))[0]
 
         assert await shared(["support"]) == "PERMISSION_DENIED"
         assert await germane.agent("support", org="acme").blocks.shares() == ()
@@ -423,35 +394,31 @@ async def test_blocks_of_others_are_absent(tmp_path: Path) -> None:
         entry = await anna.archive(CANARY)
         with pytest.raises(ConsentNeeded) as asked:
             await anna.append("secret/plan", "x")
-        stub: Any = wire.blocks
         for scope in (
             memory_pb2.Scope(org_id="acme", agent_id="support", user_id="ben"),
             memory_pb2.Scope(org_id="acme", agent_id="support"),
             memory_pb2.Scope(org_id="acme", agent_id="sales", user_id="anna"),
             memory_pb2.Scope(org_id="other", agent_id="support", user_id="anna"),
         ):
-            more = [struct(op="append_text", text="x")]
+
+            def call(name: str, scope: memory_pb2.Scope = scope, **given: Any) -> Any:
+                return calling(wire, f"blocks.{name}", whose=scope, **given)
+
             told = {
-                await refused(stub.GetBlock(pb.GetBlockRequest(scope=scope, block=name))) for name in ("secret/plan", block.id)
-            }
-            told |= {
-                await refused(stub.EditBlock(pb.EditBlockRequest(scope=scope, block=block.id, mutations=more, system=True))),
-                await refused(stub.DeleteBlock(pb.DeleteBlockRequest(scope=scope, block=block.id, system=True))),
-                await refused(stub.ShareBlock(pb.ShareBlockRequest(scope=scope, block=block.id, agent_id="x", system=True))),
-                await refused(stub.GetArchivalEntry(pb.GetArchivalEntryRequest(scope=scope, id=entry.id))),
-                await refused(stub.DeleteArchivalEntry(pb.DeleteArchivalEntryRequest(scope=scope, id=entry.id))),
-                await refused(
-                    stub.AnswerConsent(
-                        pb.AnswerConsentRequest(scope=scope, id=asked.value.request, answer=pb.CONSENT_ANSWER_APPROVE_ONCE)
-                    )
-                ),
+                await refused(call("get", label="secret/plan")),
+                await refused(call("get", label=block.id)),
+                await refused(call("edit", label=block.id, mutations=[{"op": "append_text", "text": "x"}], system=True)),
+                await refused(call("delete", label=block.id, system=True)),
+                await refused(call("share", label=block.id, agent="x", system=True)),
+                await refused(call("entry", id=entry.id)),
+                await refused(call("delete_entry", id=entry.id)),
+                await refused(call("approve", id=asked.value.request)),
             }
             assert {code for code, _ in told} == {"NOT_FOUND"}
-            assert [one async for one in stub.ListBlocks(pb.ListBlocksRequest(scope=scope))] == []
-            assert [one async for one in stub.SearchArchive(pb.SearchArchiveRequest(scope=scope, query=CANARY))] == []
-            assert [one async for one in stub.SearchBlocks(pb.SearchBlocksRequest(scope=scope, query=CANARY))] == []
-            listed = await stub.ListConsents(pb.ListConsentsRequest(scope=scope, answered_too=True))
-            assert list(listed.requests) == []
+            assert await answered(call("list")) == []
+            assert await answered(call("search_archive", query=CANARY)) == []
+            assert await answered(call("search", query=CANARY)) == []
+            assert await answered(call("consents", pending=False)) == []
         assert (await anna.get("secret/plan")).version == 0
 
 
@@ -460,16 +427,12 @@ async def test_values_beyond_the_limits_are_refused_before_any_work(tmp_path: Pa
     async with served(tmp_path) as (germane, wire):
         own = germane.agent("support", org="acme").blocks
         await own.create("tasks", schema={"type": "list", "item": "object"})
-        for value in ({"list": [0] * 20_000}, {"list": [[0] * 9_000, [0] * 9_000]}):
-            wide = pb.EditBlockRequest(scope=SCOPE, block="tasks", mutations=[struct(op="push_item", value=value)])
-            code, told = await refused(wire.blocks.EditBlock(wide))
-            assert (code, told.startswith("mutations[0] has at least")) == ("INVALID_ARGUMENT", True)
         deep: Any = "x"
-        for _ in range(28):
+        for _ in range(70):
             deep = [deep]
-        nested = pb.EditBlockRequest(scope=SCOPE, block="tasks", mutations=[struct(op="push_item", value={"deep": deep})])
-        assert (await refused(wire.blocks.EditBlock(nested)))[0] == "INVALID_ARGUMENT"
-        long = pb.CreateBlockRequest(scope=SCOPE, label="x", text="x" * 100_001)
-        code, told = await refused(wire.blocks.CreateBlock(long))
+        for value in ({"list": [0] * 200_000}, {"deep": deep}):
+            wide = calling(wire, "blocks.edit", label="tasks", mutations=[{"op": "push_item", "value": value}])
+            assert (await refused(wide))[0] == "INVALID_ARGUMENT"
+        code, told = await refused(calling(wire, "blocks.create", label="x", text="x" * 100_001))
         assert (code, told.startswith("text has 100,001 characters")) == ("INVALID_ARGUMENT", True)
         assert [(one.label, one.version) for one in await own.list()] == [("tasks", 0)]

@@ -6,15 +6,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from germane import Agent, InvalidInput
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
-from germane.grpc.stubs import build_pb2 as pb
 from germane.grpc.stubs import memory_pb2
 from germane.rules.enforce import ToolRules
 from germane.rules.tool_rule import (
@@ -29,7 +27,7 @@ from germane.rules.tool_rule import (
     ToolRule,
 )
 from germane.types.message import ToolCall
-from support.listening import SCOPE, Wire, listening, opened, refused, said, struct
+from support.listening import SCOPE, Wire, answered, calling, listening, opened, refused
 
 pytest.importorskip("loro")
 LONG = 30.0
@@ -90,7 +88,8 @@ async def test_a_request_is_that_of_the_library(service: tuple[Agent, Client, Wi
     def blocking() -> dict[str, Any]:
         target = client._connection.address.target
         with Blocking(target, org="acme", agent="support", limit=LONG, patience=LONG) as twin:
-            return twin.build(ASK, model=model, provider=provider, limits=limits, deadline=LONG, **options).as_kwargs()
+            built = twin.build(ASK, model=model, provider=provider, limits=limits, deadline=LONG, **options)
+            return built.as_kwargs()
 
     assert await asyncio.to_thread(blocking) == own.as_kwargs()
 
@@ -136,34 +135,33 @@ async def test_rules_may_be_given_as_dicts(service: tuple[Agent, Client, Wire]) 
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"model": ""}, "model is missing"),
-        ({"messages": []}, "messages is missing"),
-        ({"messages": [said("")], "provider": "nothing"}, "provider"),
-        ({"tools_json": "{"}, "tools_json isn't JSON"),
-        ({"tools_json": "{}"}, "tools_json must be a JSON list"),
-        ({"rules": [struct(kind="nothing")]}, "unknown kind of tool rule"),
-        ({"rules": [struct(kind="max_calls", tool="a", count=0)]}, "count"),
-        ({"rules": [struct(kind="start", tool="a"), struct(kind="start", tool="b")]}, "contradict each other"),
-        ({"rules": [struct(kind="start", tool="a")] * 1_001}, "rules"),
-        ({"blocks": ["x" * 2_000]}, "blocks[0] has 2,000 characters"),
-        ({"limits": pb.RequestLimits(history_tokens=0)}, "history_tokens"),
-        ({"limits": pb.RequestLimits(max_tokens=-1)}, "max_tokens"),
-        ({"deadline_ms": -1}, "deadline_ms"),
-        ({"deadline_ms": 10**8}, "deadline"),
+        ({"model": ""}, "model must"),
+        ({"messages": []}, "messages"),
+        ({"messages": [{"role": "user", "content": ""}], "provider": "nothing"}, "provider"),
+        ({"tools": "{"}, "tools must be a list"),
+        ({"tools": {}}, "tools must be a list"),
+        ({"rules": [{"kind": "nothing"}]}, "unknown kind of tool rule"),
+        ({"rules": [{"kind": "max_calls", "tool": "a", "count": 0}]}, "count"),
+        ({"rules": [{"kind": "start", "tool": "a"}, {"kind": "start", "tool": "b"}]}, "contradict each other"),
+        ({"rules": [{"kind": "start", "tool": "a"}] * 1_001}, "rules"),
+        ({"blocks": ["x" * 2_000]}, "has 2,000 characters"),
+        ({"limits": {"history_tokens": 0}}, "history_tokens"),
+        ({"limits": {"max_tokens": -1}}, "max_tokens"),
+        ({"deadline": -1}, "deadline"),
+        ({"deadline": 10**8}, "deadline"),
         ({"window": -1}, "window"),
         ({"strategy": "nothing"}, "nothing"),
-        ({"activity": [pb.Activity(agent="a", text="b")]}, "activity[0].at is missing"),
-        ({"activity": [pb.Activity(at=Timestamp(seconds=10**12), agent="a")]}, "activity[0].at"),
+        ({"activity": [[None, "a", "b"]]}, "activity[0][0] must be"),
+        ({"activity": [["20260101", "a"]]}, "activity[0] must be a list of 3"),
         ({"instructions": "x" * 10_000_000}, ""),
-        ({"scope": memory_pb2.Scope(org_id="acme")}, "agent_id is missing"),
+        ({"whose": memory_pb2.Scope(org_id="acme")}, "agent_id is missing"),
     ],
 )
 async def test_a_request_that_cant_be_built_says_why(tmp_path: Path, fields: dict[str, Any], why: str) -> None:
     """The field that is missing or wrong, and nothing of its content."""
     async with opened(tmp_path) as germane, listening(germane) as wire:
-        given: dict[str, Any] = {"scope": SCOPE, "model": "gpt-4o", "messages": [said("Hello")]}
-        request = pb.BuildRequestRequest(**(given | fields))
-        code, text = await refused(wire.building.BuildRequest(request))
+        given: dict[str, Any] = {"whose": SCOPE, "model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
+        code, text = await refused(calling(wire, "build", **(given | fields)))
         assert code in ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED")
         assert why in text
 
@@ -172,22 +170,21 @@ async def test_a_request_that_cant_be_built_says_why(tmp_path: Path, fields: dic
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"calls": [pb.ToolCall(id="a")]}, "calls[0].name is missing"),
-        ({"made": [pb.ToolCall(name="x" * 1_000)]}, "made[0].name"),
-        ({"approved": [pb.ToolCall(name="look")]}, "needs no consent"),
+        ({"calls": [{"id": "a"}]}, "calls[0] lacks name"),
+        ({"made": [{"id": "a", "name": "x" * 1_000}]}, "made[0].name"),
+        ({"approved": [{"id": "a", "name": "look"}]}, "needs no consent"),
         ({"state": "{}"}, "the state of the rules"),
         ({"state": "x" * 2_000_000}, "the state of the rules"),
-        ({"calls": [pb.ToolCall(name="look")] * 1_001}, "calls"),
-        ({"rules": [struct(kind=5)]}, "kind"),
-        ({"scope": memory_pb2.Scope(agent_id="x")}, "org_id is missing"),
+        ({"calls": [{"id": "a", "name": "look"}] * 1_001}, "calls"),
+        ({"rules": [{"kind": 5}]}, "kind"),
+        ({"whose": memory_pb2.Scope(agent_id="x")}, "org_id is missing"),
     ],
 )
 async def test_calls_that_cant_be_checked_say_why(tmp_path: Path, fields: dict[str, Any], why: str) -> None:
     """Before anything is recorded: the answer holds no state."""
     async with opened(tmp_path) as germane, listening(germane) as wire:
-        given: dict[str, Any] = {"scope": SCOPE, "rules": [struct(kind="start", tool="look")]}
-        request = pb.CheckToolCallsRequest(**(given | fields))
-        code, text = await refused(wire.building.CheckToolCalls(request))
+        given: dict[str, Any] = {"whose": SCOPE, "rules": [{"kind": "start", "tool": "look"}]}
+        code, text = await refused(calling(wire, "check_tool_calls", **(given | fields)))
         assert code == "INVALID_ARGUMENT"
         assert why in text
 
@@ -200,7 +197,7 @@ async def test_what_the_client_cant_send_it_refuses(service: tuple[Agent, Client
         lambda: client.build(ASK, model="gpt-4o", blocks="plan"),
         lambda: client.build(ASK, model="gpt-4o", limits={"tokens": 1}),
         lambda: client.build(ASK, model="gpt-4o", limits={"max_tokens": -1}),
-        lambda: client.build([object()], model="gpt-4o"),
+        lambda: client.build(cast("Any", [object()]), model="gpt-4o"),
         lambda: client.build(ASK, model="gpt-4o", rules=[{"kind": "nothing"}]),
         lambda: client.build(ASK, model="gpt-4o", window=0),
         lambda: client.check_tool_calls([], ["look"]),  # type: ignore[list-item]
@@ -219,9 +216,8 @@ async def test_a_builder_over_the_wire_shows_nobody_elses_blocks(service: tuple[
         memory_pb2.Scope(org_id="other", agent_id="support"),
         memory_pb2.Scope(org_id="acme", agent_id="other", user_id="ben"),
     ):
-        request = pb.BuildRequestRequest(
-            scope=scope, model="gpt-4o", messages=[said("secret canary?")], blocks=["secret", block.id], deadline_ms=20_000
-        )
-        answer = await wire.building.BuildRequest(request)
-        assert answer.request_json.count("canary") == 1
-        assert [one.reason for one in answer.metadata.blocks_left_out] == ["unknown", "unknown"]
+        messages = [{"role": "user", "content": "secret canary?"}]
+        given: Any = {"model": "gpt-4o", "messages": messages, "blocks": ["secret", block.id], "deadline": 20.0}
+        answer = await answered(calling(wire, "build", whose=scope, **given))
+        assert str(answer["kwargs"]).count("canary") == 1
+        assert [one["reason"] for one in answer["metadata"]["blocks_left_out"]] == ["unknown", "unknown"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -12,7 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from germane.grpc.stubs import filters_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.grpc.stubs.context_pb2 import Message
-from support.listening import SCOPE, Wire, asked, listening, opened, refused, said, struct
+from support.listening import SCOPE, Wire, answered, asked, calling, listening, opened, refused, said, struct
 
 pytestmark = pytest.mark.requirement("RPC-2")
 
@@ -33,11 +34,12 @@ async def kept(wire: Wire, text: str = "Likes tea", kind: str = "preference", **
 
 
 async def test_what_is_remembered_is_answered_by_its_id(wire: Wire) -> None:
-    """Remember and GetMemory."""
+    """Remember, and memories.get."""
     memory = await kept(wire, "Berlin", "fact", key="city", tags=["home"], confidence=0.5, pinned=True)
     assert (memory.kind, memory.text, memory.fields["key"], list(memory.tags)) == ("fact", "city: Berlin", "city", ["home"])
     assert (memory.confidence, memory.pinned, memory.sensitivity) == (0.5, True, "private")
-    assert (await wire.memories.GetMemory(pb.GetMemoryRequest(scope=SCOPE, id=memory.id))).memory == memory
+    found = await answered(calling(wire, "memories.get", id=memory.id))
+    assert (found["id"], found["content"]["value"], found["tags"]) == (memory.id, "Berlin", ["home"])
 
 
 async def test_a_whole_number_stays_one(wire: Wire) -> None:
@@ -47,32 +49,32 @@ async def test_a_whole_number_stays_one(wire: Wire) -> None:
 
 
 async def test_a_listing_goes_page_by_page(wire: Wire) -> None:
-    """ListMemories: newest first, each once, all sensitivities."""
+    """memories.list: newest first, each once, all sensitivities."""
     await kept(wire, sensitivity="sensitive")
-    first = await wire.memories.ListMemories(pb.ListMemoriesRequest(scope=SCOPE, page_size=1))
-    token = first.next_page_token
-    second = await wire.memories.ListMemories(pb.ListMemoriesRequest(scope=SCOPE, page_size=1, page_token=token))
-    assert [one.text for one in (*first.memories, *second.memories)] == ["Likes tea", "The warehouse opens at seven"]
-    private = pb.ListMemoriesRequest(scope=SCOPE, filters=filters_pb2.Filters(sensitivities=["private"]))
-    assert len((await wire.memories.ListMemories(private)).memories) == 1
+    first = await answered(calling(wire, "memories.list", limit=1))
+    second = await answered(calling(wire, "memories.list", limit=1, cursor=first["cursor"]))
+    texts = [one["content"].get("text", one["content"].get("body")) for one in (*first["memories"], *second["memories"])]
+    assert texts == ["Likes tea", "The warehouse opens at seven"]
+    private = calling(wire, "memories.list", filters={"sensitivities": ["private"]})
+    assert len((await answered(private))["memories"]) == 1
 
 
 async def test_what_is_updated_is_what_it_is_from_then_on(wire: Wire) -> None:
-    """UpdateMemory: null takes away."""
+    """memories.update: null takes away."""
     memory = await kept(wire, expires_at="2999-01-01")
-    request = pb.UpdateMemoryRequest(scope=SCOPE, id=memory.id, text="Likes coffee", fields=struct(expires_at=None))
-    changed = (await wire.memories.UpdateMemory(request)).memory
+    given: Any = {"id": memory.id, "text": "Likes coffee", "changes": {"expires_at": None}}
+    changed = await answered(calling(wire, "memories.update", **given))
     assert memory.HasField("expires_at")
-    assert (changed.text, changed.HasField("expires_at")) == ("Likes coffee", False)
+    assert (changed["content"]["text"], changed["expires_at"]) == ("Likes coffee", None)
 
 
 async def test_a_facts_history_is_told_oldest_first(wire: Wire) -> None:
-    """GetMemoryHistory."""
+    """memories.history."""
     await kept(wire, "Berlin", "fact", key="city", valid_from="2020-01-01")
     newer = await kept(wire, "Paris", "fact", key="city", valid_from="2021-01-01")
-    history = await wire.memories.GetMemoryHistory(pb.GetMemoryHistoryRequest(scope=SCOPE, id=newer.id))
-    assert [one.text for one in history.memories] == ["city: Berlin", "city: Paris"]
-    assert history.memories[0].superseded_by == newer.id
+    history = await answered(calling(wire, "memories.history", id=newer.id))
+    assert [one["content"]["value"] for one in history] == ["Berlin", "Paris"]
+    assert history[0]["superseded_by"] == newer.id
 
 
 async def test_a_search_streams_what_it_found_best_first(wire: Wire) -> None:
@@ -91,7 +93,7 @@ async def test_what_is_forgotten_is_gone_and_told_before(wire: Wire) -> None:
     dry = await wire.memories.Forget(pb.ForgetRequest(scope=SCOPE, ids=[memory.id], dry_run=True))
     done = await wire.memories.Forget(pb.ForgetRequest(scope=SCOPE, ids=[memory.id]))
     assert list(dry.memory_ids) == list(done.memory_ids) == [memory.id]
-    code, text = await refused(wire.memories.GetMemory(pb.GetMemoryRequest(scope=SCOPE, id=memory.id)))
+    code, text = await refused(calling(wire, "memories.get", id=memory.id))
     assert (code, text) == ("NOT_FOUND", f"no memory '{memory.id}' here")
 
 
@@ -100,7 +102,7 @@ async def test_feedback_is_counted(wire: Wire) -> None:
     memory = await kept(wire)
     request = pb.GiveFeedbackRequest(scope=SCOPE, ids=[memory.id, "nothing"], verdict=pb.VERDICT_HARMFUL)
     assert (await wire.memories.GiveFeedback(request)).known == 1
-    assert (await wire.memories.GetMemory(pb.GetMemoryRequest(scope=SCOPE, id=memory.id))).memory.harmful == 1
+    assert (await answered(calling(wire, "memories.get", id=memory.id)))["harmful"] == 1
 
 
 async def test_an_export_streams_everything(wire: Wire) -> None:
@@ -124,11 +126,11 @@ async def test_a_conversation_is_kept_once(wire: Wire) -> None:
 
 
 async def test_a_directive_is_set_read_and_removed(wire: Wire) -> None:
-    """GetDirective and SetDirective: a user's own goes before the agent's."""
+    """directive and set_directive: a user's own goes before the agent's."""
     user = pb.Scope(org_id="acme", agent_id="support", user_id="ann")
-    await wire.directives.SetDirective(pb.SetDirectiveRequest(scope=user, text="Call her Ann."))
-    assert (await wire.directives.GetDirective(pb.GetDirectiveRequest(scope=user))).text == "Call her Ann."
-    assert (await wire.directives.SetDirective(pb.SetDirectiveRequest(scope=user))).text == "Answer kindly."
+    await answered(calling(wire, "set_directive", whose=user, text="Call her Ann."))
+    assert await answered(calling(wire, "directive", whose=user)) == "Call her Ann."
+    assert await answered(calling(wire, "set_directive", whose=user, text="")) == "Answer kindly."
 
 
 async def test_times_are_read_and_narrow(wire: Wire) -> None:

@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from germane import Agent, Filters, Germane, InvalidInput, NotFound
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.client import Client, ClientGraph, ClientPatterns
+from germane.grpc.client import Client
+from germane.grpc.client.handles import ClientGraph, ClientPatterns
 from germane.kinds.graph.handle import KnownGraph, Patterns
 from germane_testing.builders import Hashed
 from support.listening import listening
@@ -64,7 +65,7 @@ async def test_the_graph_is_that_of_the_library(service: tuple[Agent, Client]) -
     assert await graph.chain("Vienna", ["in"], backwards=True) == await own.chain("Vienna", ["in"], backwards=True) == chain[1:]
     assert await graph.chain("Anna Weber", ["works_at", "in"], limit=1) == chain[:1]
     assert await graph.chain("Anna Weber") == ()
-    refused: list[dict[str, Any]] = [{"types": "in"}, {"types": []}, {"limit": 0}, {"backwards": 1}]
+    refused: list[dict[str, Any]] = [{"types": "in"}, {"limit": 0}, {"backwards": 1}]
     for wrong in refused:
         with pytest.raises(InvalidInput):
             await graph.chain("Anna Weber", **wrong)
@@ -142,9 +143,8 @@ async def test_what_cant_be_used_is_said(service: tuple[Agent, Client]) -> None:
         graph.add("", "x"),
         graph.add("person", "x" * 10_000),
         graph.add("person", "x", properties={str(at): at for at in range(1_000)}),
-        graph.add("person", "x", sensitivity="secret"),
+        graph.add("person", "x", sensitivity=cast("Any", "secret")),
         graph.patterns.learn("x" * 1_000_000),
-        graph.forget([]),
     ]
     for call in wrong:
         with pytest.raises(InvalidInput) as caught:
@@ -157,7 +157,7 @@ async def test_what_cant_be_used_is_said(service: tuple[Agent, Client]) -> None:
     with pytest.raises(InvalidInput):
         await graph.add("person", "x", aliases="ab")
     with pytest.raises(InvalidInput):
-        await graph.relate("a", "b", "c", weight=2)
+        await graph.relate("a", "b", "c", weight="2")  # type: ignore[arg-type]
 
 
 async def test_a_graph_is_its_users(service: tuple[Agent, Client]) -> None:
@@ -221,7 +221,7 @@ async def test_the_clients_have_the_librarys_methods(service: tuple[Agent, Clien
     """The same names and parameters, and the blocking twin does the same."""
     own, client = service
     pairs: list[tuple[type, type, set[str]]] = [
-        (KnownGraph, ClientGraph, {"mentions"}),
+        (KnownGraph, ClientGraph, set()),
         (Patterns, ClientPatterns, set()),
     ]
     for library, wire, without in pairs:

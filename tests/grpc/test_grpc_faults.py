@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from germane.grpc.stubs import memory_pb2 as pb
 from germane.settings.serving import ServiceSettings
 from germane.types.context import Metadata
 from germane_testing.faults import Fault, Garbage, Hang, Raise, faulty
-from support.listening import SCOPE, Wire, asked, ibex_asked, listening, opened, refused, said
+from support.listening import SCOPE, Wire, asked, calling, ibex_asked, listening, opened, refused, said
 
 CANARY = "hunter2 said the canary"
 ERRORS: list[type[BaseException]] = [
@@ -253,14 +253,14 @@ async def test_a_client_that_goes_away_leaves_nothing(wire: Wire, monkeypatch: p
 )
 async def test_other_rpcs_fail_by_type_alone(germane: Germane, wire: Wire, fault: Fault, code: str) -> None:
     """Unary and streaming: no content, no path."""
-    calls = [
-        ("ask.SeenMemories", wire.memories.GetMemory, pb.GetMemoryRequest(scope=SCOPE, id="x")),
-        ("dump", wire.memories.Export, pb.ExportRequest(scope=SCOPE)),
-        ("commit", wire.memories.Remember, pb.RememberRequest(scope=SCOPE, text="x")),
+    calls: list[tuple[str, Callable[[], Any]]] = [
+        ("ask.SeenMemories", lambda: calling(wire, "memories.get", id="x")),
+        ("dump", lambda: wire.memories.Export(pb.ExportRequest(scope=SCOPE), timeout=60)),
+        ("commit", lambda: wire.memories.Remember(pb.RememberRequest(scope=SCOPE, text="x"), timeout=60)),
     ]
-    for point, rpc, request in calls:
+    for point, call in calls:
         with broken(germane, fault, point):
-            found, text = await refused(rpc(request, timeout=60))  # type: ignore[operator]
+            found, text = await refused(call())
         assert found == code, point
         assert "canary" not in text
 
@@ -291,6 +291,7 @@ class Ledger:
         try:
             yield seen
         finally:
+            self.operation = seen.operation
             self.told.append((method, seen.code, seen.org, seen.agent, seen.request_id, seen.metadata))
             self.headers = headers
 
@@ -301,9 +302,10 @@ async def test_the_observer_is_told_of_every_call_once(germane: Germane) -> None
     async with listening(germane, observer=ledger) as wire:
         headers = [("traceparent", "00-1-2-01"), ("authorization", "Bearer secret")]
         await wire.assembly.AssembleContext(asked(request_id="r1"), metadata=headers)
-        await refused(wire.memories.GetMemory(pb.GetMemoryRequest(scope=SCOPE, id="x")))
+        await refused(calling(wire, "memories.get", id="x"))
         assert ledger.told[0][:5] == ("AssembleContext", "OK", "acme", "support", "r1")
-        assert ledger.told[1][:4] == ("GetMemory", "NOT_FOUND", "acme", "support")
+        assert ledger.told[1][:4] == ("Read", "NOT_FOUND", "acme", "support")
+        assert ledger.operation == "memories.get"
         metadata = ledger.told[0][5]
         assert metadata is not None
         assert metadata.directive_injected

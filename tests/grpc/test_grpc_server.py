@@ -22,25 +22,16 @@ from germane.errors import InvalidInput
 from germane.grpc.handover.siblings import WorkerPlace
 from germane.grpc.server.admission import Limits
 from germane.grpc.server.grpc_server import GrpcServer
-from germane.grpc.stubs import memory_pb2 as pb
 from germane.settings.serving import ServiceSettings
 from germane.settings.values import Address
-from support.listening import SCOPE, Wire, asked, listening, opened, refused
+from support.listening import Wire, answered, asked, calling, listening, opened, refused
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 SERVICES = {
-    "germane.context.v1.ActivityService",
-    "germane.context.v1.BlockService",
-    "germane.context.v1.BuildService",
-    "germane.context.v1.ComposeService",
     "germane.context.v1.ContextAssemblyService",
-    "germane.context.v1.DirectiveService",
-    "germane.context.v1.DocumentService",
     "germane.context.v1.EventService",
-    "germane.context.v1.GraphService",
-    "germane.context.v1.HistoryService",
     "germane.context.v1.MemoryService",
-    "germane.context.v1.TaskService",
+    "germane.context.v1.OperationService",
     "grpc.health.v1.Health",
     "grpc.reflection.v1alpha.ServerReflection",
     "ibex.context.v1.ContextAssemblyService",
@@ -101,12 +92,12 @@ async def test_a_stop_waits_for_what_runs_and_takes_nothing_new(germane: Germane
     async with listening(germane) as wire:
         watching = health(wire).Watch(health_pb2.HealthCheckRequest())
         assert (await watching.read()).status == SERVING
-        running = wire.directives.GetDirective(pb.GetDirectiveRequest(scope=SCOPE))
+        running = asyncio.create_task(answered(calling(wire, "directive")))
         await begun.wait()
         stopping = asyncio.create_task(wire.server.stop(3600))
         assert (await watching.read()).status == NOT_SERVING
         release.set()
-        assert (await running).text == "done"
+        assert await running == "done"
         async with asyncio.timeout(60):
             await stopping
         assert (await refused(wire.assembly.AssembleContext(asked())))[0] == "UNAVAILABLE"
@@ -126,7 +117,7 @@ async def test_a_second_stop_hurries_the_first(germane: Germane, monkeypatch: py
 
     monkeypatch.setattr(Agent, "directive", directive)
     async with listening(germane) as wire:
-        running = wire.directives.GetDirective(pb.GetDirectiveRequest(scope=SCOPE))
+        running = asyncio.create_task(answered(calling(wire, "directive")))
         await begun.wait()
         stopping = asyncio.create_task(wire.server.stop(3600))
         await asyncio.sleep(0)
@@ -142,7 +133,7 @@ async def test_a_server_leaves_no_thread_and_no_task(germane: Germane) -> None:
     tasks = asyncio.all_tasks()
     for _ in range(3):
         async with listening(germane) as wire:
-            await wire.directives.GetDirective(pb.GetDirectiveRequest(scope=SCOPE))
+            await answered(calling(wire, "directive"))
     assert not [one for one in threading.enumerate() if one.name == "germane-grpc"]
     assert asyncio.all_tasks() == tasks
 
@@ -183,7 +174,7 @@ async def test_calls_beyond_the_limit_end_with_resource_exhausted(germane: Germa
 
     monkeypatch.setattr(Agent, "directive", directive)
     async with listening(germane, limits=Limits(calls=1)) as wire:
-        running = wire.directives.GetDirective(pb.GetDirectiveRequest(scope=SCOPE))
+        running = asyncio.create_task(answered(calling(wire, "directive")))
         await begun.wait()
         assert (await refused(wire.assembly.AssembleContext(asked())))[0] == "RESOURCE_EXHAUSTED"
         release.set()

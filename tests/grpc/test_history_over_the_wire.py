@@ -14,14 +14,13 @@ import pytest
 from germane import Agent, Germane, InvalidInput, NotFound
 from germane.compaction.plan import report_of
 from germane.grpc.blocking import Client as Blocking
-from germane.grpc.client import Client, ClientHistory
-from germane.grpc.client.history_rpcs import RemoteEarlier, RemoteOutlineLine
-from germane.grpc.stubs import context_pb2
-from germane.grpc.stubs import history_pb2 as pb
+from germane.grpc.client import Client
+from germane.grpc.client.handles import ClientHistory
 from germane.integrations import Importance, Summarise, TimeDecay, Truncate
 from germane.kinds.archive.handle import AgentHistory
+from germane.kinds.remote_values import RemoteEarlier, RemoteOutlineLine
 from germane_testing.builders import Hashed
-from support.listening import SCOPE, Wire, listening, refused, said
+from support.listening import Wire, calling, listening, refused
 from support.long_talk import in_shape, long_talk
 
 pytestmark = pytest.mark.requirement("RPC-2", "HIST-5")
@@ -178,35 +177,34 @@ async def test_a_key_does_what_it_allows(germane: Germane) -> None:
 
 
 async def test_what_cant_be_used_names_its_field(service: tuple[Agent, Client, Wire]) -> None:
-    """On the wire, and in the client before anything is sent."""
+    """On the wire, and from the client."""
     _, client, wire = service
-    good: dict[str, Any] = {"scope": SCOPE, "session_id": "s", "model": MODEL, "messages": [said("Hello")]}
+    good: dict[str, Any] = {"session": "s", "model": MODEL, "messages": [{"role": "user", "content": "Hello"}]}
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"session_id": ""}, "session_id"),
+        ({"session": ""}, "session"),
         ({"model": ""}, "model"),
         ({"max_tokens": -1}, "max_tokens"),
-        ({"deadline_ms": -1}, "deadline_ms"),
-        ({"deadline_ms": 60_001}, "deadline"),
+        ({"deadline": -1}, "deadline"),
+        ({"deadline": 60.1}, "deadline"),
+        ({"deadline": None}, "deadline"),
         ({"low_water": 1.5}, "low_water"),
-        ({"low_water": float("nan")}, "low_water"),
+        ({"low_water": "nan"}, "low_water"),
         ({"provider": "nobody"}, "provider"),
-        ({"tools_json": "{}"}, "tools_json"),
-        ({"system_json": "{"}, "system_json"),
-        ({"strategy": context_pb2.HistoryStrategy(name="forget")}, "strategy.name"),
-        ({"strategy": context_pb2.HistoryStrategy(half_life=2)}, "strategy.half_life"),
-        ({"strategy": context_pb2.HistoryStrategy(keep_outputs=-1)}, "keep_outputs"),
+        ({"tools": {}}, "tools"),
+        ({"system": 1}, "system"),
+        ({"strategy": {"name": "forget"}}, "strategy must name its name: one of truncate"),
+        ({"strategy": {"name": "summarise", "half_life": 2}}, "strategy has an unknown field"),
+        ({"strategy": {"name": "summarise", "keep_outputs": -1}}, "keep_outputs"),
     ]
     for change, field in wrong:
-        request = pb.CompactHistoryRequest(**good | change)
-        code, text = await refused(wire.histories.CompactHistory(request))
+        code, text = await refused(calling(wire, "history.compact", **good | change))
         assert (code, field in text) == ("INVALID_ARGUMENT", True), (field, text)
     local: list[Any] = [
-        lambda: client.history.compact("Hello", session="s", model=MODEL),
+        lambda: client.history.compact(cast("Any", 3), session="s", model=MODEL),
         lambda: client.history.compact(TALK, session="", model=MODEL),
         lambda: client.history.compact(TALK, session="s", model=MODEL, strategy=cast("Any", "truncate")),
         lambda: client.history.compact(TALK, session="s", model=MODEL, deadline=0),
         lambda: client.history.outline("s", limit=0),
-        lambda: client.history.show(" "),
     ]
     for call in local:
         with pytest.raises(InvalidInput):
@@ -214,19 +212,19 @@ async def test_what_cant_be_used_names_its_field(service: tuple[Agent, Client, W
 
 
 async def test_the_blocking_client_does_the_same(service: tuple[Agent, Client, Wire]) -> None:
-    """And `history(id)` is still the history of a memory, in both."""
+    """And `memories.history(id)` is the history of a memory, in both."""
     agent, client, wire = service
     memory = await agent.remember("Likes tea")
 
     def blocking() -> Any:
         with Blocking(str(wire.server.address), org="acme", agent="support", limit=LONG, patience=LONG) as twin:
             made = twin.history.compact(TALK, session="s", model=MODEL, max_tokens=900)
-            return made, twin.history.show(made.report.cited[0]), twin.history(memory.id)
+            return made, twin.history.show(made.report.cited[0]), twin.memories.history(memory.id)
 
     made, shown, line = await asyncio.to_thread(blocking)
     assert replace(made) == await client.history.compact(TALK, session="s", model=MODEL, max_tokens=900)
     assert shown == await client.history.show(made.report.cited[0])
-    assert [one.id for one in line] == [one.id for one in await client.history(memory.id)] == [memory.id]
+    assert [one.id for one in line] == [one.id for one in await client.memories.history(memory.id)] == [memory.id]
 
 
 def test_the_parts_have_the_librarys_methods() -> None:

@@ -17,7 +17,7 @@ from germane.grpc.stubs import context_pb2, filters_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.types.json_text import JsonText
 from germane.types.limits import DEPTH, Limit
-from support.listening import SCOPE, Wire, asked, listening, opened, refused, said, struct
+from support.listening import SCOPE, Wire, answered, asked, calling, listening, opened, refused, said, struct
 
 OPTIONS = context_pb2.AssembleOptions
 LONG = "x" * 300
@@ -103,15 +103,6 @@ OTHERS: list[tuple[str, Any, str]] = [
         pb.RememberRequest(scope=SCOPE, text="x", fields=struct(**{f"f{'_' * n}": 1 for n in range(30)})),
         "a note has no f",
     ),
-    ("GetMemory", pb.GetMemoryRequest(scope=SCOPE, id=LONG), "id has 300 characters"),
-    ("GetMemoryHistory", pb.GetMemoryHistoryRequest(scope=SCOPE, id=LONG), "id has 300 characters"),
-    ("UpdateMemory", pb.UpdateMemoryRequest(scope=SCOPE, id=LONG, text="x"), "id has 300 characters"),
-    ("ListMemories", pb.ListMemoriesRequest(scope=SCOPE, page_token=LONG), "page_token has 300 characters, 256 are allowed"),
-    (
-        "ListMemories",
-        pb.ListMemoriesRequest(scope=SCOPE, filters=filters_pb2.Filters(tags=["t"] * 1_001)),
-        "filters: tags has 1,001 entries",
-    ),
     ("Search", pb.SearchRequest(scope=SCOPE, query="x" * 4_000_001), "query has 4,000,001 characters"),
     ("Search", pb.SearchRequest(scope=SCOPE, query="x", strategy=LONG), "strategy has 300 characters"),
     ("Forget", pb.ForgetRequest(scope=SCOPE, ids=["x"] * 10_001), "ids has 10,001 entries, 10,000 are allowed"),
@@ -124,6 +115,14 @@ OTHERS: list[tuple[str, Any, str]] = [
         pb.GiveFeedbackRequest(scope=SCOPE, ids=["x", LONG], verdict=pb.VERDICT_HARMFUL),
         "ids[1] has 300 characters",
     ),
+]
+OPERATIONS: list[tuple[str, dict[str, Any], str]] = [
+    ("memories.get", {"id": LONG}, "id has 300 characters"),
+    ("memories.history", {"id": LONG}, "id has 300 characters"),
+    ("memories.update", {"id": LONG, "text": "x"}, "id has 300 characters"),
+    ("memories.list", {"cursor": LONG}, "cursor has 300 characters, 256 are allowed"),
+    ("memories.list", {"filters": {"tags": ["t"] * 1_001}}, "filters: tags has 1,001 entries"),
+    ("set_directive", {"text": "x" * 100_001}, "directive has 100,001 characters, 100,000 are allowed"),
 ]
 RECORD: list[tuple[dict[str, Any], str]] = [
     ({"messages": [said("x")] * 200_001}, "messages has 200,001 messages, 200,000 are allowed"),
@@ -164,24 +163,25 @@ async def test_so_is_a_recording(wire: Wire) -> None:
     assert (await wire.events.Record(pb.RecordRequest(scope=SCOPE, session_id="s", messages=[said("Hello")]))).added
 
 
-async def test_a_directive_that_is_too_long_is_refused_by_the_fields_name(wire: Wire) -> None:
-    """What stood before stands."""
-    code, told = await refused(wire.directives.SetDirective(pb.SetDirectiveRequest(scope=SCOPE, text="x" * 100_001)))
-    assert (code, told) == ("INVALID_ARGUMENT", "text has 100,001 characters, 100,000 are allowed")
-    assert (await wire.directives.GetDirective(pb.GetDirectiveRequest(scope=SCOPE))).text == "Answer kindly."
+@pytest.mark.requirement("RPC-4")
+async def test_so_is_an_operation(wire: Wire) -> None:
+    """By the argument's name; what stood before stands."""
+    for operation, arguments, text in OPERATIONS:
+        code, told = await refused(calling(wire, operation, **arguments))
+        assert (code, told[: len(text)]) == ("INVALID_ARGUMENT", text)
+    assert await answered(calling(wire, "directive")) == "Answer kindly."
 
 
-async def test_a_page_token_is_good_for_its_own_listing_only(wire: Wire) -> None:
+async def test_a_cursor_is_good_for_its_own_listing_only(wire: Wire) -> None:
     """Another agent of the same org gets nothing by it."""
     for text in ("one", "two", "three"):
         await wire.memories.Remember(pb.RememberRequest(scope=SCOPE, text=text))
-    page = await wire.memories.ListMemories(pb.ListMemoriesRequest(scope=SCOPE, page_size=2))
-    again = pb.ListMemoriesRequest(scope=SCOPE, page_size=2, page_token=page.next_page_token)
-    assert len((await wire.memories.ListMemories(again)).memories) == 2
-    again.scope.agent_id = "other"
-    code, told = await refused(wire.memories.ListMemories(again))
+    page = await answered(calling(wire, "memories.list", limit=2))
+    again: Any = {"limit": 2, "cursor": page["cursor"]}
+    assert len((await answered(calling(wire, "memories.list", **again)))["memories"]) == 2
+    code, told = await refused(calling(wire, "memories.list", whose=scoped(agent_id="other"), **again))
     assert code == "INVALID_ARGUMENT"
-    assert told == "page_token isn't one that a listing gave to this scope, with these filters: begin again without one"
+    assert told == "cursor isn't one that a listing gave to this scope, with these filters: begin again without one"
 
 
 def read(written: str) -> str:

@@ -22,7 +22,7 @@ from germane.grpc.server.interceptor import ServerInterceptor, send_initial_meta
 from germane.grpc.server.port import LoopBridge
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.kinds.keys.value import Grant
-from support.listening import SCOPE, Wire, asked, listening, opened, raw, refused
+from support.listening import SCOPE, Wire, answered, asked, calling, listening, opened, raw, refused
 
 pytestmark = pytest.mark.requirement("RPC-5")
 
@@ -210,7 +210,7 @@ async def test_one_org_cannot_take_every_slot(germane: Germane, monkeypatch: pyt
     monkeypatch.setattr(Agent, "directive", directive)
     async with listening(germane, keys=germane.keys, limits=Limits(calls=4)) as wire:
         greedy, other = await shown(germane, "acme"), await shown(germane, "other")
-        held = [wire.directives.GetDirective(pb.GetDirectiveRequest(scope=SCOPE), metadata=greedy) for _ in range(2)]
+        held = [asyncio.ensure_future(answered(calling(wire, "directive", metadata=greedy))) for _ in range(2)]
         await until(lambda: wire.server.traffic.used["calls"] == 2)
         code, text = await refused(half_open(wire, ASSEMBLE, metadata=greedy))
         assert code == "RESOURCE_EXHAUSTED"

@@ -12,12 +12,13 @@ import pytest_asyncio
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from germane.api.operations import operations
 from germane.errors import EmbedderError, InvalidInput, MissingExtra, StoreCorrupt, StoreTooNew, StoreUnavailable
 from germane.grpc.server import refusals
 from germane.grpc.server.refusals import refusal
-from germane.grpc.stubs import context_pb2, filters_pb2
+from germane.grpc.stubs import context_pb2, filters_pb2, operation_pb2
 from germane.grpc.stubs import memory_pb2 as pb
-from support.listening import SCOPE, Wire, asked, listening, opened, raw, refused, said, struct
+from support.listening import SCOPE, Wire, asked, calling, listening, opened, raw, refused, said, struct
 from support.replaced import replaced
 
 CANARY = "hunter2 said the canary"
@@ -90,10 +91,6 @@ async def test_what_an_assembly_lacks_is_named_as_the_proto_names_it(wire: Wire,
             "fields: a name must be",
         ),
         ("Remember", pb.RememberRequest(scope=SCOPE, text="x", fields=struct(colour=CANARY)), "a note has no colour"),
-        ("GetMemory", pb.GetMemoryRequest(scope=SCOPE), "id is missing"),
-        ("UpdateMemory", pb.UpdateMemoryRequest(scope=SCOPE, id="x"), "nothing to update"),
-        ("ListMemories", pb.ListMemoriesRequest(scope=SCOPE, page_size=1001), "page_size must be 1 to 1,000"),
-        ("ListMemories", pb.ListMemoriesRequest(scope=SCOPE, page_token="x"), "page_token isn't one that a listing gave"),
         ("Search", pb.SearchRequest(scope=SCOPE), "query is missing"),
         ("Search", pb.SearchRequest(scope=SCOPE, query="x", limit=-1), "limit must be 1 to 1,000"),
         ("Search", pb.SearchRequest(scope=SCOPE, query="x", strategy="y"), "strategy: unknown strategy 'y'"),
@@ -106,6 +103,53 @@ async def test_what_another_request_lacks_is_named_too(wire: Wire, rpc: str, req
     """The same of memories."""
     code, told = await refused(getattr(wire.memories, rpc)(request_))
     assert (code, told[: len(text)]) == ("INVALID_ARGUMENT", text)
+
+
+@pytest.mark.parametrize(
+    ("operation", "given", "text"),
+    [
+        ("memories.get", {}, "id is missing"),
+        ("memories.get", {"id": 3}, "id must be text, not 3"),
+        ("memories.get", {"id": "x", CANARY: 1}, "memories.get has no argument '…'"),
+        ("memories.update", {"id": "x", "changes": {"id": 1}}, "changes: id is an argument of its own"),
+        ("memories.update", {"id": "x"}, "nothing to update"),
+        ("memories.list", {"limit": 1001}, "limit must be"),
+        ("memories.list", {"cursor": "x"}, "cursor isn't one that a listing gave"),
+        ("memories.list", {"filters": {"kinds": [CANARY, 3]}}, "filters.kinds[1] must be text, not 3"),
+        ("memories.list", {"filters": {"since": CANARY}}, "filters.since must be a time in ISO 8601, not '…'"),
+        ("build", {"messages": [], "model": "m", "limits": {CANARY: CANARY}}, "limits['…'] must be a whole number, not '…'"),
+        ("tasks.push", {"goal": "x", "session": "s", "provenance": {}, "sensitivity": CANARY}, "sensitivity"),
+        ("tasks.push", {"goal": "x", "session": "s", "provenance": {"metadata": 1}}, "provenance.metadata must be an object"),
+    ],
+)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_an_operation_lacks_is_named_by_its_argument(wire: Wire, operation: str, given: Any, text: str) -> None:
+    """INVALID_ARGUMENT and the place; nothing that was sent is quoted."""
+    code, told = await refused(calling(wire, operation, **given))
+    assert (code, told[: len(text)]) == ("INVALID_ARGUMENT", text)
+    assert "canary" not in told
+
+
+@pytest.mark.parametrize(
+    "data", [b"[]", b"{", b"\xff", b'{"id": NaN}', b'{"id": 1, "id": 2}', b'{"id": "\\ud800"}', b"[" * 9_000]
+)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_arguments_that_are_no_json_object_are_refused(wire: Wire, data: bytes) -> None:
+    """By their place, if there is one."""
+    code, told = await refused(calling(wire, "memories.get", arguments=data))
+    assert (code, told.startswith("arguments ")) == ("INVALID_ARGUMENT", True)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_operation_is_called_by_its_own_rpc(wire: Wire) -> None:
+    """One that writes isn't called as one that reads, and an unknown one isn't called."""
+    wrong = operation_pb2.ReadRequest(scope=SCOPE, operation="memories.update", arguments=b"{}")
+    assert await refused(wire.operations.Read(wrong)) == (
+        "INVALID_ARGUMENT",
+        "operation: memories.update writes: call Write",
+    )
+    unknown = operation_pb2.ReadRequest(scope=SCOPE, operation=CANARY)
+    assert await refused(wire.operations.Read(unknown)) == ("UNIMPLEMENTED", "operation is none of this server's")
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"\x0a\xff\xff\xff\xff\x0f", b"\x0a\x01\xff", CANARY.encode(), b"\x32\x02\x0a\x05"])
@@ -190,15 +234,19 @@ async def test_no_text_of_any_request_is_quoted(wire: Wire) -> None:
     requests: list[tuple[Callable[[Any], Any], Message]] = [
         (wire.assembly.AssembleContext, asked()),
         (wire.memories.Remember, pb.RememberRequest(scope=SCOPE, kind="fact", fields=struct(key="k"))),
-        (wire.memories.UpdateMemory, pb.UpdateMemoryRequest(scope=SCOPE, id="nothing")),
         (wire.memories.Search, pb.SearchRequest(scope=SCOPE, query="x")),
         (wire.memories.Forget, pb.ForgetRequest(scope=SCOPE, everything=True)),
         (wire.events.Record, pb.RecordRequest(scope=SCOPE, session_id="s", source_kind="nobody")),
-        (wire.directives.SetDirective, pb.SetDirectiveRequest(scope=SCOPE)),
     ]
     for rpc, valid in requests:
         for name, request in planted(type(valid), valid):
             assert "canary" not in (await refused(rpc(request)))[1], name
+    others: dict[str, Any] = {"memories.update": {"id": "nothing"}, "tasks.pop": {"session": "s"}, "set_directive": {}}
+    for operation, given in others.items():
+        for name in operations()[operation].parameters:
+            if name not in NAMES | {"session"}:
+                for value in (CANARY, [CANARY], {CANARY: CANARY}):
+                    assert "canary" not in (await refused(calling(wire, operation, **{**given, name: value})))[1], name
     for name, options in planted(OPTIONS, OPTIONS()):
         assert "canary" not in (await refused(wire.assembly.AssembleContext(asked(options=options))))[1], name
     for name in ("key", "value", "title", "tags", "sensitivity", "confidence", "pinned", "expires_at", "valid_from"):

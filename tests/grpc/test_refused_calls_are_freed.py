@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from support.garbage import left_to_the_collector
-from support.listening import SCOPE, Wire, asked, listening, opened, refused, said, struct
+from support.listening import SCOPE, Wire, asked, calling, listening, opened, refused, said, struct
 
 pytestmark = pytest.mark.requirement("RPC-4")
 
@@ -24,7 +24,7 @@ WRONG: dict[str, Callable[[Wire], Any]] = {
     "no message": lambda wire: wire.assembly.AssembleContext(asked(said("x"), context_pb2.Message(json="{"))),
     "no role": lambda wire: wire.events.Record(pb.RecordRequest(scope=SCOPE, session_id="s", messages=[said("x", role="x")])),
     "no kind": lambda wire: wire.memories.Remember(pb.RememberRequest(scope=SCOPE, kind="x", text="y", fields=struct())),
-    "no such memory": lambda wire: wire.memories.UpdateMemory(pb.UpdateMemoryRequest(scope=SCOPE, id="x", fields=struct(a=1))),
+    "no such memory": lambda wire: calling(wire, "memories.update", id="x", changes={"a": 1}),
     "no query": lambda wire: wire.memories.Search(pb.SearchRequest(scope=SCOPE, query="")),
 }
 

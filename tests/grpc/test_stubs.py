@@ -13,13 +13,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from grpc_tools import protoc
 
 from germane.grpc.stubs import (
-    activity_pb2,
-    block_pb2,
-    compose_pb2,
     context_pb2,
-    document_pb2,
     filters_pb2,
-    graph_pb2,
     ibex_pb2,
     memory_pb2,
     operation_pb2,
@@ -27,13 +22,8 @@ from germane.grpc.stubs import (
 
 PROTO = Path(__file__).parents[2] / "proto"
 STUBS = {
-    "germane/context/v1/activity.proto": activity_pb2,
-    "germane/context/v1/block.proto": block_pb2,
-    "germane/context/v1/compose.proto": compose_pb2,
     "germane/context/v1/context.proto": context_pb2,
-    "germane/context/v1/document.proto": document_pb2,
     "germane/context/v1/filters.proto": filters_pb2,
-    "germane/context/v1/graph.proto": graph_pb2,
     "germane/context/v1/memory.proto": memory_pb2,
     "germane/context/v1/operation.proto": operation_pb2,
     "ibex/context/v1/context.proto": ibex_pb2,

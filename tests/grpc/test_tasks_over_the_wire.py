@@ -18,7 +18,7 @@ from germane.grpc.stubs import context_pb2
 from germane.kinds.tasks.handle import TaskStack
 from germane.kinds.tasks.value import TaskArtifact
 from germane_testing.builders import Hashed
-from support.listening import asked, listening, refused, write
+from support.listening import asked, calling, listening, refused
 
 pytestmark = pytest.mark.requirement("RPC-2")
 
@@ -162,7 +162,7 @@ async def test_a_key_does_what_it_allows(germane: Germane) -> None:
             assert (await reader.tasks.get(made.id)).result == CANARY
         many: Any = {"session": "s", "result": "x", "artifacts": ["a"] * 20_000}
         token = (await germane.keys.create(org="acme")).token
-        assert (await refused(write(wire, "tasks.pop", metadata=[("x-api-key", token)], **many)))[0] == "INVALID_ARGUMENT"
+        assert (await refused(calling(wire, "tasks.pop", metadata=[("x-api-key", token)], **many)))[0] == "INVALID_ARGUMENT"
 
 
 @pytest.mark.requirement("TASK-4")

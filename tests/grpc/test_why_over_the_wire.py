@@ -16,7 +16,7 @@ from germane.grpc.server.grpc_server import GrpcServer
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.kinds.events.value import Recorded
 from germane_testing.builders import Hashed
-from support.listening import asked, listening, patient, refused
+from support.listening import answered, calling, listening, patient, refused
 
 pytestmark = pytest.mark.requirement("RPC-2")
 
@@ -72,20 +72,20 @@ async def test_why_says_what_became_of_one_thing(germane: Germane, client: Clien
 async def test_a_why_that_cant_be_asked_is_refused_with_its_field(germane: Germane, client: Client) -> None:
     """No id, no model, a request that is larger than an explanation may cost."""
     wrong: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"id": ""}, "id must be"),
+        ({"id": "x" * 300}, "id has 300"),
         ({"model": ""}, "model must be"),
         ({"effort": "huge"}, "effort"),
     )
     for given, what in wrong:
         with pytest.raises(InvalidInput, match=what):
             await client.why(**{"id": "abcd", "messages": ASKED, "model": "gpt-4o", **given})
-    with pytest.raises(InvalidInput, match=r"request has 1,.* bytes, 1,000,000 are allowed"):
+    with pytest.raises(InvalidInput, match=r"messages has 1,.* characters, 1,000,000 are allowed"):
         await client.why("abcd", [{"role": "user", "content": "x" * 1_000_000}], model="gpt-4o")
-    with pytest.raises(InvalidInput, match="8 MiB"):
-        await client.why("abcd", [{"role": "user", "content": "x" * 9_000_000}], model="gpt-4o")
+    with pytest.raises(InvalidInput, match="15 MiB"):
+        await client.why("abcd", [{"role": "user", "content": "x" * 16_000_000}], model="gpt-4o")
     async with listening(germane) as wire:
-        nameless = pb.WhyRequest(request=asked(org_id=""), id="abcd")
-        assert (await refused(wire.memories.Why(nameless)))[1].startswith("request.org_id is missing")
+        nameless = calling(wire, "why", whose=pb.Scope(agent_id="support"), id="abcd", model="gpt-4o")
+        assert (await refused(nameless))[1].startswith("scope.org_id is missing")
 
 
 async def test_more_text_than_one_call_takes_is_said(client: Client) -> None:
@@ -102,7 +102,7 @@ async def test_an_orgs_agents_come_page_by_page(germane: Germane, client: Client
     second = await client.agents(limit=1, cursor=first.cursor)
     assert (*first.agents, *second.agents) == (await germane.agents("acme")).agents
     assert second.cursor is None
-    with pytest.raises(InvalidInput, match="page_token"):
+    with pytest.raises(InvalidInput, match="cursor"):
         await client.within(org="other").agents(cursor=first.cursor)
 
 
@@ -119,14 +119,14 @@ async def test_only_a_key_for_the_whole_org_lists_its_agents(germane: Germane) -
         token = (await germane.keys.create(**wanted)).token
         async with listening(germane, keys=germane.keys) as wire:
             key = [("authorization", f"Bearer {token}")]
-            call = wire.memories.ListAgents(pb.ListAgentsRequest(org_id="acme"), metadata=key)
+            call = calling(wire, "agents", whose=pb.Scope(org_id="acme", agent_id="a"), metadata=key)
             assert await refused(call) == ("PERMISSION_DENIED", "the API key doesn't open this")
     token = (await germane.keys.create(org="acme")).token
     async with listening(germane, keys=germane.keys) as wire:
         key = [("authorization", f"Bearer {token}")]
-        assert len((await wire.memories.ListAgents(pb.ListAgentsRequest(), metadata=key)).agents) == 1
+        assert len((await answered(calling(wire, "agents", whose=pb.Scope(agent_id="a"), metadata=key)))["agents"]) == 1
     async with listening(germane) as wire:
-        assert (await refused(wire.memories.ListAgents(pb.ListAgentsRequest())))[1].startswith("org_id is missing")
+        assert (await refused(calling(wire, "agents", whose=pb.Scope(agent_id="a"))))[1].startswith("scope.org_id is missing")
 
 
 @pytest.mark.requirement("RPC-5", "SCOPE-2")
@@ -135,9 +135,8 @@ async def test_a_why_of_another_agent_is_denied(germane: Germane) -> None:
     await germane.agent("a", org="acme").remember("x")
     token = (await germane.keys.create(org="acme", agents=["b"])).token
     async with listening(germane, keys=germane.keys) as wire:
-        call = wire.memories.Why(
-            pb.WhyRequest(request=asked(agent_id="a"), id="abcd"), metadata=[("authorization", f"Bearer {token}")]
-        )
+        scope, key = pb.Scope(org_id="acme", agent_id="a"), [("authorization", f"Bearer {token}")]
+        call = calling(wire, "why", whose=scope, metadata=key, id="abcd", model="gpt-4o")
         assert (await refused(call))[0] == "PERMISSION_DENIED"
 
 
@@ -145,7 +144,7 @@ async def test_a_recording_tells_what_it_found(germane: Germane, client: Client)
     """Ids of extracted memories, secrets by kind, and what couldn't be told apart; stats count what was extracted."""
     recorded = await client.record([HOME], session="s")
     assert isinstance(recorded, Recorded)
-    (found,) = [await client.get(id) for id in recorded.extracted]
+    (found,) = [await client.memories.get(id) for id in recorded.extracted]
     assert (found.text, found.derived_from) == ("user.home: Graz", recorded.added)
     assert recorded.secrets == {"password": 1}
     twin = germane.agent("support", org="acme", user="ben")
@@ -165,14 +164,14 @@ async def test_what_a_memory_was_made_from_comes_over_the_wire(germane: Germane,
     await anna.remember(way, derived_from=[home.id])
     note = await anna.remember(f"{way} - yes", derived_from=[home.id])
     await anna.memories.update(home.id, value="Oslo")
-    stale = await client.get(note.id)
+    stale = await client.memories.get(note.id)
     own = await anna.memories.get(note.id)
     assert (stale.derived_from, stale.stale_since, stale.near_duplicates) == ((home.id,), own.stale_since, own.near_duplicates)
     assert stale.stale_since is not None
     assert stale.near_duplicates
     kept = await client.remember("the password is hunter2xyz!")
     assert dict(kept.secrets) == {"password": 1}
-    assert (await client.update(note.id, "my password is hunter2xyz!")).secrets == {"password": 1}
+    assert (await client.memories.update(note.id, "my password is hunter2xyz!")).secrets == {"password": 1}
 
 
 async def test_forgetting_by_where_things_came_from(germane: Germane, client: Client) -> None:

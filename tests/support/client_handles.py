@@ -13,12 +13,13 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any, Literal, Union, get_args, get_origin
 
-from germane.api.operations import ROOMS, Operation, operations
+from germane.api.operations import HANDLES, Operation, operations
 
 FOLDER = Path(__file__).parents[2] / "src" / "germane" / "grpc" / "client"
 FILES = {"handles.py": True, "blocking_handles.py": False}
 """The made modules, each with whether its methods are async."""
 _PARENTS = {"graph.patterns": "graph"}
+ROOMS = tuple(dict.fromkeys(room for room, _ in HANDLES))
 _HEAD = '''"""{title}: {words} (made by `make docs` from the table of operations: don't edit it).
 
 Each method does what the library's method with the same name does. It raises germane's errors, `StoreUnavailable` where the
@@ -40,6 +41,15 @@ class _Source:
         if module != "builtins":
             self.imports.setdefault(module, set()).add(name)
         return name
+
+    def taken(self, kind: Any) -> str:
+        """The type of a parameter: a mapping with the names of its fields does for a dataclass."""
+        origin, inner = get_origin(kind), get_args(kind)
+        if origin in (Union, types.UnionType):
+            return " | ".join(dict.fromkeys(" | ".join(map(self.taken, inner)).split(" | ")))
+        if origin is not None and len(inner) == 1 and origin is not Literal:
+            return f"{self.named(origin.__module__, origin.__name__)}[{self.taken(inner[0])}]"
+        return f"{self.type(kind)} | {self.type(Mapping[str, Any])}" if is_dataclass(kind) else self.type(kind)
 
     def type(self, kind: Any) -> str:
         if kind is None or kind is type(None):
@@ -91,21 +101,21 @@ def made(name: str) -> str:
     return _HEAD.format(title=title, words=f"the handles {words}") + "\n".join(source.lines()) + "\n\n\n" + body + "\n"
 
 
-def class_name(room: str) -> str:
+def class_name(room: str, *, waits: bool = True) -> str:
     """Returns the name of a handle's class."""
-    return f"Client{room.rpartition('.')[2].capitalize() or 'Verbs'}"
+    return f"{'Client' if waits else 'Blocking'}{room.rpartition('.')[2].capitalize() or 'Verbs'}"
 
 
 def _class(room: str, methods: list[Operation], waits: bool, source: _Source) -> str:
     says = f"The methods of `agent.{room}`." if room else "The methods of the agent itself, and its handles."
-    parts = [f'class {class_name(room)}(ClientHandle):\n    """{says}"""']
+    parts = [f'class {class_name(room, waits=waits)}(ClientHandle):\n    """{says}"""']
     inner = [one for one in ROOMS if _PARENTS.get(one, "") == room and one]
     for one in inner:
         name = one.rpartition(".")[2]
         parts.append(
-            f"    @property\n    def {name}(self) -> {class_name(one)}:\n"
+            f"    @property\n    def {name}(self) -> {class_name(one, waits=waits)}:\n"
             f'        """The operations of `agent.{one}`."""\n'
-            f"        return {class_name(one)}(self)"
+            f"        return {class_name(one, waits=waits)}(self)"
         )
     parts += [_method(one, waits, source) for one in methods]
     return "\n\n".join(parts)
@@ -132,10 +142,10 @@ def _parameters(parameters: Mapping[str, Parameter], hints: Mapping[str, Any], s
         if parameter.kind is Parameter.KEYWORD_ONLY and not starred:
             yield "*"
             starred = True
-        stars = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        stars = "*" if parameter.kind is Parameter.VAR_POSITIONAL else "**" if parameter.kind is Parameter.VAR_KEYWORD else ""
         starred = starred or stars == "*"
         default = "" if parameter.default is Parameter.empty else f" = {source.value(parameter.default)}"
-        yield f"{stars}{name}: {source.type(hints[name])}{default}"
+        yield f"{stars}{name}: {source.taken(hints[name])}{default}"
 
 
 def formatted(source: str) -> str:

@@ -13,21 +13,15 @@ import grpc.aio
 from google.protobuf.struct_pb2 import Struct
 
 from germane import Germane
+from germane.api.operations import operations
 from germane.grpc.handover.siblings import WorkerPlace
 from germane.grpc.server.admission import Limits
 from germane.grpc.server.authorisation import Keys
 from germane.grpc.server.call import RpcObserver
 from germane.grpc.server.grpc_server import GrpcServer
 from germane.grpc.stubs import (
-    activity_pb2_grpc,
-    block_pb2_grpc,
-    build_pb2_grpc,
-    compose_pb2_grpc,
     context_pb2,
     context_pb2_grpc,
-    document_pb2_grpc,
-    graph_pb2_grpc,
-    history_pb2_grpc,
     ibex_pb2,
     ibex_pb2_grpc,
     memory_pb2,
@@ -39,7 +33,7 @@ from germane.settings.serving import ServiceSettings
 from germane.settings.values import Address
 
 __all__ = ["SCOPE", "Wire", "asked", "ibex_asked", "listening", "opened", "patient", "raw", "refused", "said", "struct"]
-__all__ += ["answered", "read", "write"]
+__all__ += ["answered", "calling"]
 
 SCOPE = memory_pb2.Scope(org_id="acme", agent_id="support")
 
@@ -53,15 +47,7 @@ class Wire:
         self.ibex = ibex_pb2_grpc.ContextAssemblyServiceStub(channel)
         self.memories = memory_pb2_grpc.MemoryServiceStub(channel)
         self.events = memory_pb2_grpc.EventServiceStub(channel)
-        self.blocks = block_pb2_grpc.BlockServiceStub(channel)
-        self.activity = activity_pb2_grpc.ActivityServiceStub(channel)
-        self.documents = document_pb2_grpc.DocumentServiceStub(channel)
-        self.composing = compose_pb2_grpc.ComposeServiceStub(channel)
         self.operations = operation_pb2_grpc.OperationServiceStub(channel)
-        self.graph = graph_pb2_grpc.GraphServiceStub(channel)
-        self.histories = history_pb2_grpc.HistoryServiceStub(channel)
-        self.building = build_pb2_grpc.BuildServiceStub(channel)
-        self.directives = memory_pb2_grpc.DirectiveServiceStub(channel)
 
 
 def patient(**given: Any) -> ServiceSettings:
@@ -134,20 +120,18 @@ def raw(wire: Wire, rpc: str, *, stream: bool = False) -> Any:
     return (wire.channel.unary_stream if stream else wire.channel.unary_unary)(rpc)
 
 
-def read(wire: Wire, operation: str, *, arguments: bytes = b"", metadata: Any = None, **given: Any) -> Any:
-    """A call of `Read` with these arguments, or with bytes that stand for them."""
-    request = operation_pb2.ReadRequest(scope=SCOPE, operation=operation, arguments=arguments or json.dumps(given).encode())
-    return wire.operations.Read(request, metadata=metadata)
-
-
-def write(wire: Wire, operation: str, *, arguments: bytes = b"", metadata: Any = None, **given: Any) -> Any:
-    """As `read`, of `Write`."""
-    request = operation_pb2.WriteRequest(scope=SCOPE, operation=operation, arguments=arguments or json.dumps(given).encode())
-    return wire.operations.Write(request, metadata=metadata)
+def calling(
+    wire: Wire, operation: str, *, arguments: bytes = b"", whose: memory_pb2.Scope = SCOPE, metadata: Any = None, **given: Any
+) -> Any:
+    """A call of an operation with these arguments, or with bytes that stand for them."""
+    fields: Any = {"scope": whose, "operation": operation, "arguments": arguments or json.dumps(given).encode()}
+    if operations()[operation].right == "read":
+        return wire.operations.Read(operation_pb2.ReadRequest(**fields), metadata=metadata)
+    return wire.operations.Write(operation_pb2.WriteRequest(**fields), metadata=metadata)
 
 
 async def answered(call: Any) -> Any:
-    """The result of a call of `read` or `write`."""
+    """The result of an operation that `calling` calls, as JSON."""
     return json.loads(b"".join([part.result async for part in call]))
 
 

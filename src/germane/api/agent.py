@@ -39,6 +39,7 @@ from germane.types.inventory import Stats, UserPage
 from germane.types.limits import COUNT, ID, QUERY
 from germane.types.limits import check_text as string
 from germane.types.message import Raw
+from germane.types.operation import operation
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
@@ -359,6 +360,7 @@ class Agent:
 
         return (await expanded(self._parts, self.scope, string("name", name, ID), context)).text
 
+    @operation("read")
     async def estimate_tokens(self, content: str, *, model: str = "gpt-4o") -> TokenCount:
         """Returns the tokens of `content` for `model`: exact where the model's vocabulary is installed, else an upper estimate.
         Raises `InvalidInput`."""
@@ -366,6 +368,7 @@ class Agent:
 
         return await estimate_tokens(self._parts, content, model)
 
+    @operation("read")
     async def compress(
         self,
         content: str,
@@ -507,6 +510,7 @@ class Agent:
             progress=progress,
         )
 
+    @operation("read")
     async def find(self, id: str) -> Memory | Event:
         """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
         the message. Raises `NotFound`, also for things of another scope (SCOPE-3), and `InvalidInput` where several have it."""
@@ -565,6 +569,7 @@ class Agent:
 
         return await audit(self._parts, self.scope, unused_days=unused_days, limit=limit, messages=messages)
 
+    @operation("read", fixed={"whole": False})
     async def messages(
         self,
         session: str | None = None,
@@ -579,19 +584,23 @@ class Agent:
         Raises `InvalidInput`."""
         return await list_messages(self._scoped(self.scope), session, filters, limit, cursor, whole=whole)
 
+    @operation("read")
     async def sessions(self, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
         """Returns a page of `limit` (1 to 1,000) sessions, the one with the latest message first. Raises `InvalidInput`."""
         return await list_sessions(self._scoped(self.scope), limit, cursor)
 
+    @operation("read")
     async def users(self, *, limit: int = 50, cursor: str | None = None) -> UserPage:
         """Returns a page of `limit` (1 to 1,000) of the agent's users with what each has stored, in the order of their first
         write. Raises `InvalidInput`, also where the scope has a user: it sees no other."""
         return await list_users(self._scoped(self.scope), limit, cursor)
 
+    @operation("read")
     async def stats(self) -> Stats:
         """Returns how much this scope sees: memories by kind, messages, sessions, users, bytes, times."""
         return await statistics(self._scoped(self.scope), self._parts.clock)
 
+    @operation("read")
     async def texts(self, ids: Sequence[str]) -> dict[str, str]:
         """Returns the texts of these memories and messages by id, for what a trace names without its text
         (`context.trace.unread`). What has been forgotten since, or may not be shown, is missing. Raises `InvalidInput`."""

@@ -16,14 +16,35 @@ from types import MappingProxyType
 from typing import Any, get_type_hints
 
 from germane.api.agent import Agent
-from germane.api.remote_verbs import RemoteVerbs
+from germane.api.germane import Germane
+from germane.api.remote_verbs import RemoteHistory, RemoteVerbs
 from germane.errors import InvalidInput
+from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.documents.handle import Documents
+from germane.kinds.events.handle import EventLog
+from germane.kinds.graph.handle import KnownGraph, Patterns
+from germane.kinds.memories.handle import Recollections
 from germane.kinds.tasks.handle import Delegations, TaskStack
+from germane.types.budget import CompressedText, TokenCount
 from germane.types.codec import decode
 from germane.types.operation import Declared, Right, declared
 
-ROOMS: Mapping[str, type] = MappingProxyType({"": RemoteVerbs, "tasks": TaskStack, "delegations": Delegations})
-"""The handles whose methods are operations, by the attribute of `Agent` that holds each."""
+HANDLES: tuple[tuple[str, type], ...] = (
+    ("", Agent),
+    ("", RemoteVerbs),
+    ("blocks", MemoryBlocks),
+    ("delegations", Delegations),
+    ("documents", Documents),
+    ("events", EventLog),
+    ("graph", KnownGraph),
+    ("graph.patterns", Patterns),
+    ("history", RemoteHistory),
+    ("memories", Recollections),
+    ("tasks", TaskStack),
+)
+"""The classes whose methods are operations, by the attribute of `Agent` that holds each; the agent's own without one."""
+_LATER = {"TokenCount": TokenCount, "CompressedText": CompressedText}
+"""Classes that annotations name and their modules import only for type checkers."""
 _LISTED, _NAMED = Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD
 
 
@@ -34,6 +55,7 @@ class Operation:
 
     name: str
     room: str
+    handle: type
     method: Callable[..., Any]
     declared: Declared
     parameters: Mapping[str, Parameter]
@@ -64,8 +86,9 @@ class Operation:
                 raise InvalidInput(f"{name}: {twice[0]} is an argument of its own")
         return found
 
-    async def run(self, agent: Agent, arguments: Mapping[str, Any]) -> Any:
-        """Calls the method of the agent's handle with what `arguments` returned. Raises what the method raises."""
+    async def run(self, agent: Agent, arguments: Mapping[str, Any], *, germane: Germane, keep: bool = True) -> Any:
+        """Calls the method of the agent's handle with what `arguments` returned. `keep` is false for a caller who may not
+        write: a request that is built then keeps nothing. Raises what the method raises."""
         listed: list[Any] = []
         named: dict[str, Any] = dict(self.declared.fixed)
         positional = any(parameter.kind is _LISTED for parameter in self.parameters.values())
@@ -78,7 +101,11 @@ class Operation:
                 listed.append(arguments.get(name, parameter.default))
             elif name in arguments:
                 named[name] = arguments[name]
-        target = attrgetter(self.room)(agent) if self.room else RemoteVerbs(agent)
+        target: Any = agent
+        if self.handle is RemoteVerbs:
+            target = RemoteVerbs(agent, germane, keep=keep)
+        elif self.room:
+            target = RemoteHistory(agent) if self.handle is RemoteHistory else attrgetter(self.room)(agent)
         return await self.method(target, *listed, **named)
 
 
@@ -90,7 +117,7 @@ def _hint(parameter: Parameter, hint: Any) -> Any:
 @cache
 def operations() -> Mapping[str, Operation]:
     """Returns the operations by name, in the order of their handles."""
-    return MappingProxyType({one.name: one for room, handle in ROOMS.items() for one in _of(room, handle)})
+    return MappingProxyType({one.name: one for room, handle in HANDLES for one in _of(room, handle)})
 
 
 def _of(room: str, handle: type) -> list[Operation]:
@@ -104,10 +131,11 @@ def _of(room: str, handle: type) -> list[Operation]:
             Operation(
                 name=f"{room}.{name}" if room else name,
                 room=room,
+                handle=handle,
                 method=method,
                 declared=said,
                 parameters=MappingProxyType(parameters),
-                hints=MappingProxyType(get_type_hints(method)),
+                hints=MappingProxyType({**get_type_hints(method, localns=_LATER), **said.takes}),
             )
         )
     return found

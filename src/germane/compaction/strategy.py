@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from germane.errors import InvalidInput
+from germane.types.codec import tagged
 from germane.types.limits import quoted
 
 
@@ -67,6 +68,7 @@ class TimeDecay(_Masking):
 
 
 CompactionStrategy = Truncate | Summarise | Importance | TimeDecay
+tagged("name", {"truncate": Truncate, "summarise": Summarise, "importance": Importance, "time-decay": TimeDecay})
 
 
 def _check_whole_numbers(**given: int) -> None:

@@ -12,6 +12,7 @@ from math import isfinite
 from typing import Any, ClassVar, Literal, get_args
 
 from germane.errors import InvalidInput, UnknownName
+from germane.types.codec import tagged
 from germane.types.limits import Limit, check_entries, check_text, quoted
 
 ConsentOf = Literal["partner", "human"]
@@ -220,6 +221,7 @@ ToolRule = (
 
 RULE_KINDS: tuple[type[ToolRule], ...] = get_args(ToolRule)
 """Every kind, in the order in which the prompt lists them."""
+tagged("kind", {kind.kind: kind for kind in RULE_KINDS})
 
 
 def parse_rule(raw: object) -> ToolRule:

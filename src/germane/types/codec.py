@@ -2,8 +2,9 @@
 
 A dataclass becomes an object with its fields, but for fields with `repr=False` (vectors, functions). A named tuple becomes a
 list of its values, or an object where it has more than four fields or a default for each. A time becomes ISO 8601 text, bytes
-become base64, infinities become `"inf"` and `"-inf"`. Where a union's classes can't be told apart by their fields, the object
-has the class's name under `$type`.
+become base64, infinities become `"inf"` and `"-inf"`. Objects of classes that `tagged` was called with name their class under
+a key of their own; where a union's other classes can't be told apart by their fields, the object has the class's name under
+`$type`.
 
 Encoding and decoding take time linear in the value. For each annotation a decoder is made once and kept. `json_text.py` reads
 and writes the JSON itself and bounds it; what a caller may send beyond that, the called method checks.
@@ -20,7 +21,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import date, datetime
 from functools import lru_cache
-from typing import Any, Literal, NoReturn, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 from germane.errors import InvalidInput
 from germane.types.limits import DIGITS
@@ -43,15 +44,29 @@ def encode(value: Any, kind: Any = Any, *, other: Encoder = str) -> Any:
     return _encoder(kind)(value, other)
 
 
-def decode(kind: type[T] | Any, encoded: Any, where: str = "", *, lenient: bool = False) -> T:
+@overload
+def decode(kind: type[T], encoded: Any, where: str = "", *, lenient: bool = False) -> T: ...
+@overload
+def decode(kind: Any, encoded: Any, where: str = "", *, lenient: bool = False) -> Any: ...
+def decode(kind: Any, encoded: Any, where: str = "", *, lenient: bool = False) -> Any:
     """Returns an instance of `kind` from the JSON value `encoded`, as `encode` makes it. `where` is the place that the message
     of an `InvalidInput` names. With `lenient`, unknown fields are left out and unknown names of a `Literal` are taken: a newer
     germane may write them. Raises `InvalidInput` for a wrong type, a missing field, and without `lenient` an unknown one."""
     try:
-        decoded: T = _decoder(cast("Any", kind), lenient)(encoded)
+        return _decoder(kind, lenient)(encoded)
     except _Mismatch as error:
         raise InvalidInput(error.told(where or getattr(kind, "__name__", "value").lower())) from None
-    return decoded
+
+
+def tagged(key: str, classes: Mapping[str, type]) -> None:
+    """Has objects of these classes name their class under `key`, by the names of the mapping."""
+    for name, kind in classes.items():
+        kind.__json_tag__ = (key, name)  # type: ignore[attr-defined]
+
+
+def _tag(kind: Any) -> tuple[str, str] | None:
+    found: tuple[str, str] | None = getattr(kind, "__json_tag__", None)
+    return found
 
 
 # Encoding is directed by the value. Only a union needs its annotation: it decides whether the class has to be named.
@@ -64,7 +79,8 @@ def _encode(value: Any, other: Encoder) -> Any:
     if kind is float:
         return value if math.isfinite(value) else str(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return {name: encoder(getattr(value, name), other) for name, encoder in _field_encoders(kind)}
+        encoded = {name: encoder(getattr(value, name), other) for name, encoder in _field_encoders(kind)}
+        return encoded if (tag := _tag(kind)) is None else {tag[0]: tag[1], **encoded}
     if isinstance(value, Mapping):
         return {str(key): _encode(entry, other) for key, entry in value.items()}
     if isinstance(value, tuple) and _is_record(kind):
@@ -128,7 +144,7 @@ def _named_encoder(choices: tuple[Any, ...]) -> _ValueEncoder:
 @lru_cache(maxsize=256)
 def _must_name(choices: tuple[Any, ...]) -> bool:
     """Whether an object of one of these classes could be read as another of them."""
-    objects: list[Any] = [kind for kind in choices if is_dataclass(kind)]
+    objects: list[Any] = [kind for kind in choices if is_dataclass(kind) and _tag(kind) is None]
     if len(objects) + sum(map(_is_mapping, choices)) < 2:
         return False
     if any(map(_is_mapping, choices)):
@@ -146,12 +162,17 @@ def _is_mapping(kind: Any) -> bool:
 
 
 class _Mismatch(Exception):
-    def __init__(self, problem: str) -> None:
+    """`whole` says that the problem is a sentence of the class itself, which names its fields."""
+
+    def __init__(self, problem: str, *, whole: bool = False) -> None:
         super().__init__(problem)
-        self.problem, self.path = problem, list[str]()
+        self.problem, self.path, self.whole = problem, list[str](), whole
 
     def told(self, where: str) -> str:
-        return f"{where}{''.join(reversed(self.path))} {self.problem}"
+        place = f"{where}{''.join(reversed(self.path))}"
+        if self.whole:
+            return f"{place}: {self.problem}" if self.path else self.problem
+        return f"{place} {self.problem}"
 
 
 @lru_cache(maxsize=2048)
@@ -272,7 +293,7 @@ def _mapping_decoder(kind: Any, lenient: bool) -> Decoder:
             try:
                 found[name] = entry(one)
             except _Mismatch as error:
-                error.path.append(f".{name[:_SHOWN]}")
+                error.path.append(f"[{name[:_SHOWN]!r}]")
                 raise
         return found
 
@@ -318,7 +339,7 @@ class _ObjectDecoder:
         given: dict[str, Any] = {}
         for name, one in encoded.items():
             if (decoder := decoders.get(name)) is None:
-                if self._lenient or (name == TYPE and one == self._kind.__name__):
+                if self._lenient or (name, one) in ((TYPE, self._kind.__name__), _tag(self._kind)):
                     continue
                 raise _Mismatch(f"has an unknown field {name[:_SHOWN]!r}")
             try:
@@ -327,8 +348,11 @@ class _ObjectDecoder:
                 error.path.append(f".{name}")
                 raise
         if not self._needed <= given.keys():
-            raise _Mismatch(f"lacks {min(self._needed - given.keys())!r}")
-        return self._kind(**given)
+            raise _Mismatch(f"lacks {min(self._needed - given.keys())}")
+        try:
+            return self._kind(**given)
+        except InvalidInput as error:
+            raise _Mismatch(str(error), whole=True) from None
 
     def _found(self) -> dict[str, Decoder]:
         hints = _hints(self._kind)
@@ -346,6 +370,12 @@ def _union_decoder(kinds: tuple[Any, ...], lenient: bool) -> Decoder:
         return lambda encoded: None if encoded is None else only(encoded)
     optional = len(choices) < len(kinds)
     objects = {kind.__name__: kind for kind in choices if is_dataclass(kind) or _is_named(kind)}
+    tags = {tag: kind for kind in objects.values() if (tag := _tag(kind)) is not None}
+    keys = {key for key, _ in tags}
+
+    def _named_by(encoded: dict[str, Any]) -> tuple[str, str]:
+        return next(((key, str(encoded[key])) for key in keys if key in encoded), ("", ""))
+
     mapping = next((_decoder(kind, lenient) for kind in choices if _is_mapping(kind)), None)
     others = [kind for kind in choices if kind not in objects.values() and not _is_mapping(kind)]
     plain = sorted(others, key=lambda kind: (kind is float, kind in (datetime, date)))  # int before float, text before times
@@ -354,10 +384,14 @@ def _union_decoder(kinds: tuple[Any, ...], lenient: bool) -> Decoder:
 
     def decode_object(encoded: dict[str, Any]) -> Any:
         named = objects.get(str(encoded.get(TYPE)))
+        if named is None and mapping is None:
+            named = tags.get(_named_by(encoded))
         if named is not None:
             return _decoder(named, lenient)(encoded)
         if mapping is not None:
             return mapping(encoded)
+        if tags and len(tags) == len(objects):
+            raise _Mismatch(f"must name its {min(keys)}: one of {', '.join(name for _, name in tags)}")
         fitting = [kind for kind in objects.values() if _fits(_fields(kind), encoded.keys())]
         if lenient and not fitting:
             fitting = [kind for kind in objects.values() if _fields(kind)[1] <= encoded.keys()]

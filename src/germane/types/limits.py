@@ -171,8 +171,8 @@ MESSAGES = Limit(
 )
 EXPLAINED = Limit(
     maximum=1_000_000,
-    unit="bytes",
-    of="the `request` of the RPC `Why`",
+    unit="characters",
+    of="all the strings of the `messages` of a client's `why`",
     why="its messages are compared with one stored message as a whole",
     instead="give the latest messages alone",
 )

@@ -21,21 +21,33 @@ class Declared:
 
     right: Right
     also_reads: bool = False
+    of_org: bool = False
     of_agent: str | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    takes: Mapping[str, Any] = field(default_factory=dict)
 
 
 def operation(
-    right: Right, *, also_reads: bool = False, of_agent: str | None = None, fixed: Mapping[str, Any] | None = None
+    right: Right,
+    *,
+    also_reads: bool = False,
+    of_org: bool = False,
+    of_agent: str | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    takes: Mapping[str, Any] | None = None,
 ) -> Callable[[F], F]:
-    """Marks an async method as an operation that a key with this right may call. `also_reads` says that the answer of a method
-    that writes holds what was stored before, so that the key needs the right to read too; without it, a key that may not read
-    gets the answer `without_content`. `of_agent` is the parameter that names another agent, for which the key needs the right
-    too. `fixed` are parameters that mean something in this process only, with their values: no caller from elsewhere gives
-    them."""
+    """Marks an async method as an operation that a key with this right may call.
+
+    `also_reads` says that the answer of a method that writes holds what was stored before, so that the key needs the right to
+    read too; without it, a key that may not read gets the answer `without_content`. `of_org` says that the key must allow all
+    agents of the org, and `of_agent` names the parameter that is another agent, for which the key needs the right too. `fixed`
+    are parameters that mean something in this process only, with their values: no caller from elsewhere gives them. `takes`
+    are parameters of which such a caller gives less than the method takes, with their types."""
 
     def mark(method: F) -> F:
-        declared = Declared(right=right, also_reads=also_reads, of_agent=of_agent, fixed=fixed or {})
+        declared = Declared(
+            right=right, also_reads=also_reads, of_org=of_org, of_agent=of_agent, fixed=fixed or {}, takes=takes or {}
+        )
         method.__dict__["__operation__"] = declared
         return method
 

@@ -28,13 +28,6 @@ _ABANDONED: set[asyncio.Task[Any]] = set()
 """Cancelled calls that haven't ended yet: asyncio itself holds tasks by weak references only."""
 
 
-class ClientPart:
-    """Calls within one scope over the client's connection."""
-
-    def __init__(self, scope: ClientScope, run: Callable[[ClientRpc[Any]], Awaitable[Any]]) -> None:
-        self._scope, self._run = scope, run
-
-
 class ClientCalls(ScopedClient[grpc.aio.Channel]):
     """The part of the client that connects and waits."""
 
@@ -115,19 +108,6 @@ class ClientCalls(ScopedClient[grpc.aio.Channel]):
         if task.cancelled():  # by gRPC, when the channel was closed: the caller's own task wasn't cancelled
             raise Fallback("grpc_error:CANCELLED")
         return task.result()
-
-
-def part_method(
-    make_rpc: Callable[Concatenate[ClientScope, P], ClientRpc[T]],
-) -> Callable[Concatenate[ClientPart, P], Coroutine[Any, Any, T]]:
-    """Makes a method that runs the RPC. It raises germane's errors, `StoreUnavailable` where the service doesn't answer."""
-
-    async def method(self: ClientPart, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        answer: T = await self._run(make_rpc(self._scope, *args, **kwargs))
-        return answer
-
-    update_wrapper(method, make_rpc)
-    return method
 
 
 def never_raises(

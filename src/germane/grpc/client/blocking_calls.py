@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from inspect import signature
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
 from germane.grpc.answer import Answer
@@ -27,13 +27,6 @@ T = TypeVar("T")
 
 _TIMER_LATENESS = 0.003
 """Seconds by which gRPC's deadline timer goes off late: 2.8 ms in the median, measured over loopback."""
-
-
-class ClientPart:
-    """Calls within one scope over the client's connection."""
-
-    def __init__(self, scope: ClientScope, run: Callable[[ClientRpc[Any]], Any]) -> None:
-        self._scope, self._run = scope, run
 
 
 class ClientCalls(ScopedClient[grpc.Channel]):
@@ -93,19 +86,6 @@ class ClientCalls(ScopedClient[grpc.Channel]):
             raise rpc.error(error) from None
         except Fallback as error:
             raise StoreUnavailable(f"the service can't be asked: {error}") from None
-
-
-def part_method(
-    make_rpc: Callable[Concatenate[ClientScope, P], ClientRpc[T]],
-) -> Callable[Concatenate[ClientPart, P], T]:
-    """Makes a method that runs the RPC. It raises germane's errors, `StoreUnavailable` where the service doesn't answer."""
-
-    def method(self: ClientPart, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        answer: T = self._run(make_rpc(self._scope, *args, **kwargs))
-        return answer
-
-    update_wrapper(method, make_rpc)
-    return method
 
 
 def never_raises(

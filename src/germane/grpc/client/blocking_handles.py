@@ -7,20 +7,684 @@ service doesn't answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 
+from germane.compaction.strategy import Importance, Summarise, TimeDecay, Truncate
 from germane.grpc.client.operation_call import ClientHandle
-from germane.kinds.tasks.value import RemoteDelegation, TaskArtifact, TaskBranch, TaskCheckpoint, TaskFrame
+from germane.kinds.archetypes.findings import RecordedEvent
+from germane.kinds.blocks.mutation import (
+    AppendEntry,
+    AppendText,
+    AppendToField,
+    CheckItem,
+    DeleteItem,
+    Increment,
+    InsertItem,
+    InsertLines,
+    MoveItem,
+    PushItem,
+    ReplaceText,
+    SetField,
+    SetText,
+    SetValue,
+    UpdateItem,
+)
+from germane.kinds.blocks.permission import ConsentRequest, Share
+from germane.kinds.blocks.schema import CompositeSchema, ListSchema, LogSchema, MapSchema, TextSchema
+from germane.kinds.blocks.value import ArchivalEntry, Block, FoundBlock, FoundEntry, Version
+from germane.kinds.documents.value import DocumentPage, Ingested, KeptDocument
+from germane.kinds.events.value import Event, EventPage, MessagePage, NewEvent, SessionPage
+from germane.kinds.graph.value import Entity, EntityPage, Neighbourhood, Pattern, Relation, Step
+from germane.kinds.memories.conflicts import Contradiction
+from germane.kinds.memories.value import Memory, Page, Receipt
+from germane.kinds.remote_values import (
+    CheckedCalls,
+    KnownAbout,
+    RemoteActivity,
+    RemoteCompaction,
+    RemoteContext,
+    RemoteDelegation,
+    RemoteEarlier,
+    RemoteOutline,
+    RemoteRequest,
+    RemoteSummary,
+)
+from germane.kinds.tasks.value import TaskArtifact, TaskBranch, TaskCheckpoint, TaskFrame
+from germane.rules.tool_rule import (
+    AllowedOperations,
+    ContinuesTurn,
+    EndsTurn,
+    ExclusiveGroup,
+    FollowedBy,
+    MaxCalls,
+    Periodic,
+    RequiredBeforeExit,
+    RequiresConsent,
+    RequiresPrior,
+    StartWith,
+    ToolCooldown,
+)
+from germane.types.budget import CompressedText, TokenCount
 from germane.types.candidate import Provenance
-from germane.types.message import Message
+from germane.types.inventory import AgentPage, Stats, UserPage
+from germane.types.message import Message, ToolCall
 from germane.types.query import Filters
+from germane.types.reports import Why
 
 
-class ClientTasks(ClientHandle):
+class BlockingBlocks(ClientHandle):
+    """The methods of `agent.blocks`."""
+
+    def create(
+        self,
+        label: str,
+        *,
+        description: str = "",
+        type: str = "working",
+        schema: TextSchema | Mapping[str, Any] | MapSchema | ListSchema | LogSchema | CompositeSchema | str | None = None,
+        text: str | None = None,
+        value: Any = None,
+        permission: str = "read_write",
+        limit: int = 5000,
+        pinned: bool = False,
+        by: str = "",
+        reason: str = "",
+    ) -> Block:
+        """Makes a block and returns it. `type` is core, working, archival or log; `schema` a `Schema`, its dict, or the name of
+        a shape (default: a log for a log, else plain text). The first content is `text`, or the plain `value` of another
+        schema. `limit` is the most characters of the rendered text. Raises `Conflict` where the label is taken, and
+        `InvalidInput`."""
+        found: Block = self._write(
+            "blocks.create",
+            Block,
+            label=label,
+            description=description,
+            type=type,
+            schema=schema,
+            text=text,
+            value=value,
+            permission=permission,
+            limit=limit,
+            pinned=pinned,
+            by=by,
+            reason=reason,
+        )
+        return found
+
+    def get(self, label: str) -> Block:
+        """Returns a block as it is now. Raises `NotFound`, also for a deleted one and for blocks of other scopes."""
+        found: Block = self._read("blocks.get", Block, label=label)
+        return found
+
+    def value(self, label: str) -> Any:
+        """Returns the content of a block as plain JSON of its schema; of plain text, the whole text without any mark. Raises
+        `NotFound`."""
+        found: Any = self._read("blocks.value", Any, label=label)
+        return found
+
+    def list(self, type: str | None = None, *, folder: str | None = None, deleted: bool = False) -> tuple[Block, ...]:
+        """Returns the blocks, own ones by label and then shared ones; of one `type`, and with labels that begin with `folder/`,
+        where these are given. With `deleted`, the own ones that were deleted, the latest first."""
+        found: tuple[Block, ...] = self._read("blocks.list", tuple[Block, ...], type=type, folder=folder, deleted=deleted)
+        return found
+
+    def edit(
+        self,
+        label: str,
+        *mutations: SetText
+        | Mapping[str, Any]
+        | AppendText
+        | ReplaceText
+        | InsertLines
+        | SetField
+        | AppendToField
+        | Increment
+        | PushItem
+        | InsertItem
+        | UpdateItem
+        | CheckItem
+        | MoveItem
+        | DeleteItem
+        | AppendEntry
+        | SetValue,
+        base: int | None = None,
+        if_hash: str | None = None,
+        by: str = "",
+        reason: str = "",
+        system: bool = False,
+    ) -> Block:
+        """Applies mutations (values, or their dicts), all or none, and returns the block. `if_hash` is the `content_hash` that
+        the caller has read: `Stale` where the content is another one. `base` is the version that the caller has read: what
+        was changed since stays, and a text that is set is merged with it; `Stale` for what depends on positions."""
+        found: Block = self._write(
+            "blocks.edit",
+            Block,
+            label=label,
+            mutations=list(mutations),
+            base=base,
+            if_hash=if_hash,
+            by=by,
+            reason=reason,
+            system=system,
+        )
+        return found
+
+    def set_text(self, label: str, text: str, *, base: int | None = None, by: str = "", reason: str = "") -> Block:
+        """Replaces the text of a plain text block; see `edit`."""
+        found: Block = self._write("blocks.set_text", Block, label=label, text=text, base=base, by=by, reason=reason)
+        return found
+
+    def append(self, label: str, text: str, *, by: str = "", reason: str = "") -> Block:
+        """Adds to the end of the text of a plain text block, as it is; see `edit`."""
+        found: Block = self._write("blocks.append", Block, label=label, text=text, by=by, reason=reason)
+        return found
+
+    def replace(self, label: str, old: str, new: str, *, by: str = "", reason: str = "") -> Block:
+        """Replaces `old`, which must occur exactly once in the text, with `new`; see `edit`."""
+        found: Block = self._write("blocks.replace", Block, label=label, old=old, new=new, by=by, reason=reason)
+        return found
+
+    def undo(self, label: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
+        """Takes back the latest edit that isn't undone, whoever made it, and returns the block. What was changed since stays.
+        Survives a restart; how far it goes is bounded by the history."""
+        found: Block = self._write("blocks.undo", Block, label=label, by=by, reason=reason, system=system)
+        return found
+
+    def redo(self, label: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
+        """Makes the edit again that was undone last, unless another edit followed, and returns the block."""
+        found: Block = self._write("blocks.redo", Block, label=label, by=by, reason=reason, system=system)
+        return found
+
+    def history(self, label: str) -> tuple[Version, ...]:
+        """Returns the versions of a block that are kept, oldest first: after consolidation the last 3 to 100, as many as fit
+        into 8 KB or 1.6 times the text. Raises `NotFound`."""
+        found: tuple[Version, ...] = self._read("blocks.history", tuple[Version, ...], label=label)
+        return found
+
+    def show_version(self, label: str, version: int) -> str:
+        """Returns the text of a block as it was at a version. Raises `NotFound`, also where the version isn't kept."""
+        found: str = self._read("blocks.show_version", str, label=label, version=version)
+        return found
+
+    def pin(self, label: str, pinned: bool = True, *, by: str = "", system: bool = False) -> Block:
+        """Pins a working block, so that it is in every context, or unpins it; returns the block."""
+        found: Block = self._write("blocks.pin", Block, label=label, pinned=pinned, by=by, system=system)
+        return found
+
+    def change(
+        self,
+        label: str,
+        *,
+        new_label: str | None = None,
+        description: str | None = None,
+        type: str | None = None,
+        schema: TextSchema | Mapping[str, Any] | MapSchema | ListSchema | LogSchema | CompositeSchema | str | None = None,
+        permission: str | None = None,
+        limit: int | None = None,
+        if_hash: str | None = None,
+        by: str = "",
+        reason: str = "",
+        system: bool = False,
+    ) -> Block:
+        """Changes settings of an own block and returns it. A new `schema` takes over the content; `InvalidInput` names what
+        doesn't fit, and edits before it can't be undone any more. Limit, permission and schema need `admin`. `if_hash` as in
+        `edit`."""
+        found: Block = self._write(
+            "blocks.change",
+            Block,
+            label=label,
+            new_label=new_label,
+            description=description,
+            type=type,
+            schema=schema,
+            permission=permission,
+            limit=limit,
+            if_hash=if_hash,
+            by=by,
+            reason=reason,
+            system=system,
+        )
+        return found
+
+    def delete(self, label: str, *, if_hash: str | None = None, by: str = "", reason: str = "", system: bool = False) -> Block:
+        """Deletes a block and returns it: its label is free, and `restore` brings it back. `agent.forget([block.id])` removes
+        it for good. `if_hash` as in `edit`. Needs `admin`."""
+        found: Block = self._write("blocks.delete", Block, label=label, if_hash=if_hash, by=by, reason=reason, system=system)
+        return found
+
+    def rename_folder(
+        self, folder: str, new_folder: str, *, type: str | None = None, by: str = "", reason: str = "", system: bool = False
+    ) -> tuple[Block, ...]:
+        """Renames all blocks with labels that begin with `folder/` so that they begin with `new_folder/`, or none of them, and
+        returns them. Core and working blocks also get `type`, where it is given. Raises `NotFound` for a folder without
+        blocks."""
+        found: tuple[Block, ...] = self._write(
+            "blocks.rename_folder",
+            tuple[Block, ...],
+            folder=folder,
+            new_folder=new_folder,
+            type=type,
+            by=by,
+            reason=reason,
+            system=system,
+        )
+        return found
+
+    def delete_folder(self, folder: str, *, by: str = "", reason: str = "", system: bool = False) -> tuple[Block, ...]:
+        """Deletes all blocks with labels that begin with `folder/`, or none of them, and returns them; see `delete`. Raises
+        `NotFound` for a folder without blocks."""
+        found: tuple[Block, ...] = self._write(
+            "blocks.delete_folder", tuple[Block, ...], folder=folder, by=by, reason=reason, system=system
+        )
+        return found
+
+    def restore(self, id: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
+        """Brings back the deleted block with this id and returns it. Idempotent. Needs `admin`. Raises `Conflict` where another
+        block has its label by now."""
+        found: Block = self._write("blocks.restore", Block, id=id, by=by, reason=reason, system=system)
+        return found
+
+    def share(self, label: str, agent: str, permission: str = "append", *, by: str = "", system: bool = False) -> Share:
+        """Shares an own block with another agent of the org, which may do at most what the block's own permission allows;
+        returns the share. A user's block is shared for the same user. Sharing again changes the permission. Needs `admin`."""
+        found: Share = self._write("blocks.share", Share, label=label, agent=agent, permission=permission, by=by, system=system)
+        return found
+
+    def unshare(self, label: str, agent: str, *, by: str = "", system: bool = False) -> bool:
+        """Ends the share of an own block with an agent, and returns whether there was one. Idempotent. Needs `admin`."""
+        found: bool = self._write("blocks.unshare", bool, label=label, agent=agent, by=by, system=system)
+        return found
+
+    def shares(self, label: str | None = None) -> tuple[Share, ...]:
+        """Returns the shares of an own block, or of all of them, by label and agent. Raises `NotFound`."""
+        found: tuple[Share, ...] = self._read("blocks.shares", tuple[Share, ...], label=label)
+        return found
+
+    def consents(self, *, pending: bool = True, limit: int = 50) -> tuple[ConsentRequest, ...]:
+        """Returns at most `limit` (1 to 1,000) requests for consent on the scope's own blocks, newest first: those that can be
+        answered now, or with `pending=False` all that are kept."""
+        found: tuple[ConsentRequest, ...] = self._read(
+            "blocks.consents", tuple[ConsentRequest, ...], pending=pending, limit=limit
+        )
+        return found
+
+    def approve(self, id: str, scope: str | float = "once") -> ConsentRequest:
+        """Approves a request: for this edit `once`, for a number of seconds, or for the `block`: all that the same agent does
+        with its content, and what rules the block itself (delete, share, permission) only where that was asked for. The agent
+        tries its edit again then. Idempotent. Raises `NotFound`, and `InvalidInput` for a request that has
+        expired or was answered otherwise."""
+        found: ConsentRequest = self._write("blocks.approve", ConsentRequest, id=id, scope=scope)
+        return found
+
+    def deny(self, id: str) -> ConsentRequest:
+        """Denies a request: the same edit can be asked for again after the time that requests wait. Idempotent. Raises what
+        `approve` raises."""
+        found: ConsentRequest = self._write("blocks.deny", ConsentRequest, id=id)
+        return found
+
+    def archive(self, text: str, metadata: Mapping[str, Any] | None = None) -> ArchivalEntry:
+        """Keeps a text for later searches, by its words and those of its `metadata` (JSON), and returns the entry, which is
+        never changed. Raises `InvalidInput`."""
+        found: ArchivalEntry = self._write("blocks.archive", ArchivalEntry, text=text, metadata=metadata)
+        return found
+
+    def entry(self, id: str) -> ArchivalEntry:
+        """Returns one archival entry. Raises `NotFound`."""
+        found: ArchivalEntry = self._read("blocks.entry", ArchivalEntry, id=id)
+        return found
+
+    def search_archive(self, query: str, limit: int = 10) -> tuple[FoundEntry, ...]:
+        """Returns at most `limit` (1 to 1,000) archival entries and archival blocks that answer `query`, best first. Raises
+        `InvalidInput`."""
+        found: tuple[FoundEntry, ...] = self._read("blocks.search_archive", tuple[FoundEntry, ...], query=query, limit=limit)
+        return found
+
+    def search(self, query: str, limit: int = 10) -> tuple[FoundBlock, ...]:
+        """Returns at most `limit` (1 to 1,000) blocks of any type that answer `query`, best first, as they are now: the user's
+        and agent-wide ones, and none that others share. The first search after edits indexes what was edited. Raises
+        `InvalidInput`."""
+        found: tuple[FoundBlock, ...] = self._read("blocks.search", tuple[FoundBlock, ...], query=query, limit=limit)
+        return found
+
+    def delete_entry(self, id: str, *, by: str = "", reason: str = "") -> Receipt:
+        """Forgets an archival entry of the scope's own for good, and returns the receipt of `Agent.forget`. Raises
+        `NotFound`."""
+        found: Receipt = self._write("blocks.delete_entry", Receipt, id=id, by=by, reason=reason)
+        return found
+
+
+class BlockingDelegations(ClientHandle):
+    """The methods of `agent.delegations`."""
+
+    def finish(
+        self,
+        id: str,
+        result: str,
+        *,
+        status: str = "complete",
+        artifacts: Iterable[str | tuple[str, str] | TaskArtifact | Mapping[str, Any]] = (),
+    ) -> TaskFrame:
+        """Ends a delegated task with the result that its agent brought, and returns its frame: a completed (or failed) task
+        below the one that delegated it, which `agent.expand` reads back whole. Raises `NotFound`, and `InvalidInput`
+        where it has ended already."""
+        found: TaskFrame = self._write(
+            "delegations.finish", TaskFrame, id=id, result=result, status=status, artifacts=artifacts
+        )
+        return found
+
+    def list(self, session: str | None = None, *, open: bool = False, limit: int = 100) -> tuple[TaskFrame, ...]:
+        """Returns at most `limit` (1 to 1,000) delegated tasks of a session, the latest first; with `open` those that run."""
+        found: tuple[TaskFrame, ...] = self._read(
+            "delegations.list", tuple[TaskFrame, ...], session=session, open=open, limit=limit
+        )
+        return found
+
+
+class BlockingDocuments(ClientHandle):
+    """The methods of `agent.documents`."""
+
+    def ingest(
+        self,
+        *,
+        text: str | None = None,
+        data: bytes | None = None,
+        source: str | None = None,
+        title: str | None = None,
+        media_type: str | None = None,
+        agent_wide: bool = False,
+        sensitivity: Literal["public", "private", "sensitive"] = "private",
+        dry_run: bool = False,
+    ) -> Ingested:
+        """Stores the passages of a document: of the file at `path`, or of a `text`, or the `data` of a file, with a `source`.
+        Idempotent by content: the same document again adds nothing; of a changed one, passages that stay keep their ids, and
+        those that are gone are forgotten. `source` names the document (default: the file's whole path), `title` is shown
+        (default: the file's name). `media_type` is text/markdown, text/html, text/x-code, text/x-log, text/csv, text/plain or
+        application/pdf (default: by name and content). `agent_wide` stores it for every user of the agent. `dry_run` stores
+        nothing and returns what would be done. `progress` is called with hundredths done and 100. Secrets are treated as in
+        messages. Raises `InvalidInput` for what can't be read, `MissingExtra` for a PDF without pypdf, and `Conflict`."""
+        found: Ingested = self._write(
+            "documents.ingest",
+            Ingested,
+            text=text,
+            data=data,
+            source=source,
+            title=title,
+            media_type=media_type,
+            agent_wide=agent_wide,
+            sensitivity=sensitivity,
+            dry_run=dry_run,
+        )
+        return found
+
+    def list(self, *, limit: int = 50, cursor: str | None = None) -> DocumentPage:
+        """Returns a page of `limit` (1 to 1,000) documents, the one that was ingested last first. Raises `InvalidInput`."""
+        found: DocumentPage = self._read("documents.list", DocumentPage, limit=limit, cursor=cursor)
+        return found
+
+    def get(self, source: str) -> KeptDocument:
+        """Returns a document by its source, by its session, by the id of one of its passages, or by its title, where only one
+        document has it. `agent.messages(session)` lists the passages. Raises `NotFound`, and `InvalidInput` for a title that
+        several documents have."""
+        found: KeptDocument = self._read("documents.get", KeptDocument, source=source)
+        return found
+
+    def forget(
+        self, source: str, *, agent_wide: bool = False, dry_run: bool = False, by: str = "", reason: str = ""
+    ) -> Receipt:
+        """Removes a document with all its passages, as `agent.forget` removes messages. `agent_wide` removes that of all users.
+        Raises `NotFound`, and `InvalidInput` for a user's scope that names a document of all users without `agent_wide`."""
+        found: Receipt = self._write(
+            "documents.forget", Receipt, source=source, agent_wide=agent_wide, dry_run=dry_run, by=by, reason=reason
+        )
+        return found
+
+
+class BlockingEvents(ClientHandle):
+    """The methods of `agent.events`."""
+
+    def record(
+        self,
+        type: str,
+        content: str | Mapping[str, Any] | None = None,
+        *,
+        session: str | None = None,
+        outcome: str = "",
+        task: str | None = None,
+        at: datetime | None = None,
+        id: str | None = None,
+        sensitivity: Literal["public", "private", "sensitive"] = "private",
+        metadata: Mapping[str, Any] | None = None,
+        archetype: str | None = None,
+    ) -> RecordedEvent:
+        """Stores one event, and in the same transaction what the archetype's extractors find in it. `type` is `file_read`,
+        `file_write`, `file_edit`, `shell_exec`, `search`, `error`, `decision`, `test`, or any other word; `content` a string or
+        a dict; `outcome` a word such as `success` or `failure`; `task` the id of a task (default: the
+        current one of the session, if any; '' for none); `at` when it happened (default: now).
+
+        Idempotent by `id`, your own within the session: the same event again is found and not stored. Secrets are treated as in
+        messages. An extractor that fails is reported in the result. Raises `InvalidInput`, `Conflict` for an `id` that was
+        recorded with other content, and what a hook of the archetype raises."""
+        found: RecordedEvent = self._write(
+            "events.record",
+            RecordedEvent,
+            type=type,
+            content=content,
+            session=session,
+            outcome=outcome,
+            task=task,
+            at=at,
+            id=id,
+            sensitivity=sensitivity,
+            metadata=metadata,
+            archetype=archetype,
+        )
+        return found
+
+    def record_many(
+        self, events: Sequence[NewEvent | Mapping[str, Any]], *, session: str | None = None, archetype: str | None = None
+    ) -> tuple[RecordedEvent, ...]:
+        """Stores events, each a `NewEvent` or a dict with the arguments of `record`, and returns what was stored of each, in
+        order. Each is a transaction of its own, and up to 32 become durable together: sending an interrupted call again
+        completes it, where its events have ids. Raises as `record`, once for the first event that can't be stored; others may
+        be stored then."""
+        found: tuple[RecordedEvent, ...] = self._write(
+            "events.record_many", tuple[RecordedEvent, ...], events=events, session=session, archetype=archetype
+        )
+        return found
+
+    def list(
+        self,
+        session: str | None = None,
+        *,
+        types: Sequence[str] | None = None,
+        task: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> EventPage:
+        """Returns a page of `limit` (1 to 1,000) events, the latest by their time first, of one session or all, of these
+        `types`, of one `task`; its `cursor` asks for the next page. Messages aren't among them.
+        Without `whole`, long texts are cut to their beginning. Raises `InvalidInput`."""
+        found: EventPage = self._read(
+            "events.list",
+            EventPage,
+            session=session,
+            types=types,
+            task=task,
+            since=since,
+            until=until,
+            limit=limit,
+            cursor=cursor,
+        )
+        return found
+
+    def highlights(
+        self, sessions: int = 5, *, session: str | None = None, task: str | None = None, limit: int = 8
+    ) -> tuple[Event, ...]:
+        """Returns the events of the `sessions` latest sessions (or of one `session`) that are worth knowing later, at most
+        `limit` of each: decisions, errors and what they were resolved with, changes, outcomes, the last message. The latest
+        session comes first, and each one's events oldest first. Long texts are cut. Raises `InvalidInput`."""
+        found: tuple[Event, ...] = self._read(
+            "events.highlights", tuple[Event, ...], sessions=sessions, session=session, task=task, limit=limit
+        )
+        return found
+
+
+class BlockingPatterns(ClientHandle):
+    """The methods of `agent.graph.patterns`."""
+
+    def learn(
+        self,
+        action: str,
+        *,
+        keywords: Iterable[str] = (),
+        intent: str | None = None,
+        entity_types: Iterable[str] = (),
+        sensitivity: Literal["public", "private", "sensitive"] = "private",
+    ) -> Pattern:
+        """Stores an action and when it applies, and returns the pattern; learning the same again returns the one that is there.
+        `keywords` are words of requests, `intent` is fix, explain, question, action or other."""
+        found: Pattern = self._write(
+            "graph.patterns.learn",
+            Pattern,
+            action=action,
+            keywords=keywords,
+            intent=intent,
+            entity_types=entity_types,
+            sensitivity=sensitivity,
+        )
+        return found
+
+    def match(
+        self, query: str = "", *, intent: str | None = None, entity_types: Iterable[str] = (), limit: int = 20
+    ) -> tuple[Pattern, ...]:
+        """Returns the patterns that apply to a request: all that a pattern says must match. The best success rate first."""
+        found: tuple[Pattern, ...] = self._read(
+            "graph.patterns.match", tuple[Pattern, ...], query=query, intent=intent, entity_types=entity_types, limit=limit
+        )
+        return found
+
+    def apply_result(self, id: str, succeeded: bool) -> Pattern:
+        """Counts that a pattern was tried, and whether it worked; returns the pattern. Raises `NotFound`."""
+        found: Pattern = self._write("graph.patterns.apply_result", Pattern, id=id, succeeded=succeeded)
+        return found
+
+
+class BlockingHistory(ClientHandle):
+    """The methods of `agent.history`."""
+
+    def compact(
+        self,
+        messages: Sequence[Mapping[str, Any] | Message],
+        *,
+        session: str | None = None,
+        model: str,
+        max_tokens: int | None = None,
+        strategy: Truncate | Mapping[str, Any] | Summarise | Importance | TimeDecay | None = None,
+        system: Any = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        provider: str | None = None,
+        low_water: float = 0.5,
+        max_messages: int | None = None,
+        deadline: float = 5.0,
+    ) -> RemoteCompaction:
+        """Returns the messages as they fit `max_tokens`, as `germane.Agent.history.compact` does, and keeps what left under
+        handles that `show` brings back. `deadline` are the seconds that the store may take. The answer may hold a summary that
+        was kept before, so the key has to allow reading too. Raises `InvalidInput`."""
+        found: RemoteCompaction = self._write(
+            "history.compact",
+            RemoteCompaction,
+            messages=messages,
+            session=session,
+            model=model,
+            max_tokens=max_tokens,
+            strategy=strategy,
+            system=system,
+            tools=tools,
+            provider=provider,
+            low_water=low_water,
+            max_messages=max_messages,
+            deadline=deadline,
+        )
+        return found
+
+    def show(self, handle: str, *, session: str | None = None) -> RemoteEarlier:
+        """Returns what a handle in a compacted conversation stands for. Raises `NotFound`, also for what is another scope's."""
+        found: RemoteEarlier = self._read("history.show", RemoteEarlier, handle=handle, session=session)
+        return found
+
+    def rebuild(
+        self, messages: Sequence[Mapping[str, Any] | Message], *, session: str | None = None, provider: str = "openai"
+    ) -> Sequence[Mapping[str, Any]]:
+        """Returns a compacted conversation with what was taken out of it, as far as it is kept. Raises `InvalidInput`."""
+        found: Sequence[Mapping[str, Any]] = self._read(
+            "history.rebuild", Sequence[Mapping[str, Any]], messages=messages, session=session, provider=provider
+        )
+        return found
+
+    def outline(self, session: str | None = None, *, limit: int = 100, cursor: str | None = None) -> RemoteOutline:
+        """Returns a page of `limit` (1 to 1,000) lines of a session's outline, oldest first: one for each exchange."""
+        found: RemoteOutline = self._read("history.outline", RemoteOutline, session=session, limit=limit, cursor=cursor)
+        return found
+
+    def summaries(self, session: str | None = None, *, limit: int = 100) -> tuple[RemoteSummary, ...]:
+        """Returns the last `limit` (1 to 1,000) summaries of a session, oldest first."""
+        found: tuple[RemoteSummary, ...] = self._read(
+            "history.summaries", tuple[RemoteSummary, ...], session=session, limit=limit
+        )
+        return found
+
+
+class BlockingMemories(ClientHandle):
+    """The methods of `agent.memories`."""
+
+    def get(self, id: str) -> Memory:
+        """Returns one memory. Raises `NotFound`, also for a memory of another scope (SCOPE-3)."""
+        found: Memory = self._read("memories.get", Memory, id=id)
+        return found
+
+    def list(self, filters: Filters | Mapping[str, Any] | None = None, *, limit: int = 50, cursor: str | None = None) -> Page:
+        """Returns a page of `limit` (1 to 1,000) memories, newest first; its `cursor` asks for the next page. Without `filters`
+        every sensitivity is listed. Raises `InvalidInput`."""
+        found: Page = self._read("memories.list", Page, filters=filters, limit=limit, cursor=cursor)
+        return found
+
+    def update(self, id: str, text: str | None = None, **changes: Any) -> Memory:
+        """Changes fields of a memory and returns it. Raises `NotFound`, and `InvalidInput` for fields that its kind doesn't
+        have."""
+        found: Memory = self._write("memories.update", Memory, id=id, text=text, changes=changes)
+        return found
+
+    def review(self, *, limit: int = 50) -> tuple[Contradiction, ...]:
+        """Returns at most `limit` (1 to 1,000) open conflicts between the scope's own memories, oldest first: what superseding
+        and linking couldn't decide. Raises `InvalidInput`."""
+        found: tuple[Contradiction, ...] = self._read("memories.review", tuple[Contradiction, ...], limit=limit)
+        return found
+
+    def resolve(self, id: str, *, keep: str) -> Contradiction:
+        """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends and stays
+        in the history. Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
+        found: Contradiction = self._write("memories.resolve", Contradiction, id=id, keep=keep)
+        return found
+
+    def history(self, id: str) -> tuple[Memory, ...]:
+        """Returns the memory with everything that superseded it or that it superseded, oldest first. Raises `NotFound`."""
+        found: tuple[Memory, ...] = self._read("memories.history", tuple[Memory, ...], id=id)
+        return found
+
+
+class BlockingTasks(ClientHandle):
     """The methods of `agent.tasks`."""
 
     def push(
-        self, goal: str, *, session: str | None = None, sensitivity: str = "private", provenance: Provenance | None = None
+        self,
+        goal: str,
+        *,
+        session: str | None = None,
+        sensitivity: str = "private",
+        provenance: Provenance | Mapping[str, Any] | None = None,
     ) -> TaskFrame:
         """Begins a task below the current one, which may be none, and returns its frame: it is the current one now. Raises
         `InvalidInput` beyond 32 levels, 256 open tasks or 10,000 tasks of the session."""
@@ -35,7 +699,7 @@ class ClientTasks(ClientHandle):
         *,
         session: str | None = None,
         status: str = "complete",
-        artifacts: Iterable[str | tuple[str, str] | TaskArtifact] = (),
+        artifacts: Iterable[str | tuple[str, str] | TaskArtifact | Mapping[str, Any]] = (),
     ) -> TaskFrame:
         """Ends the current task with its result and returns its frame; the task above it is the current one now. `status` is
         complete or failed (then `result` says what went wrong). `artifacts` are ids of stored things that belong to the
@@ -47,7 +711,11 @@ class ClientTasks(ClientHandle):
         return found
 
     def fail(
-        self, result: str, *, session: str | None = None, artifacts: Iterable[str | tuple[str, str] | TaskArtifact] = ()
+        self,
+        result: str,
+        *,
+        session: str | None = None,
+        artifacts: Iterable[str | tuple[str, str] | TaskArtifact | Mapping[str, Any]] = (),
     ) -> TaskFrame:
         """As `pop` with the status failed."""
         found: TaskFrame = self._write("tasks.fail", TaskFrame, result=result, session=session, artifacts=artifacts)
@@ -114,7 +782,7 @@ class ClientTasks(ClientHandle):
         result: str | None = None,
         *,
         session: str | None = None,
-        artifacts: Iterable[str | tuple[str, str] | TaskArtifact] = (),
+        artifacts: Iterable[str | tuple[str, str] | TaskArtifact | Mapping[str, Any]] = (),
     ) -> TaskFrame:
         """Brings a branch's result to the running branch and ends that branch: a completed task with the result is added below
         the current one, and returned; it points to the branch's own task. `result` is needed where that task is still open."""
@@ -134,40 +802,333 @@ class ClientTasks(ClientHandle):
         return found
 
 
-class ClientDelegations(ClientHandle):
-    """The methods of `agent.delegations`."""
-
-    def finish(
-        self, id: str, result: str, *, status: str = "complete", artifacts: Iterable[str | tuple[str, str] | TaskArtifact] = ()
-    ) -> TaskFrame:
-        """Ends a delegated task with the result that its agent brought, and returns its frame: a completed (or failed) task
-        below the one that delegated it, which `agent.expand` reads back whole. Raises `NotFound`, and `InvalidInput`
-        where it has ended already."""
-        found: TaskFrame = self._write(
-            "delegations.finish", TaskFrame, id=id, result=result, status=status, artifacts=artifacts
-        )
-        return found
-
-    def list(self, session: str | None = None, *, open: bool = False, limit: int = 100) -> tuple[TaskFrame, ...]:
-        """Returns at most `limit` (1 to 1,000) delegated tasks of a session, the latest first; with `open` those that run."""
-        found: tuple[TaskFrame, ...] = self._read(
-            "delegations.list", tuple[TaskFrame, ...], session=session, open=open, limit=limit
-        )
-        return found
-
-
-class ClientVerbs(ClientHandle):
+class BlockingVerbs(ClientHandle):
     """The methods of the agent itself, and its handles."""
 
     @property
-    def tasks(self) -> ClientTasks:
-        """The operations of `agent.tasks`."""
-        return ClientTasks(self)
+    def blocks(self) -> BlockingBlocks:
+        """The operations of `agent.blocks`."""
+        return BlockingBlocks(self)
 
     @property
-    def delegations(self) -> ClientDelegations:
+    def delegations(self) -> BlockingDelegations:
         """The operations of `agent.delegations`."""
-        return ClientDelegations(self)
+        return BlockingDelegations(self)
+
+    @property
+    def documents(self) -> BlockingDocuments:
+        """The operations of `agent.documents`."""
+        return BlockingDocuments(self)
+
+    @property
+    def events(self) -> BlockingEvents:
+        """The operations of `agent.events`."""
+        return BlockingEvents(self)
+
+    @property
+    def graph(self) -> BlockingGraph:
+        """The operations of `agent.graph`."""
+        return BlockingGraph(self)
+
+    @property
+    def history(self) -> BlockingHistory:
+        """The operations of `agent.history`."""
+        return BlockingHistory(self)
+
+    @property
+    def memories(self) -> BlockingMemories:
+        """The operations of `agent.memories`."""
+        return BlockingMemories(self)
+
+    @property
+    def tasks(self) -> BlockingTasks:
+        """The operations of `agent.tasks`."""
+        return BlockingTasks(self)
+
+    def estimate_tokens(self, content: str, *, model: str = "gpt-4o") -> TokenCount:
+        """Returns the tokens of `content` for `model`: exact where the model's vocabulary is installed, else an upper estimate.
+        Raises `InvalidInput`."""
+        found: TokenCount = self._read("estimate_tokens", TokenCount, content=content, model=model)
+        return found
+
+    def compress(
+        self, content: str, max_tokens: int, *, model: str = "gpt-4o", query: str | None = None, use_llm: bool | None = None
+    ) -> CompressedText:
+        """Returns `content` within `max_tokens` tokens of `model`, never longer than it was: as it is where it fits, else
+        shortened by the language model of this `Germane` (default: where one is configured), else the sentences that say most,
+        those about `query` first, with `…` where something was left out. Where the language model fails or writes too much, its
+        answer isn't used, and `note` says so. Raises `InvalidInput`, also for `use_llm=True` without a language model."""
+        found: CompressedText = self._read(
+            "compress", CompressedText, content=content, max_tokens=max_tokens, model=model, query=query, use_llm=use_llm
+        )
+        return found
+
+    def find(self, id: str) -> Memory | Event:
+        """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
+        the message. Raises `NotFound`, also for things of another scope (SCOPE-3), and `InvalidInput` where several have it."""
+        found: Memory | Event = self._read("find", Memory | Event, id=id)
+        return found
+
+    def messages(
+        self,
+        session: str | None = None,
+        *,
+        filters: Filters | Mapping[str, Any] | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> MessagePage:
+        """Returns a page of `limit` (1 to 1,000) stored messages, newest first, of one session or of all; its `cursor` asks for
+        the next page. Without `whole`, long texts are cut to their beginning. Without `filters` every sensitivity is listed.
+        Raises `InvalidInput`."""
+        found: MessagePage = self._read("messages", MessagePage, session=session, filters=filters, limit=limit, cursor=cursor)
+        return found
+
+    def sessions(self, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
+        """Returns a page of `limit` (1 to 1,000) sessions, the one with the latest message first. Raises `InvalidInput`."""
+        found: SessionPage = self._read("sessions", SessionPage, limit=limit, cursor=cursor)
+        return found
+
+    def users(self, *, limit: int = 50, cursor: str | None = None) -> UserPage:
+        """Returns a page of `limit` (1 to 1,000) of the agent's users with what each has stored, in the order of their first
+        write. Raises `InvalidInput`, also where the scope has a user: it sees no other."""
+        found: UserPage = self._read("users", UserPage, limit=limit, cursor=cursor)
+        return found
+
+    def stats(self) -> Stats:
+        """Returns how much this scope sees: memories by kind, messages, sessions, users, bytes, times."""
+        found: Stats = self._read("stats", Stats)
+        return found
+
+    def texts(self, ids: Sequence[str]) -> dict[str, str]:
+        """Returns the texts of these memories and messages by id, for what a trace names without its text
+        (`context.trace.unread`). What has been forgotten since, or may not be shown, is missing. Raises `InvalidInput`."""
+        found: dict[str, str] = self._read("texts", dict[str, str], ids=ids)
+        return found
+
+    def agents(self, *, limit: int = 50, cursor: str | None = None) -> AgentPage:
+        """Returns a page of `limit` (1 to 1,000) of the org's agents with what each has stored. Raises `InvalidInput`, and
+        `GermaneError` where the key doesn't allow all agents of the org."""
+        found: AgentPage = self._read("agents", AgentPage, limit=limit, cursor=cursor)
+        return found
+
+    def directive(self) -> str:
+        """Returns the agent's standing instructions (a user's own where one is set)."""
+        found: str = self._read("directive", str)
+        return found
+
+    def set_directive(self, text: str) -> str:
+        """Replaces the standing instructions and returns them; an empty text removes them. Raises `InvalidInput`."""
+        found: str = self._write("set_directive", str, text=text)
+        return found
+
+    def about(
+        self,
+        name: str | None = None,
+        *,
+        at: datetime | None = None,
+        max_tokens: int = 1000,
+        model: str = "gpt-4o",
+        filters: Filters | Mapping[str, Any] | None = None,
+    ) -> KnownAbout:
+        """Returns everything that is known about a person or a thing: what holds now, what no longer holds, and the messages
+        that name it, within `max_tokens`; without a name, about the user. `at` is the time asked about (default: now). Raises
+        `InvalidInput`."""
+        found: KnownAbout = self._read(
+            "about", KnownAbout, name=name, at=at, max_tokens=max_tokens, model=model, filters=filters
+        )
+        return found
+
+    def build_context(
+        self,
+        query: str,
+        *,
+        session: str | None = None,
+        max_tokens: int,
+        strategy: str | Mapping[str, Any] | None = None,
+        additional_context: str | None = None,
+        filters: Filters | Mapping[str, Any] | None = None,
+        model: str = "gpt-4o",
+        at: datetime | None = None,
+        deadline: float = 0.25,
+    ) -> RemoteContext:
+        """Returns what is known for `query` as one text of at most `max_tokens` tokens, with its components, as
+        `germane.Agent.build` does. `strategy` is a name, or the settings to change; `deadline` is in seconds. Raises
+        `InvalidInput`."""
+        found: RemoteContext = self._read(
+            "build_context",
+            RemoteContext,
+            query=query,
+            session=session,
+            max_tokens=max_tokens,
+            strategy=strategy,
+            additional_context=additional_context,
+            filters=filters,
+            model=model,
+            at=at,
+            deadline=deadline,
+        )
+        return found
+
+    def expand(self, id: str, *, filters: Filters | Mapping[str, Any] | None = None) -> str:
+        """Returns the whole text of what has this id: a task's result, a message, a memory, an archival entry, a block. The ids
+        of a context's lines are those of its items, or a component's `source`. Raises `NotFound`."""
+        found: str = self._read("expand", str, id=id, filters=filters)
+        return found
+
+    def why(
+        self,
+        id: str,
+        messages: Sequence[Mapping[str, Any] | Message] = (),
+        *,
+        model: str,
+        provider: str | None = None,
+        session: str | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        query: str | None = None,
+        at: datetime | None = None,
+        max_tokens: int | None = None,
+        strategy: str = "default",
+        filters: Filters | Mapping[str, Any] | None = None,
+        effort: Literal["low", "medium", "high"] | float | None = None,
+        window: int | None = None,
+        like: str | None = None,
+        system: str | Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
+        blocks: Sequence[str] = (),
+        task: str | bool | None = None,
+        deadline: float = 10.0,
+    ) -> Why:
+        """Assembles `messages` anew and returns what that did with one stored thing, and the reason. `id` is as in `find`; the
+        others are those of `assemble`, and `deadline` is long enough that no slow source hides the reason. Raises
+        `InvalidInput`."""
+        found: Why = self._read(
+            "why",
+            Why,
+            id=id,
+            messages=messages,
+            model=model,
+            provider=provider,
+            session=session,
+            tools=tools,
+            query=query,
+            at=at,
+            max_tokens=max_tokens,
+            strategy=strategy,
+            filters=filters,
+            effort=effort,
+            window=window,
+            like=like,
+            system=system,
+            blocks=blocks,
+            task=task,
+            deadline=deadline,
+        )
+        return found
+
+    def build(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        model: str,
+        provider: str | None = None,
+        session: str | None = None,
+        instructions: str = "",
+        tools: Sequence[Mapping[str, Any]] = (),
+        rules: Sequence[
+            StartWith
+            | Mapping[str, Any]
+            | EndsTurn
+            | ContinuesTurn
+            | MaxCalls
+            | RequiresPrior
+            | FollowedBy
+            | RequiredBeforeExit
+            | ToolCooldown
+            | ExclusiveGroup
+            | Periodic
+            | RequiresConsent
+            | AllowedOperations
+        ] = (),
+        blocks: Sequence[str] = (),
+        activity: Sequence[RemoteActivity] = (),
+        limits: Mapping[str, int] | None = None,
+        query: str | None = None,
+        filters: Filters | Mapping[str, Any] | None = None,
+        at: datetime | None = None,
+        strategy: str = "default",
+        like: str | None = None,
+        window: int | None = None,
+        deadline: float = 0.25,
+        schemas: bool = False,
+        descriptions: bool = True,
+        history: Truncate | Mapping[str, Any] | Summarise | Importance | TimeDecay | None = None,
+    ) -> RemoteRequest:
+        """Builds a whole request, as `agent.builder()` does: instructions, directive, blocks, tools with their rules, as much
+        of the history as fits, and what is found. `limits` holds some of `RequestLimits` by name, `deadline` is in seconds.
+        `history` says what leaves first where the conversation doesn't fit (default `Summarise()`). Raises `InvalidInput`."""
+        found: RemoteRequest = self._read(
+            "build",
+            RemoteRequest,
+            messages=messages,
+            model=model,
+            provider=provider,
+            session=session,
+            instructions=instructions,
+            tools=tools,
+            rules=rules,
+            blocks=blocks,
+            activity=activity,
+            limits=limits,
+            query=query,
+            filters=filters,
+            at=at,
+            strategy=strategy,
+            like=like,
+            window=window,
+            deadline=deadline,
+            schemas=schemas,
+            descriptions=descriptions,
+            history=history,
+        )
+        return found
+
+    def check_tool_calls(
+        self,
+        rules: Sequence[
+            StartWith
+            | Mapping[str, Any]
+            | EndsTurn
+            | ContinuesTurn
+            | MaxCalls
+            | RequiresPrior
+            | FollowedBy
+            | RequiredBeforeExit
+            | ToolCooldown
+            | ExclusiveGroup
+            | Periodic
+            | RequiresConsent
+            | AllowedOperations
+        ],
+        calls: Sequence[ToolCall | Mapping[str, Any]] = (),
+        *,
+        state: str = "",
+        begin_turn: bool = False,
+        approved: Sequence[ToolCall | Mapping[str, Any]] = (),
+        made: Sequence[ToolCall | Mapping[str, Any]] = (),
+    ) -> CheckedCalls:
+        """Says for each call of a batch whether the rules allow it, as `ToolRules` does. In this order: the turn begins anew
+        where `begin_turn` says so, `approved` calls are consented to, `made` ones are recorded as one batch, and `calls` are
+        judged. `state` is that of the last answer; empty: an agent's first turn. Raises `InvalidInput`."""
+        found: CheckedCalls = self._read(
+            "check_tool_calls",
+            CheckedCalls,
+            rules=rules,
+            calls=calls,
+            state=state,
+            begin_turn=begin_turn,
+            approved=approved,
+            made=made,
+        )
+        return found
 
     def delegate(
         self,
@@ -179,7 +1140,7 @@ class ClientVerbs(ClientHandle):
         messages: Sequence[Mapping[str, Any] | Message] | None = None,
         max_tokens: int = 2000,
         provider: str | None = None,
-        filters: Filters | None = None,
+        filters: Filters | Mapping[str, Any] | None = None,
         agent_wide: bool = False,
         deadline: float = 5.0,
     ) -> RemoteDelegation:
@@ -200,4 +1161,147 @@ class ClientVerbs(ClientHandle):
             agent_wide=agent_wide,
             deadline=deadline,
         )
+        return found
+
+
+class BlockingGraph(ClientHandle):
+    """The methods of `agent.graph`."""
+
+    @property
+    def patterns(self) -> BlockingPatterns:
+        """The operations of `agent.graph.patterns`."""
+        return BlockingPatterns(self)
+
+    def add(
+        self,
+        type: str,
+        name: str,
+        *,
+        aliases: Iterable[str] = (),
+        properties: Mapping[str, Any] | None = None,
+        sensitivity: Literal["public", "private", "sensitive"] = "private",
+    ) -> Entity:
+        """Stores an entity and returns it. Where one of this type has one of the names, what is new is added to it. It stays
+        until it is forgotten. Raises `Conflict` where several have the names."""
+        found: Entity = self._write(
+            "graph.add", Entity, type=type, name=name, aliases=aliases, properties=properties, sensitivity=sensitivity
+        )
+        return found
+
+    def get(self, id: str) -> Entity:
+        """Returns the entity with this id. Raises `NotFound`."""
+        found: Entity = self._read("graph.get", Entity, id=id)
+        return found
+
+    def find(self, name: str, type: str | None = None) -> tuple[Entity, ...]:
+        """Returns the entities that have this name or alias, whatever its case and accents; of one `type` where it is given.
+        Where none has it, the one of which it is a short form, as Caro is of Caroline; none where that fits several."""
+        found: tuple[Entity, ...] = self._read("graph.find", tuple[Entity, ...], name=name, type=type)
+        return found
+
+    def list(
+        self,
+        type: str | None = None,
+        *,
+        prefix: str = "",
+        limit: int = 50,
+        cursor: str | None = None,
+        filters: Filters | Mapping[str, Any] | None = None,
+    ) -> EntityPage:
+        """Returns a page of entities by name: those whose name begins with `prefix`."""
+        found: EntityPage = self._read(
+            "graph.list", EntityPage, type=type, prefix=prefix, limit=limit, cursor=cursor, filters=filters
+        )
+        return found
+
+    def salient(self, limit: int = 10, *, at: datetime | str | None = None) -> tuple[Entity, ...]:
+        """Returns the entities that matter most at a time (default: now): often mentioned, and lately."""
+        found: tuple[Entity, ...] = self._read("graph.salient", tuple[Entity, ...], limit=limit, at=at)
+        return found
+
+    def relate(
+        self,
+        source: str,
+        type: str,
+        target: str,
+        *,
+        weight: float = 1.0,
+        confidence: float = 0.8,
+        properties: Mapping[str, Any] | None = None,
+        valid_from: datetime | str | None = None,
+        valid_to: datetime | str | None = None,
+        exclusive: bool = False,
+        sensitivity: Literal["public", "private", "sensitive"] = "private",
+    ) -> Relation:
+        """Stores how one entity stands to another, from `valid_from` (default: now) until `valid_to`, and returns it. A
+        relation that says the same of the same time is the same one. `exclusive`: the source has one target of this type at a
+        time, so that what held before ends. Raises `NotFound`."""
+        found: Relation = self._write(
+            "graph.relate",
+            Relation,
+            source=source,
+            type=type,
+            target=target,
+            weight=weight,
+            confidence=confidence,
+            properties=properties,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            exclusive=exclusive,
+            sensitivity=sensitivity,
+        )
+        return found
+
+    def unrelate(self, id: str, at: datetime | str | None = None) -> Relation:
+        """Ends a relation at a time (default: now) and returns it. Raises `NotFound`."""
+        found: Relation = self._write("graph.unrelate", Relation, id=id, at=at)
+        return found
+
+    def relations(self, entity: str, *, at: datetime | str | None = None, limit: int = 100) -> tuple[Relation, ...]:
+        """Returns the relations of an entity in both directions, the heaviest first; those that hold `at` a time where it is
+        given, else all. Raises `NotFound`."""
+        found: tuple[Relation, ...] = self._read("graph.relations", tuple[Relation, ...], entity=entity, at=at, limit=limit)
+        return found
+
+    def mentions(self, entity: str, *, limit: int = 100, before: datetime | str | None = None) -> tuple[str, ...]:
+        """Returns the ids of the messages and memories that mention an entity, the latest first. Raises `NotFound`."""
+        found: tuple[str, ...] = self._read("graph.mentions", tuple[str, ...], entity=entity, limit=limit, before=before)
+        return found
+
+    def traverse(
+        self, start: str, *, depth: int = 2, fan_out: int = 20, at: datetime | str | None = None, limit: int = 200
+    ) -> Neighbourhood:
+        """Returns what is within `depth` steps (0 to 10) of an entity: breadth first, in both directions, of each entity at
+        most `fan_out` relations, the heaviest first, and at most `limit` relations in all. `at` leaves out what doesn't hold
+        then. Raises `NotFound`."""
+        found: Neighbourhood = self._read(
+            "graph.traverse", Neighbourhood, start=start, depth=depth, fan_out=fan_out, at=at, limit=limit
+        )
+        return found
+
+    def path(self, start: str, goal: str, *, at: datetime | str | None = None) -> tuple[Step, ...] | None:
+        """Returns a shortest path between two entities, of at most 10 relations in either direction; () where both are one,
+        None where there is none. Raises `NotFound`."""
+        found: tuple[Step, ...] | None = self._read("graph.path", tuple[Step, ...] | None, start=start, goal=goal, at=at)
+        return found
+
+    def chain(
+        self, start: str, types: Iterable[str] = ("causes", "fixes"), *, backwards: bool = False, limit: int = 50
+    ) -> tuple[Relation, ...]:
+        """Returns the causal chain from an entity: relations of these types followed from source to target, or `backwards`, the
+        nearest first. Raises `NotFound`."""
+        found: tuple[Relation, ...] = self._read(
+            "graph.chain", tuple[Relation, ...], start=start, types=types, backwards=backwards, limit=limit
+        )
+        return found
+
+    def merge(self, kept: str, gone: str) -> Entity:
+        """Makes one entity of two: names, mentions and relations of `gone` go to `kept`, which is returned. Raises
+        `NotFound`."""
+        found: Entity = self._write("graph.merge", Entity, kept=kept, gone=gone)
+        return found
+
+    def forget(self, ids: Sequence[str], *, dry_run: bool = False, by: str = "", reason: str = "") -> Receipt:
+        """Forgets entities with their relations, relations, and patterns, by id, and returns the receipt of `Agent.forget`."""
+        found: Receipt = self._write("graph.forget", Receipt, ids=ids, dry_run=dry_run, by=by, reason=reason)
         return found

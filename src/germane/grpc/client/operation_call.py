@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from germane.errors import GermaneError, InvalidInput
 from germane.grpc.client.rpcs import ClientRpc, scope_to_wire
@@ -18,7 +18,8 @@ from germane.types.codec import decode, encode
 from germane.types.json_text import write_json
 from germane.types.nested_data import dump
 
-T = TypeVar("T")
+_MAX_BYTES = 15 << 20
+"""Bytes of the arguments of one call; gRPC takes 16 MiB with what stands around them."""
 
 
 class ClientHandle:
@@ -47,7 +48,10 @@ class ClientHandle:
 
 def _arguments(given: Mapping[str, Any]) -> bytes:
     """Returns arguments as JSON. Raises `InvalidInput` for a value that JSON has nothing for."""
-    return write_json({name: _argument(name, value) for name, value in given.items()})
+    written = write_json({name: _argument(name, value) for name, value in given.items()})
+    if len(written) > _MAX_BYTES:
+        raise InvalidInput(f"the arguments hold more than {_MAX_BYTES >> 20} MiB: give them in several calls")
+    return written
 
 
 def _argument(name: str, value: Any) -> Any:

@@ -28,9 +28,9 @@ from germane.errors import (
 from germane.grpc.client.assembly import ClientScope, checked_text, filters_to_wire, time_to_wire
 from germane.grpc.client.channel import grpc
 from germane.grpc.client.conversation import MAX_BYTES, Oversized, add_messages
-from germane.grpc.client.values import recorded_of_wire
 from germane.grpc.stubs import context_pb2, memory_pb2
-from germane.grpc.stubs.memory_pb2_grpc import DirectiveServiceStub, EventServiceStub, MemoryServiceStub
+from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
+from germane.grpc.stubs.memory_pb2_grpc import EventServiceStub, MemoryServiceStub
 from germane.kinds.events.value import Recorded
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ def record(
         source_kind=checked_text("source_kind", source_kind),
         channel=checked_text("channel", channel, optional=True),
     )
-    return ClientRpc(EventServiceStub, "Record", request, recorded_of_wire)
+    return ClientRpc(EventServiceStub, "Record", request, _recorded)
 
 
 def remember(
@@ -148,13 +148,44 @@ def feedback(scope: ClientScope, ids: Sequence[str], *, helpful: bool = True) ->
     return ClientRpc(MemoryServiceStub, "GiveFeedback", request, lambda response: response.known)
 
 
-def directive(scope: ClientScope, text_: str | None = None, /) -> ClientRpc[str]:
-    """Returns the agent's standing instructions. A text replaces them first; an empty one removes them."""
-    if text_ is None:
-        get = memory_pb2.GetDirectiveRequest(scope=scope_to_wire(scope))
-        return ClientRpc(DirectiveServiceStub, "GetDirective", get, lambda response: response.text)
-    request = memory_pb2.SetDirectiveRequest(scope=scope_to_wire(scope), text=checked_text("text", text_, optional=True))
-    return ClientRpc(DirectiveServiceStub, "SetDirective", request, lambda response: response.text)
+def check(scope: ClientScope, *, model: str = "gpt-4o", strategy: str | None = None) -> ClientRpc[None]:
+    """For the start of a program: returns where the service answers, accepts the key for this org and agent, and knows the
+    strategy; injects nothing. Raises what is wrong, and what to do: `StoreUnavailable`, else `InvalidInput`."""
+    request = context_pb2.AssembleContextRequest(
+        org_id=scope.org,
+        agent_id=scope.agent,
+        user_id=scope.user or "",
+        model=checked_text("model", model),
+        messages=[context_pb2.Message(role="user", content="check")],
+        available_tokens=1,
+        options=context_pb2.AssembleOptions(
+            strategy=checked_text("strategy", strategy, optional=True), zone="" if scope.zone == "UTC" else scope.zone
+        ),
+    )
+
+    def wrong(error: grpc.RpcError) -> GermaneError:
+        return _wrong(error, scope)
+
+    return ClientRpc(ContextAssemblyServiceStub, "AssembleContext", request, lambda _: None, error=wrong)
+
+
+def _wrong(error: grpc.RpcError, scope: ClientScope) -> GermaneError:
+    """Says which argument of the client a failed check is about."""
+    code, details = error.code(), error.details() or "no more is said"
+    match code:
+        case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.DEADLINE_EXCEEDED:
+            return StoreUnavailable(
+                "target: no service answers there. Start one (germane serve) or correct the address; tls=True is for a service"
+                f" with TLS only. gRPC says {code.name}: {details}"
+            )
+        case grpc.StatusCode.UNAUTHENTICATED:
+            return InvalidInput("key: the service takes none but valid API keys: germane keys create makes one")
+        case grpc.StatusCode.PERMISSION_DENIED:
+            whose = f"org {scope.org!r} and agent {scope.agent!r}"
+            return InvalidInput(f"key: it doesn't allow reading for {whose}: germane keys list shows what each key allows")
+        case grpc.StatusCode.UNIMPLEMENTED:
+            return InvalidInput("target: what answers there is another service than germane's: correct the address")
+    return germane_error(error)
 
 
 @contextmanager
@@ -171,6 +202,17 @@ def fields_to_wire(fields: Mapping[str, Any], zone: str) -> Struct:
     struct = Struct()
     struct.update({name: _json(value, zone) for name, value in fields.items()})
     return struct
+
+
+def _recorded(wire: memory_pb2.RecordResponse) -> Recorded:
+    return Recorded(
+        added=tuple(wire.added),
+        skipped=wire.skipped,
+        secrets=dict(wire.secrets),
+        extracted=tuple(wire.extracted),
+        assumed_resent=wire.assumed_resent,
+        assumed_new=tuple(wire.assumed_new),
+    )
 
 
 def germane_error(error: grpc.RpcError) -> GermaneError:

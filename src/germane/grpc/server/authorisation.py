@@ -16,7 +16,6 @@ from germane.grpc.server.call import RpcCall
 from germane.grpc.server.refusals import Refused, invalid
 from germane.grpc.stubs import memory_pb2
 from germane.kinds.keys.value import Grant, Right
-from germane.types.inventory import AgentPage
 from germane.types.scope import Scope
 
 _READ_PATIENCE = 0.02
@@ -70,7 +69,7 @@ class AgentResolver:
     """The only way from an RPC to the API. `where` is the prefix of field names in error texts."""
 
     def __init__(self, germane: Germane) -> None:
-        self._germane = germane
+        self.germane = germane
 
     def scoped(self, scope: memory_pb2.Scope, call: RpcCall) -> Agent:
         """Checks a request's scope and returns its agent's handle. Raises `Refused` and `InvalidInput`."""
@@ -79,18 +78,7 @@ class AgentResolver:
 
     def agent(self, org: str, agent: str, *, user: str = "", zone: str = "") -> Agent:
         """Returns the handle on an agent, for an org that `authorise` returned. Raises `InvalidInput`."""
-        return self._germane.agent(agent, org=org, user=user or None, zone=zone or "UTC")
-
-    async def agents(self, org: str, call: RpcCall, *, limit: int, cursor: str | None) -> AgentPage:
-        """Returns a page of an org's agents, for a key that allows all of them. Raises `Refused` and `InvalidInput`."""
-        org = org or ("" if call.grant is None else call.grant.org)
-        if not org:
-            raise invalid("org_id is missing: say whose agents to list")
-        Scope(org=org)
-        if call.grant is not None and not call.grant.allows_all(call.right, org=org):
-            raise denied()
-        call.record.org = org
-        return await self._germane.agents(org, limit=limit, cursor=cursor)
+        return self.germane.agent(agent, org=org, user=user or None, zone=zone or "UTC")
 
     def authorise(self, call: RpcCall, *, org: str, agent: str, where: str = "") -> str:
         """Returns the org, which defaults to the key's, and names org and agent in the call's record.

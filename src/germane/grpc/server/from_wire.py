@@ -8,15 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any, Protocol, cast
 
 from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
 from germane.grpc.server.refusals import invalid
-from germane.grpc.stubs import context_pb2, filters_pb2
+from germane.grpc.stubs import filters_pb2
 from germane.types.candidate import Sensitivity
 from germane.types.json_text import JsonText
 from germane.types.limits import FIELD_VALUES, NAMES, check_size
@@ -95,40 +93,6 @@ def fields(wire: Struct, reserved: Sequence[str]) -> dict[str, Any]:
     return {name: _FieldReader(f"fields.{name}").read(value) for name, value in wire.fields.items()}
 
 
-def plain(wire: Value, where: str) -> Any:
-    """Returns a value as plain JSON. `where` names the field in errors. Raises `InvalidInput` where too many values are inside
-    it."""
-    return _FieldReader(where).read(wire)
-
-
-def plain_object(wire: Struct, where: str) -> dict[str, Any]:
-    """Returns an object as plain JSON; see `plain`."""
-    read: dict[str, Any] = _FieldReader(where).read(Value(struct_value=wire))
-    return read
-
-
-def required(field: str, value: str) -> str:
-    """Returns a text that isn't empty. Raises `Refused`, naming the field."""
-    if not value:
-        raise invalid(f"{field} is missing")
-    return value
-
-
-def set_moment(request: Any, field: str) -> datetime | None:
-    """Returns the time in a field, None where it isn't set. Raises `Refused`."""
-    return moment(getattr(request, field), field) if request.HasField(field) else None
-
-
-def set_object(request: Any, field: str) -> dict[str, Any] | None:
-    """Returns the object in a field as plain JSON, None where it isn't set. Raises as `plain` does."""
-    return plain_object(getattr(request, field), field) if request.HasField(field) else None
-
-
-def set_filters(request: Any) -> Filters | None:
-    """Returns the filters of a request, None where they aren't set. Raises as `filters` does."""
-    return filters(request.filters) if request.HasField("filters") else None
-
-
 class _FieldReader:
     """Converts the value of one field and limits how many values are inside it. protobuf itself limits the depth, to some 30
     levels."""
@@ -158,21 +122,3 @@ class _FieldReader:
 
     def _check_room(self, more: int) -> None:
         check_size(self._where, self._values + more, FIELD_VALUES, at_least=True)
-
-
-_STRATEGIES: MappingProxyType[str, type[CompactionStrategy]] = MappingProxyType(
-    {"summarise": Summarise, "truncate": Truncate, "importance": Importance, "time-decay": TimeDecay}
-)
-
-
-def history_strategy(wire: context_pb2.HistoryStrategy, where: str) -> CompactionStrategy:
-    """Returns the strategy with its numbers. `where` names the field in errors. Raises `Refused` for an unknown name and for a
-    number that the strategy doesn't have, `InvalidInput` for one that isn't allowed."""
-    name = wire.name or "summarise"
-    made = _STRATEGIES.get(name)
-    if made is None:
-        raise invalid(f"{where}.name must be one of {', '.join(_STRATEGIES)}")
-    numbers: dict[str, Any] = {field.name: value for field, value in wire.ListFields() if field.name != "name"}
-    if strange := sorted(numbers.keys() - set(made.__dataclass_fields__)):
-        raise invalid(f"{where}.{strange[0]} is no number of {name}")
-    return made(**numbers)

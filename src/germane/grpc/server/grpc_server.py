@@ -18,30 +18,16 @@ from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.grpc.handover.hand_over import HandOver
 from germane.grpc.handover.siblings import Siblings, WorkerPlace
-from germane.grpc.server.activity_servicer import ActivityServicer
 from germane.grpc.server.admission import Admission, Limits, OrgSlots
 from germane.grpc.server.assembly_servicer import AssemblyServicer, GermaneResponses, IbexResponses
 from germane.grpc.server.authorisation import AgentResolver, Keys
-from germane.grpc.server.block_servicer import BlockServicer
-from germane.grpc.server.build_servicer import BuildServicer
 from germane.grpc.server.call import Registry, RpcObserver
-from germane.grpc.server.compose_servicer import ComposeServicer
-from germane.grpc.server.document_servicer import DocumentServicer
-from germane.grpc.server.graph_servicer import GraphServicer
-from germane.grpc.server.history_servicer import HistoryServicer
 from germane.grpc.server.interceptor import ServerInterceptor
-from germane.grpc.server.memory_servicer import DirectiveServicer, EventServicer, MemoryServicer
+from germane.grpc.server.memory_servicer import EventServicer, MemoryServicer
 from germane.grpc.server.operation_servicer import OperationServicer
 from germane.grpc.server.port import LoopBridge, bind, options
 from germane.grpc.stubs import (
-    activity_pb2,
-    block_pb2,
-    build_pb2,
-    compose_pb2,
     context_pb2,
-    document_pb2,
-    graph_pb2,
-    history_pb2,
     ibex_pb2,
     memory_pb2,
     operation_pb2,
@@ -64,15 +50,7 @@ def registry(germane: Germane, bridge: LoopBridge, clock: Clock, seconds: float,
         methods.add(service, own if siblings is None else HandOver(own, service, resolver, siblings, clock))
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["MemoryService"], MemoryServicer(resolver), bridge)
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["EventService"], EventServicer(resolver), bridge)
-    methods.add(memory_pb2.DESCRIPTOR.services_by_name["DirectiveService"], DirectiveServicer(resolver), bridge)
-    methods.add(block_pb2.DESCRIPTOR.services_by_name["BlockService"], BlockServicer(resolver), bridge)
-    methods.add(build_pb2.DESCRIPTOR.services_by_name["BuildService"], BuildServicer(resolver), bridge)
-    methods.add(activity_pb2.DESCRIPTOR.services_by_name["ActivityService"], ActivityServicer(resolver), bridge)
-    methods.add(document_pb2.DESCRIPTOR.services_by_name["DocumentService"], DocumentServicer(resolver), bridge)
-    methods.add(compose_pb2.DESCRIPTOR.services_by_name["ComposeService"], ComposeServicer(resolver), bridge)
-    methods.add(operation_pb2.DESCRIPTOR.services_by_name["OperationService"], OperationServicer(resolver), bridge)
-    methods.add(graph_pb2.DESCRIPTOR.services_by_name["GraphService"], GraphServicer(resolver), bridge)
-    methods.add(history_pb2.DESCRIPTOR.services_by_name["HistoryService"], HistoryServicer(resolver), bridge)
+    methods.add(operation_pb2.DESCRIPTOR.services_by_name["OperationService"], OperationServicer(resolver, bridge))
     return methods
 
 

@@ -1,4 +1,4 @@
-"""Memory servicer: the RPCs of `MemoryService`, of `EventService` (recorded messages) and of `DirectiveService`.
+"""Memory servicer: the RPCs of `MemoryService` and of `EventService` (recorded messages) that have messages of their own.
 
 Each calls the method of `Agent` with the same meaning.
 """
@@ -12,26 +12,19 @@ from types import MappingProxyType
 from typing import Any, ClassVar, cast, overload
 
 from germane.api.verbs.transfer import Exported
-from germane.grpc.server import to_wire
-from germane.grpc.server.assembly_servicer import AssembleArguments
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall
 from germane.grpc.server.from_wire import fields, filters, message_dict, moment
 from germane.grpc.server.refusals import invalid
-from germane.grpc.server.to_wire import memory, message, search_result, stats, user, wire_text
+from germane.grpc.server.to_wire import memory, search_result
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.kinds.keys.value import Right
-from germane.kinds.memories.value import Memory
 from germane.types.json_text import JsonText
-from germane.types.limits import EXPLAINED, RECORDED, check_size
+from germane.types.limits import RECORDED, check_size
 
-_DEFAULT_PAGE_SIZE = 50
 _DEFAULT_LIMIT = 10
-_WHY_SECONDS = 10.0
-"""When the assembly that is explained is due: much later than the service's own, so that no slow source hides the reason."""
 _MAX_LIMIT = 1000
-ALL_SENSITIVITIES = ("public", "private", "sensitive")
 _VERDICTS: Mapping[int, bool] = MappingProxyType({pb.VERDICT_HELPFUL: True, pb.VERDICT_HARMFUL: False})
 
 
@@ -42,19 +35,10 @@ class MemoryServicer:
     rights: ClassVar[Mapping[str, Right]] = MappingProxyType(
         {
             "Remember": "write",
-            "GetMemory": "read",
-            "ListMemories": "read",
-            "UpdateMemory": "write",
-            "GetMemoryHistory": "read",
             "Search": "read",
             "Forget": "write",
             "GiveFeedback": "write",
             "Export": "read",
-            "Find": "read",
-            "GetStats": "read",
-            "ListUsers": "read",
-            "ListAgents": "read",
-            "Why": "read",
         }
     )
 
@@ -68,29 +52,6 @@ class MemoryServicer:
             request.text or None, kind=request.kind or "note", agent_wide=request.agent_wide, **content
         )
         return pb.RememberResponse(memory=memory(stored))
-
-    async def get_memory(self, request: pb.GetMemoryRequest, call: RpcCall) -> pb.GetMemoryResponse:
-        agent = self._resolver.scoped(request.scope, call)
-        return pb.GetMemoryResponse(memory=memory(await agent.memories.get(_id(request.id))))
-
-    async def list_memories(self, request: pb.ListMemoriesRequest, call: RpcCall) -> pb.ListMemoriesResponse:
-        agent = self._resolver.scoped(request.scope, call)
-        page = await agent.memories.list(
-            filters(request.filters, default_sensitivities=ALL_SENSITIVITIES),
-            limit=page_size(request.page_size),
-            cursor=request.page_token or None,
-        )
-        return pb.ListMemoriesResponse(memories=map(memory, page.memories), next_page_token=page.cursor or "")
-
-    async def update_memory(self, request: pb.UpdateMemoryRequest, call: RpcCall) -> pb.UpdateMemoryResponse:
-        agent = self._resolver.scoped(request.scope, call)
-        changes = fields(request.fields, ("text", "id", "self"))
-        changed = await agent.memories.update(_id(request.id), request.text or None, **changes)
-        return pb.UpdateMemoryResponse(memory=memory(changed))
-
-    async def get_memory_history(self, request: pb.GetMemoryHistoryRequest, call: RpcCall) -> pb.GetMemoryHistoryResponse:
-        agent = self._resolver.scoped(request.scope, call)
-        return pb.GetMemoryHistoryResponse(memories=map(memory, await agent.memories.history(_id(request.id))))
 
     async def search(self, request: pb.SearchRequest, call: RpcCall) -> AsyncGenerator[pb.SearchResponse, None]:
         agent = self._resolver.scoped(request.scope, call)
@@ -141,53 +102,11 @@ class MemoryServicer:
             raise invalid("verdict is missing: give VERDICT_HELPFUL or VERDICT_HARMFUL")
         return pb.GiveFeedbackResponse(known=await agent.feedback(list(request.ids), helpful=helpful))
 
-    async def find(self, request: pb.FindRequest, call: RpcCall) -> pb.FindResponse:
-        agent = self._resolver.scoped(request.scope, call)
-        thing = await agent.find(_id(request.id))
-        if isinstance(thing, Memory):
-            return pb.FindResponse(memory=memory(thing))
-        return pb.FindResponse(message=message(thing))
-
-    async def get_stats(self, request: pb.GetStatsRequest, call: RpcCall) -> pb.GetStatsResponse:
-        return stats(await self._resolver.scoped(request.scope, call).stats())
-
-    async def list_users(self, request: pb.ListUsersRequest, call: RpcCall) -> pb.ListUsersResponse:
-        agent = self._resolver.scoped(request.scope, call)
-        page = await agent.users(limit=page_size(request.page_size), cursor=request.page_token or None)
-        return pb.ListUsersResponse(users=map(user, page.users), next_page_token=page.cursor or "")
-
-    async def list_agents(self, request: pb.ListAgentsRequest, call: RpcCall) -> pb.ListAgentsResponse:
-        page = await self._resolver.agents(
-            request.org_id, call, limit=page_size(request.page_size), cursor=request.page_token or None
-        )
-        return pb.ListAgentsResponse(agents=map(to_wire.agent, page.agents), next_page_token=page.cursor or "")
-
-    async def why(self, request: pb.WhyRequest, call: RpcCall) -> pb.WhyResponse:
-        asked = request.request
-        org = self._resolver.authorise(call, org=asked.org_id, agent=asked.agent_id, where="request.")
-        check_size("request", asked.ByteSize(), EXPLAINED)
-        thing, arguments = _id(request.id), await AssembleArguments.of(asked)
-        agent = self._resolver.agent(org, arguments.agent, user=arguments.user, zone=arguments.zone)
-        seconds = arguments.deadline or _WHY_SECONDS
-        context = await agent.assemble(arguments.conversation.raw, deadline=seconds, **arguments.options)
-        return to_wire.why(await agent.why(thing, context, session=arguments.options["session"]))
-
     async def export(self, request: pb.ExportRequest, call: RpcCall) -> AsyncGenerator[pb.ExportResponse, None]:
         agent = self._resolver.scoped(request.scope, call)
         async with aclosing(cast("AsyncGenerator[Exported, None]", agent.export())) as items:
             async for item in items:
                 yield pb.ExportResponse(json=_json(item))
-
-
-def _id(value: str) -> str:
-    if not value:
-        raise invalid("id is missing: give a memory's")
-    return value
-
-
-def page_size(given: int) -> int:
-    """Returns how many entries a page has. Raises `Refused`."""
-    return limit_of("page_size", given, _DEFAULT_PAGE_SIZE)
 
 
 def limit_of(name: str, value: int, default: int) -> int:
@@ -207,15 +126,13 @@ def _json(item: Mapping[str, Any]) -> str:
     return readable
 
 
-# `EventService` records the messages of conversations and lists them. `ActivityService` has the typed events.
+# `EventService` records the messages of conversations.
 
 
 class EventServicer:
     """Runs on the engine's loop. Raises `Refused` and `InvalidInput` for a request that its caller has to correct."""
 
-    rights: ClassVar[Mapping[str, Right]] = MappingProxyType(
-        {"Record": "write", "ListMessages": "read", "ListSessions": "read"}
-    )
+    rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"Record": "write"})
 
     def __init__(self, resolver: AgentResolver) -> None:
         self._resolver = resolver
@@ -240,22 +157,6 @@ class EventServicer:
             assumed_new=recorded.assumed_new,
         )
 
-    async def list_messages(self, request: pb.ListMessagesRequest, call: RpcCall) -> pb.ListMessagesResponse:
-        agent = self._resolver.scoped(request.scope, call)
-        page = await agent.messages(
-            request.session_id or None,
-            filters=filters(request.filters, default_sensitivities=ALL_SENSITIVITIES),
-            limit=page_size(request.page_size),
-            cursor=request.page_token or None,
-            whole=False,
-        )
-        return pb.ListMessagesResponse(messages=map(to_wire.message, page.messages), next_page_token=page.cursor or "")
-
-    async def list_sessions(self, request: pb.ListSessionsRequest, call: RpcCall) -> pb.ListSessionsResponse:
-        agent = self._resolver.scoped(request.scope, call)
-        page = await agent.sessions(limit=page_size(request.page_size), cursor=request.page_token or None)
-        return pb.ListSessionsResponse(sessions=map(to_wire.session, page.sessions), next_page_token=page.cursor or "")
-
 
 class _LazyMessages(Sequence[dict[str, Any]]):
     """The messages as the dicts that `Agent.record` takes. Each is made when it is needed, so that a long list doesn't block
@@ -275,22 +176,3 @@ class _LazyMessages(Sequence[dict[str, Any]]):
         if isinstance(index, slice):
             return [message_dict(self._messages[each], each, self._json) for each in range(*index.indices(len(self)))]
         return message_dict(self._messages[index], index, self._json)
-
-
-# `DirectiveService` reads and sets an agent's standing instructions.
-
-
-class DirectiveServicer:
-    """Runs on the engine's loop. Raises `Refused` and `InvalidInput` for a request that its caller has to correct."""
-
-    rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"GetDirective": "read", "SetDirective": "write"})
-
-    def __init__(self, resolver: AgentResolver) -> None:
-        self._resolver = resolver
-
-    async def get_directive(self, request: pb.GetDirectiveRequest, call: RpcCall) -> pb.GetDirectiveResponse:
-        return pb.GetDirectiveResponse(text=wire_text(await self._resolver.scoped(request.scope, call).directive()))
-
-    async def set_directive(self, request: pb.SetDirectiveRequest, call: RpcCall) -> pb.SetDirectiveResponse:
-        agent = self._resolver.scoped(request.scope, call)
-        return pb.SetDirectiveResponse(text=wire_text(await agent.directive(request.text)))

@@ -11,7 +11,8 @@ import grpc
 
 from germane.api.operations import Operation, operations
 from germane.grpc.server.authorisation import AgentResolver, denied
-from germane.grpc.server.call import RpcCall, may_read
+from germane.grpc.server.call import RpcCall, may_read, may_write
+from germane.grpc.server.port import LoopBridge
 from germane.grpc.server.refusals import Refused, invalid
 from germane.grpc.stubs import operation_pb2 as pb
 from germane.kinds.keys.value import Right
@@ -33,21 +34,22 @@ _NAMES = frozenset(
 
 
 class OperationServicer:
-    """Runs on the engine's loop. Raises `Refused` and `InvalidInput` for a request that its caller has to correct, and
+    """Runs on the port's loop; each operation runs on the engine's, with one way there and back whatever its result's size.
+    Raises `Refused` and `InvalidInput` for a request that its caller has to correct, and
     germane's other errors."""
 
     rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"Read": "read", "Write": "write"})
 
-    def __init__(self, resolver: AgentResolver) -> None:
-        self._resolver, self._operations = resolver, operations()
+    def __init__(self, resolver: AgentResolver, bridge: LoopBridge) -> None:
+        self._resolver, self._bridge, self._operations = resolver, bridge, operations()
 
     async def read(self, request: pb.ReadRequest, call: RpcCall) -> AsyncGenerator[pb.ReadResponse, None]:
-        result = await self._called(request, call)
+        result = await self._bridge.on_engine(lambda: self._called(request, call))
         for start in range(0, len(result), _PART_BYTES):
             yield pb.ReadResponse(result=result[start : start + _PART_BYTES])
 
     async def write(self, request: pb.WriteRequest, call: RpcCall) -> AsyncGenerator[pb.WriteResponse, None]:
-        result = await self._called(request, call)
+        result = await self._bridge.on_engine(lambda: self._called(request, call))
         for start in range(0, len(result), _PART_BYTES):
             yield pb.WriteResponse(result=result[start : start + _PART_BYTES])
 
@@ -61,8 +63,8 @@ class OperationServicer:
         size = len(request.arguments)
         arguments = await _aside(size, lambda: operation.arguments(read_object(request.arguments, "arguments")))
         call.names = _names(arguments)
-        self._check_other(operation, arguments, call)
-        result = await operation.run(agent, arguments)
+        _check_reach(operation, arguments, call)
+        result = await operation.run(agent, arguments, germane=self._resolver.germane, keep=may_write(call))
         return write_json(encode(result if readable else without_content(result), operation.result))
 
     def _named(self, name: str, call: RpcCall) -> Operation:
@@ -74,13 +76,16 @@ class OperationServicer:
             raise invalid(f"operation: {name} {operation.right}s: call {operation.right.capitalize()}")
         return operation
 
-    def _check_other(self, operation: Operation, arguments: Mapping[str, Any], call: RpcCall) -> None:
-        """Refuses an operation that reaches into another agent, which the key doesn't allow."""
-        named = operation.declared.of_agent
-        if named is not None and call.grant is not None:
-            other = arguments.get(named)
-            if isinstance(other, str) and not call.grant.allows(call.right, org=call.record.org, agent=other):
-                raise denied()
+
+def _check_reach(operation: Operation, arguments: Mapping[str, Any], call: RpcCall) -> None:
+    """Refuses an operation that reaches into the whole org, or into another agent, which the key doesn't allow."""
+    if (grant := call.grant) is None:
+        return
+    if operation.declared.of_org and not grant.allows_all(call.right, org=call.record.org):
+        raise denied()
+    other = arguments.get(operation.declared.of_agent or "")
+    if isinstance(other, str) and not grant.allows(call.right, org=call.record.org, agent=other):
+        raise denied()
 
 
 async def _aside(size: int, work: Callable[[], T]) -> T:

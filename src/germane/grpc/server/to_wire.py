@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from germane.grpc.stubs import context_pb2, ibex_pb2, memory_pb2
-from germane.kinds.events.value import Event, Session
-from germane.kinds.memories.value import Memory, Receipt
+from germane.kinds.memories.value import Memory
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Metadata
-from germane.types.inventory import AgentSummary, Stats, UserSummary
-from germane.types.reports import HistoryReport, Why
 
 
 def memory(stored: Memory) -> memory_pb2.Memory:
@@ -48,83 +43,6 @@ def memory(stored: Memory) -> memory_pb2.Memory:
     content = {field.name: getattr(stored.content, field.name) for field in fields(stored.content)}
     wire.fields.update({name: struct_value(value) for name, value in content.items() if value is not None})
     return wire
-
-
-def message(stored: Event) -> memory_pb2.StoredMessage:
-    """Returns a recorded message."""
-    return memory_pb2.StoredMessage(
-        id=stored.id,
-        session_id=wire_text(stored.session),
-        user_id=stored.user or "",
-        position=stored.position,
-        role=stored.role,
-        name=wire_text(stored.name),
-        text=wire_text(stored.text),
-        message_id=wire_text(stored.message_id or ""),
-        sensitivity=stored.sensitivity,
-        created_at=stamp(stored.created_at),
-        recorded_at=stamp(stored.recorded_at),
-        whole_size=0 if stored.passage is None else stored.passage.size,
-        provenance=provenance(stored.provenance),
-    )
-
-
-def session(stored: Session) -> memory_pb2.Session:
-    return memory_pb2.Session(
-        id=wire_text(stored.id),
-        user_id=stored.user or "",
-        number=stored.number,
-        started_at=stamp(stored.started_at),
-        last_at=stamp(stored.last_at),
-        length=stored.length,
-    )
-
-
-def user(counted: UserSummary) -> memory_pb2.UserSummary:
-    return memory_pb2.UserSummary(
-        user_id=counted.user,
-        memories=counted.memories,
-        messages=counted.messages,
-        sessions=counted.sessions,
-        last_at=stamp(counted.last_at),
-    )
-
-
-def agent(counted: AgentSummary) -> memory_pb2.AgentSummary:
-    return memory_pb2.AgentSummary(
-        agent_id=counted.agent, users=counted.users, memories=counted.memories, messages=counted.messages
-    )
-
-
-def stats(counted: Stats) -> memory_pb2.GetStatsResponse:
-    return memory_pb2.GetStatsResponse(
-        memories=counted.memories,
-        ended=counted.ended,
-        pinned=counted.pinned,
-        messages=counted.messages,
-        sessions=counted.sessions,
-        users=counted.users,
-        text_bytes=counted.text_bytes,
-        pending_vectors=counted.pending_vectors,
-        blocks=counted.blocks,
-        archival_entries=counted.archival_entries,
-        oldest=stamp(counted.oldest),
-        newest=stamp(counted.newest),
-        extracted=counted.extracted,
-    )
-
-
-def why(found: Why) -> memory_pb2.WhyResponse:
-    return memory_pb2.WhyResponse(
-        id=wire_text(found.id),
-        outcome=found.outcome,
-        text=wire_text(found.text),
-        reason=wire_text(found.reason),
-        rank=found.rank,
-        probability=found.probability,
-        tokens=found.tokens,
-        at=stamp(found.at),
-    )
 
 
 def search_result(scored: Scored) -> memory_pb2.SearchResponse:
@@ -177,26 +95,6 @@ def metadata(report: Metadata, request_id: str) -> context_pb2.InjectionMetadata
     )
 
 
-def history_report(report: HistoryReport) -> context_pb2.HistoryReport:
-    """Returns what was done to a conversation, in figures."""
-    return context_pb2.HistoryReport(
-        tokens_before=report.tokens_before,
-        tokens=report.tokens,
-        max_tokens=report.max_tokens,
-        fits=report.fits,
-        masked=report.masked,
-        summarised=report.summarised,
-        dropped=report.dropped,
-        quarantined=report.quarantined,
-        moves=report.moves,
-        saved_tokens=report.saved_tokens,
-        cache_lost_tokens=report.cache_lost_tokens,
-        pays_after=report.pays_after,
-        cited=map(wire_text, report.cited),
-        reasons=map(wire_text, report.reasons),
-    )
-
-
 def ibex_metadata(report: Metadata) -> ibex_pb2.InjectionMetadata:
     """Returns the fields of the metadata that the ibex contract has, under the same names."""
     known = ibex_pb2.InjectionMetadata.DESCRIPTOR.fields_by_name
@@ -224,28 +122,6 @@ def provenance(origin: Provenance) -> memory_pb2.Provenance:
     if origin.metadata:
         wire.metadata.update(struct_value(dict(origin.metadata)))
     return wire
-
-
-def receipt(forgotten: Receipt) -> memory_pb2.ForgetReceipt:
-    return memory_pb2.ForgetReceipt(
-        memory_ids=forgotten.memory_ids,
-        event_ids=forgotten.event_ids,
-        block_ids=forgotten.block_ids,
-        graph_ids=forgotten.graph_ids,
-        task_ids=forgotten.task_ids,
-        history_ids=forgotten.history_ids,
-        dry_run=forgotten.dry_run,
-        scrubbed=forgotten.scrubbed,
-        waiting_for=forgotten.waiting_for,
-        checked=forgotten.checked,
-    )
-
-
-def object_struct(value: Mapping[str, Any]) -> Struct:
-    """Returns a JSON object as a struct."""
-    made = Struct()
-    made.update(struct_value(dict(value)))
-    return made
 
 
 def stamp(value: datetime | None) -> Timestamp | None:

@@ -40,26 +40,6 @@ class MemoryServiceStub:
                 request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.RememberRequest.SerializeToString,
                 response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.RememberResponse.FromString,
                 _registered_method=True)
-        self.GetMemory = channel.unary_unary(
-                '/germane.context.v1.MemoryService/GetMemory',
-                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.GetMemoryRequest.SerializeToString,
-                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.GetMemoryResponse.FromString,
-                _registered_method=True)
-        self.ListMemories = channel.unary_unary(
-                '/germane.context.v1.MemoryService/ListMemories',
-                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListMemoriesRequest.SerializeToString,
-                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListMemoriesResponse.FromString,
-                _registered_method=True)
-        self.UpdateMemory = channel.unary_unary(
-                '/germane.context.v1.MemoryService/UpdateMemory',
-                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.UpdateMemoryRequest.SerializeToString,
-                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.UpdateMemoryResponse.FromString,
-                _registered_method=True)
-        self.GetMemoryHistory = channel.unary_unary(
-                '/germane.context.v1.MemoryService/GetMemoryHistory',
-                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.GetMemoryHistoryRequest.SerializeToString,
-                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.GetMemoryHistoryResponse.FromString,
-                _registered_method=True)
         self.Search = channel.unary_stream(
                 '/germane.context.v1.MemoryService/Search',
                 request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.SearchRequest.SerializeToString,
@@ -80,31 +60,6 @@ class MemoryServiceStub:
                 request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ExportRequest.SerializeToString,
                 response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ExportResponse.FromString,
                 _registered_method=True)
-        self.Find = channel.unary_unary(
-                '/germane.context.v1.MemoryService/Find',
-                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.FindRequest.SerializeToString,
-                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.FindResponse.FromString,
-                _registered_method=True)
-        self.GetStats = channel.unary_unary(
-                '/germane.context.v1.MemoryService/GetStats',
-                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.GetStatsRequest.SerializeToString,
-                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.GetStatsResponse.FromString,
-                _registered_method=True)
-        self.ListUsers = channel.unary_unary(
-                '/germane.context.v1.MemoryService/ListUsers',
-                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListUsersRequest.SerializeToString,
-                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListUsersResponse.FromString,
-                _registered_method=True)
-        self.ListAgents = channel.unary_unary(
-                '/germane.context.v1.MemoryService/ListAgents',
-                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListAgentsRequest.SerializeToString,
-                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListAgentsResponse.FromString,
-                _registered_method=True)
-        self.Why = channel.unary_unary(
-                '/germane.context.v1.MemoryService/Why',
-                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.WhyRequest.SerializeToString,
-                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.WhyResponse.FromString,
-                _registered_method=True)
 
 
 class MemoryServiceServicer:
@@ -113,34 +68,6 @@ class MemoryServiceServicer:
 
     def Remember(self, request, context):
         """Stores a memory. A newer fact with the same key supersedes the older one; an exact duplicate returns the stored memory.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def GetMemory(self, request, context):
-        """Returns one memory. NOT_FOUND for an unknown id and for a memory of another scope.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ListMemories(self, request, context):
-        """Lists the memories page by page, newest first.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def UpdateMemory(self, request, context):
-        """Changes fields of one memory.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def GetMemoryHistory(self, request, context):
-        """Returns a memory and all memories that superseded it or that it superseded, oldest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -174,44 +101,6 @@ class MemoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def Find(self, request, context):
-        """Returns one memory or message, by its id, the first characters of its id, or the caller's own id of the message. NOT_FOUND
-        for an unknown id and for a thing of another scope.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def GetStats(self, request, context):
-        """Counts what the scope sees.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ListUsers(self, request, context):
-        """Lists the users of an agent page by page, in the order of their first write. The scope names no user.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ListAgents(self, request, context):
-        """Lists the agents of an org page by page, in the order of their first write. PERMISSION_DENIED for a key that doesn't allow
-        all agents of the org.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def Why(self, request, context):
-        """Assembles a request and says what that did with one memory or message: it went in, was left out, was filtered, has ended,
-        was forgotten, or the search didn't reach it.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
 
 def add_MemoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -219,26 +108,6 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.Remember,
                     request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.RememberRequest.FromString,
                     response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.RememberResponse.SerializeToString,
-            ),
-            'GetMemory': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetMemory,
-                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.GetMemoryRequest.FromString,
-                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.GetMemoryResponse.SerializeToString,
-            ),
-            'ListMemories': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListMemories,
-                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListMemoriesRequest.FromString,
-                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListMemoriesResponse.SerializeToString,
-            ),
-            'UpdateMemory': grpc.unary_unary_rpc_method_handler(
-                    servicer.UpdateMemory,
-                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.UpdateMemoryRequest.FromString,
-                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.UpdateMemoryResponse.SerializeToString,
-            ),
-            'GetMemoryHistory': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetMemoryHistory,
-                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.GetMemoryHistoryRequest.FromString,
-                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.GetMemoryHistoryResponse.SerializeToString,
             ),
             'Search': grpc.unary_stream_rpc_method_handler(
                     servicer.Search,
@@ -259,31 +128,6 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.Export,
                     request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ExportRequest.FromString,
                     response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ExportResponse.SerializeToString,
-            ),
-            'Find': grpc.unary_unary_rpc_method_handler(
-                    servicer.Find,
-                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.FindRequest.FromString,
-                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.FindResponse.SerializeToString,
-            ),
-            'GetStats': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetStats,
-                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.GetStatsRequest.FromString,
-                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.GetStatsResponse.SerializeToString,
-            ),
-            'ListUsers': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListUsers,
-                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListUsersRequest.FromString,
-                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListUsersResponse.SerializeToString,
-            ),
-            'ListAgents': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListAgents,
-                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListAgentsRequest.FromString,
-                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListAgentsResponse.SerializeToString,
-            ),
-            'Why': grpc.unary_unary_rpc_method_handler(
-                    servicer.Why,
-                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.WhyRequest.FromString,
-                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.WhyResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -314,114 +158,6 @@ class MemoryService:
             '/germane.context.v1.MemoryService/Remember',
             germane_dot_context_dot_v1_dot_memory__pb2.RememberRequest.SerializeToString,
             germane_dot_context_dot_v1_dot_memory__pb2.RememberResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetMemory(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/germane.context.v1.MemoryService/GetMemory',
-            germane_dot_context_dot_v1_dot_memory__pb2.GetMemoryRequest.SerializeToString,
-            germane_dot_context_dot_v1_dot_memory__pb2.GetMemoryResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListMemories(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/germane.context.v1.MemoryService/ListMemories',
-            germane_dot_context_dot_v1_dot_memory__pb2.ListMemoriesRequest.SerializeToString,
-            germane_dot_context_dot_v1_dot_memory__pb2.ListMemoriesResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def UpdateMemory(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/germane.context.v1.MemoryService/UpdateMemory',
-            germane_dot_context_dot_v1_dot_memory__pb2.UpdateMemoryRequest.SerializeToString,
-            germane_dot_context_dot_v1_dot_memory__pb2.UpdateMemoryResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetMemoryHistory(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/germane.context.v1.MemoryService/GetMemoryHistory',
-            germane_dot_context_dot_v1_dot_memory__pb2.GetMemoryHistoryRequest.SerializeToString,
-            germane_dot_context_dot_v1_dot_memory__pb2.GetMemoryHistoryResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -540,141 +276,6 @@ class MemoryService:
             metadata,
             _registered_method=True)
 
-    @staticmethod
-    def Find(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/germane.context.v1.MemoryService/Find',
-            germane_dot_context_dot_v1_dot_memory__pb2.FindRequest.SerializeToString,
-            germane_dot_context_dot_v1_dot_memory__pb2.FindResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def GetStats(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/germane.context.v1.MemoryService/GetStats',
-            germane_dot_context_dot_v1_dot_memory__pb2.GetStatsRequest.SerializeToString,
-            germane_dot_context_dot_v1_dot_memory__pb2.GetStatsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListUsers(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/germane.context.v1.MemoryService/ListUsers',
-            germane_dot_context_dot_v1_dot_memory__pb2.ListUsersRequest.SerializeToString,
-            germane_dot_context_dot_v1_dot_memory__pb2.ListUsersResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListAgents(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/germane.context.v1.MemoryService/ListAgents',
-            germane_dot_context_dot_v1_dot_memory__pb2.ListAgentsRequest.SerializeToString,
-            germane_dot_context_dot_v1_dot_memory__pb2.ListAgentsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def Why(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/germane.context.v1.MemoryService/Why',
-            germane_dot_context_dot_v1_dot_memory__pb2.WhyRequest.SerializeToString,
-            germane_dot_context_dot_v1_dot_memory__pb2.WhyResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
 
 class EventServiceStub:
     """The messages of conversations.
@@ -691,16 +292,6 @@ class EventServiceStub:
                 request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.RecordRequest.SerializeToString,
                 response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.RecordResponse.FromString,
                 _registered_method=True)
-        self.ListMessages = channel.unary_unary(
-                '/germane.context.v1.EventService/ListMessages',
-                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListMessagesRequest.SerializeToString,
-                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListMessagesResponse.FromString,
-                _registered_method=True)
-        self.ListSessions = channel.unary_unary(
-                '/germane.context.v1.EventService/ListSessions',
-                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListSessionsRequest.SerializeToString,
-                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListSessionsResponse.FromString,
-                _registered_method=True)
 
 
 class EventServiceServicer:
@@ -714,20 +305,6 @@ class EventServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def ListMessages(self, request, context):
-        """Lists the stored messages page by page, newest first.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def ListSessions(self, request, context):
-        """Lists the sessions page by page, the one with the latest message first.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
 
 def add_EventServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -735,16 +312,6 @@ def add_EventServiceServicer_to_server(servicer, server):
                     servicer.Record,
                     request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.RecordRequest.FromString,
                     response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.RecordResponse.SerializeToString,
-            ),
-            'ListMessages': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListMessages,
-                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListMessagesRequest.FromString,
-                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListMessagesResponse.SerializeToString,
-            ),
-            'ListSessions': grpc.unary_unary_rpc_method_handler(
-                    servicer.ListSessions,
-                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListSessionsRequest.FromString,
-                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListSessionsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -775,180 +342,6 @@ class EventService:
             '/germane.context.v1.EventService/Record',
             germane_dot_context_dot_v1_dot_memory__pb2.RecordRequest.SerializeToString,
             germane_dot_context_dot_v1_dot_memory__pb2.RecordResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListMessages(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/germane.context.v1.EventService/ListMessages',
-            germane_dot_context_dot_v1_dot_memory__pb2.ListMessagesRequest.SerializeToString,
-            germane_dot_context_dot_v1_dot_memory__pb2.ListMessagesResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def ListSessions(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/germane.context.v1.EventService/ListSessions',
-            germane_dot_context_dot_v1_dot_memory__pb2.ListSessionsRequest.SerializeToString,
-            germane_dot_context_dot_v1_dot_memory__pb2.ListSessionsResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-
-class DirectiveServiceStub:
-    """An agent's standing instructions.
-    """
-
-    def __init__(self, channel):
-        """Constructor.
-
-        Args:
-            channel: A grpc.Channel.
-        """
-        self.GetDirective = channel.unary_unary(
-                '/germane.context.v1.DirectiveService/GetDirective',
-                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.GetDirectiveRequest.SerializeToString,
-                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.GetDirectiveResponse.FromString,
-                _registered_method=True)
-        self.SetDirective = channel.unary_unary(
-                '/germane.context.v1.DirectiveService/SetDirective',
-                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.SetDirectiveRequest.SerializeToString,
-                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.SetDirectiveResponse.FromString,
-                _registered_method=True)
-
-
-class DirectiveServiceServicer:
-    """An agent's standing instructions.
-    """
-
-    def GetDirective(self, request, context):
-        """Returns the user's directive where one is set, else the agent's.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def SetDirective(self, request, context):
-        """Sets the directive of the agent, or of one of its users; an empty text removes it.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-
-def add_DirectiveServiceServicer_to_server(servicer, server):
-    rpc_method_handlers = {
-            'GetDirective': grpc.unary_unary_rpc_method_handler(
-                    servicer.GetDirective,
-                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.GetDirectiveRequest.FromString,
-                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.GetDirectiveResponse.SerializeToString,
-            ),
-            'SetDirective': grpc.unary_unary_rpc_method_handler(
-                    servicer.SetDirective,
-                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.SetDirectiveRequest.FromString,
-                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.SetDirectiveResponse.SerializeToString,
-            ),
-    }
-    generic_handler = grpc.method_handlers_generic_handler(
-            'germane.context.v1.DirectiveService', rpc_method_handlers)
-    server.add_generic_rpc_handlers((generic_handler,))
-    server.add_registered_method_handlers('germane.context.v1.DirectiveService', rpc_method_handlers)
-
-
- # This class is part of an EXPERIMENTAL API.
-class DirectiveService:
-    """An agent's standing instructions.
-    """
-
-    @staticmethod
-    def GetDirective(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/germane.context.v1.DirectiveService/GetDirective',
-            germane_dot_context_dot_v1_dot_memory__pb2.GetDirectiveRequest.SerializeToString,
-            germane_dot_context_dot_v1_dot_memory__pb2.GetDirectiveResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def SetDirective(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/germane.context.v1.DirectiveService/SetDirective',
-            germane_dot_context_dot_v1_dot_memory__pb2.SetDirectiveRequest.SerializeToString,
-            germane_dot_context_dot_v1_dot_memory__pb2.SetDirectiveResponse.FromString,
             options,
             channel_credentials,
             insecure,

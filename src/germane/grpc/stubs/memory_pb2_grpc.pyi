@@ -35,14 +35,6 @@ class MemoryServiceStub:
     def __new__(cls, channel: _aio.Channel) -> MemoryServiceAsyncStub: ...
     Remember: _grpc.UnaryUnaryMultiCallable[_memory_pb2.RememberRequest, _memory_pb2.RememberResponse]
     """Stores a memory. A newer fact with the same key supersedes the older one; an exact duplicate returns the stored memory."""
-    GetMemory: _grpc.UnaryUnaryMultiCallable[_memory_pb2.GetMemoryRequest, _memory_pb2.GetMemoryResponse]
-    """Returns one memory. NOT_FOUND for an unknown id and for a memory of another scope."""
-    ListMemories: _grpc.UnaryUnaryMultiCallable[_memory_pb2.ListMemoriesRequest, _memory_pb2.ListMemoriesResponse]
-    """Lists the memories page by page, newest first."""
-    UpdateMemory: _grpc.UnaryUnaryMultiCallable[_memory_pb2.UpdateMemoryRequest, _memory_pb2.UpdateMemoryResponse]
-    """Changes fields of one memory."""
-    GetMemoryHistory: _grpc.UnaryUnaryMultiCallable[_memory_pb2.GetMemoryHistoryRequest, _memory_pb2.GetMemoryHistoryResponse]
-    """Returns a memory and all memories that superseded it or that it superseded, oldest first."""
     Search: _grpc.UnaryStreamMultiCallable[_memory_pb2.SearchRequest, _memory_pb2.SearchResponse]
     """Returns the memories and messages that answer a query best, best first."""
     Forget: _grpc.UnaryUnaryMultiCallable[_memory_pb2.ForgetRequest, _memory_pb2.ForgetResponse]
@@ -51,22 +43,6 @@ class MemoryServiceStub:
     """Records that memories helped, or that they did harm."""
     Export: _grpc.UnaryStreamMultiCallable[_memory_pb2.ExportRequest, _memory_pb2.ExportResponse]
     """Returns all the data that the scope can see."""
-    Find: _grpc.UnaryUnaryMultiCallable[_memory_pb2.FindRequest, _memory_pb2.FindResponse]
-    """Returns one memory or message, by its id, the first characters of its id, or the caller's own id of the message. NOT_FOUND
-    for an unknown id and for a thing of another scope.
-    """
-    GetStats: _grpc.UnaryUnaryMultiCallable[_memory_pb2.GetStatsRequest, _memory_pb2.GetStatsResponse]
-    """Counts what the scope sees."""
-    ListUsers: _grpc.UnaryUnaryMultiCallable[_memory_pb2.ListUsersRequest, _memory_pb2.ListUsersResponse]
-    """Lists the users of an agent page by page, in the order of their first write. The scope names no user."""
-    ListAgents: _grpc.UnaryUnaryMultiCallable[_memory_pb2.ListAgentsRequest, _memory_pb2.ListAgentsResponse]
-    """Lists the agents of an org page by page, in the order of their first write. PERMISSION_DENIED for a key that doesn't allow
-    all agents of the org.
-    """
-    Why: _grpc.UnaryUnaryMultiCallable[_memory_pb2.WhyRequest, _memory_pb2.WhyResponse]
-    """Assembles a request and says what that did with one memory or message: it went in, was left out, was filtered, has ended,
-    was forgotten, or the search didn't reach it.
-    """
 
 @_typing.type_check_only
 class MemoryServiceAsyncStub(MemoryServiceStub):
@@ -75,14 +51,6 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Remember: _aio.UnaryUnaryMultiCallable[_memory_pb2.RememberRequest, _memory_pb2.RememberResponse]  # type: ignore[assignment]
     """Stores a memory. A newer fact with the same key supersedes the older one; an exact duplicate returns the stored memory."""
-    GetMemory: _aio.UnaryUnaryMultiCallable[_memory_pb2.GetMemoryRequest, _memory_pb2.GetMemoryResponse]  # type: ignore[assignment]
-    """Returns one memory. NOT_FOUND for an unknown id and for a memory of another scope."""
-    ListMemories: _aio.UnaryUnaryMultiCallable[_memory_pb2.ListMemoriesRequest, _memory_pb2.ListMemoriesResponse]  # type: ignore[assignment]
-    """Lists the memories page by page, newest first."""
-    UpdateMemory: _aio.UnaryUnaryMultiCallable[_memory_pb2.UpdateMemoryRequest, _memory_pb2.UpdateMemoryResponse]  # type: ignore[assignment]
-    """Changes fields of one memory."""
-    GetMemoryHistory: _aio.UnaryUnaryMultiCallable[_memory_pb2.GetMemoryHistoryRequest, _memory_pb2.GetMemoryHistoryResponse]  # type: ignore[assignment]
-    """Returns a memory and all memories that superseded it or that it superseded, oldest first."""
     Search: _aio.UnaryStreamMultiCallable[_memory_pb2.SearchRequest, _memory_pb2.SearchResponse]  # type: ignore[assignment]
     """Returns the memories and messages that answer a query best, best first."""
     Forget: _aio.UnaryUnaryMultiCallable[_memory_pb2.ForgetRequest, _memory_pb2.ForgetResponse]  # type: ignore[assignment]
@@ -91,22 +59,6 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     """Records that memories helped, or that they did harm."""
     Export: _aio.UnaryStreamMultiCallable[_memory_pb2.ExportRequest, _memory_pb2.ExportResponse]  # type: ignore[assignment]
     """Returns all the data that the scope can see."""
-    Find: _aio.UnaryUnaryMultiCallable[_memory_pb2.FindRequest, _memory_pb2.FindResponse]  # type: ignore[assignment]
-    """Returns one memory or message, by its id, the first characters of its id, or the caller's own id of the message. NOT_FOUND
-    for an unknown id and for a thing of another scope.
-    """
-    GetStats: _aio.UnaryUnaryMultiCallable[_memory_pb2.GetStatsRequest, _memory_pb2.GetStatsResponse]  # type: ignore[assignment]
-    """Counts what the scope sees."""
-    ListUsers: _aio.UnaryUnaryMultiCallable[_memory_pb2.ListUsersRequest, _memory_pb2.ListUsersResponse]  # type: ignore[assignment]
-    """Lists the users of an agent page by page, in the order of their first write. The scope names no user."""
-    ListAgents: _aio.UnaryUnaryMultiCallable[_memory_pb2.ListAgentsRequest, _memory_pb2.ListAgentsResponse]  # type: ignore[assignment]
-    """Lists the agents of an org page by page, in the order of their first write. PERMISSION_DENIED for a key that doesn't allow
-    all agents of the org.
-    """
-    Why: _aio.UnaryUnaryMultiCallable[_memory_pb2.WhyRequest, _memory_pb2.WhyResponse]  # type: ignore[assignment]
-    """Assembles a request and says what that did with one memory or message: it went in, was left out, was filtered, has ended,
-    was forgotten, or the search didn't reach it.
-    """
 
 class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     """The memories of a scope, and the export of all its data."""
@@ -118,38 +70,6 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_memory_pb2.RememberResponse, _abc.Awaitable[_memory_pb2.RememberResponse]]:
         """Stores a memory. A newer fact with the same key supersedes the older one; an exact duplicate returns the stored memory."""
-
-    @_abc_1.abstractmethod
-    def GetMemory(
-        self,
-        request: _memory_pb2.GetMemoryRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_memory_pb2.GetMemoryResponse, _abc.Awaitable[_memory_pb2.GetMemoryResponse]]:
-        """Returns one memory. NOT_FOUND for an unknown id and for a memory of another scope."""
-
-    @_abc_1.abstractmethod
-    def ListMemories(
-        self,
-        request: _memory_pb2.ListMemoriesRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_memory_pb2.ListMemoriesResponse, _abc.Awaitable[_memory_pb2.ListMemoriesResponse]]:
-        """Lists the memories page by page, newest first."""
-
-    @_abc_1.abstractmethod
-    def UpdateMemory(
-        self,
-        request: _memory_pb2.UpdateMemoryRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_memory_pb2.UpdateMemoryResponse, _abc.Awaitable[_memory_pb2.UpdateMemoryResponse]]:
-        """Changes fields of one memory."""
-
-    @_abc_1.abstractmethod
-    def GetMemoryHistory(
-        self,
-        request: _memory_pb2.GetMemoryHistoryRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_memory_pb2.GetMemoryHistoryResponse, _abc.Awaitable[_memory_pb2.GetMemoryHistoryResponse]]:
-        """Returns a memory and all memories that superseded it or that it superseded, oldest first."""
 
     @_abc_1.abstractmethod
     def Search(
@@ -183,52 +103,6 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_memory_pb2.ExportResponse], _abc.AsyncIterator[_memory_pb2.ExportResponse]]:
         """Returns all the data that the scope can see."""
 
-    @_abc_1.abstractmethod
-    def Find(
-        self,
-        request: _memory_pb2.FindRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_memory_pb2.FindResponse, _abc.Awaitable[_memory_pb2.FindResponse]]:
-        """Returns one memory or message, by its id, the first characters of its id, or the caller's own id of the message. NOT_FOUND
-        for an unknown id and for a thing of another scope.
-        """
-
-    @_abc_1.abstractmethod
-    def GetStats(
-        self,
-        request: _memory_pb2.GetStatsRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_memory_pb2.GetStatsResponse, _abc.Awaitable[_memory_pb2.GetStatsResponse]]:
-        """Counts what the scope sees."""
-
-    @_abc_1.abstractmethod
-    def ListUsers(
-        self,
-        request: _memory_pb2.ListUsersRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_memory_pb2.ListUsersResponse, _abc.Awaitable[_memory_pb2.ListUsersResponse]]:
-        """Lists the users of an agent page by page, in the order of their first write. The scope names no user."""
-
-    @_abc_1.abstractmethod
-    def ListAgents(
-        self,
-        request: _memory_pb2.ListAgentsRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_memory_pb2.ListAgentsResponse, _abc.Awaitable[_memory_pb2.ListAgentsResponse]]:
-        """Lists the agents of an org page by page, in the order of their first write. PERMISSION_DENIED for a key that doesn't allow
-        all agents of the org.
-        """
-
-    @_abc_1.abstractmethod
-    def Why(
-        self,
-        request: _memory_pb2.WhyRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_memory_pb2.WhyResponse, _abc.Awaitable[_memory_pb2.WhyResponse]]:
-        """Assembles a request and says what that did with one memory or message: it went in, was left out, was filtered, has ended,
-        was forgotten, or the search didn't reach it.
-        """
-
 def add_MemoryServiceServicer_to_server(servicer: MemoryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 
 class EventServiceStub:
@@ -240,10 +114,6 @@ class EventServiceStub:
     def __new__(cls, channel: _aio.Channel) -> EventServiceAsyncStub: ...
     Record: _grpc.UnaryUnaryMultiCallable[_memory_pb2.RecordRequest, _memory_pb2.RecordResponse]
     """Stores the messages of a conversation verbatim. Idempotent: a message that is sent again is stored once."""
-    ListMessages: _grpc.UnaryUnaryMultiCallable[_memory_pb2.ListMessagesRequest, _memory_pb2.ListMessagesResponse]
-    """Lists the stored messages page by page, newest first."""
-    ListSessions: _grpc.UnaryUnaryMultiCallable[_memory_pb2.ListSessionsRequest, _memory_pb2.ListSessionsResponse]
-    """Lists the sessions page by page, the one with the latest message first."""
 
 @_typing.type_check_only
 class EventServiceAsyncStub(EventServiceStub):
@@ -252,10 +122,6 @@ class EventServiceAsyncStub(EventServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Record: _aio.UnaryUnaryMultiCallable[_memory_pb2.RecordRequest, _memory_pb2.RecordResponse]  # type: ignore[assignment]
     """Stores the messages of a conversation verbatim. Idempotent: a message that is sent again is stored once."""
-    ListMessages: _aio.UnaryUnaryMultiCallable[_memory_pb2.ListMessagesRequest, _memory_pb2.ListMessagesResponse]  # type: ignore[assignment]
-    """Lists the stored messages page by page, newest first."""
-    ListSessions: _aio.UnaryUnaryMultiCallable[_memory_pb2.ListSessionsRequest, _memory_pb2.ListSessionsResponse]  # type: ignore[assignment]
-    """Lists the sessions page by page, the one with the latest message first."""
 
 class EventServiceServicer(metaclass=_abc_1.ABCMeta):
     """The messages of conversations."""
@@ -268,63 +134,4 @@ class EventServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_memory_pb2.RecordResponse, _abc.Awaitable[_memory_pb2.RecordResponse]]:
         """Stores the messages of a conversation verbatim. Idempotent: a message that is sent again is stored once."""
 
-    @_abc_1.abstractmethod
-    def ListMessages(
-        self,
-        request: _memory_pb2.ListMessagesRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_memory_pb2.ListMessagesResponse, _abc.Awaitable[_memory_pb2.ListMessagesResponse]]:
-        """Lists the stored messages page by page, newest first."""
-
-    @_abc_1.abstractmethod
-    def ListSessions(
-        self,
-        request: _memory_pb2.ListSessionsRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_memory_pb2.ListSessionsResponse, _abc.Awaitable[_memory_pb2.ListSessionsResponse]]:
-        """Lists the sessions page by page, the one with the latest message first."""
-
 def add_EventServiceServicer_to_server(servicer: EventServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
-
-class DirectiveServiceStub:
-    """An agent's standing instructions."""
-
-    @_typing.overload
-    def __new__(cls, channel: _grpc.Channel) -> _Self: ...
-    @_typing.overload
-    def __new__(cls, channel: _aio.Channel) -> DirectiveServiceAsyncStub: ...
-    GetDirective: _grpc.UnaryUnaryMultiCallable[_memory_pb2.GetDirectiveRequest, _memory_pb2.GetDirectiveResponse]
-    """Returns the user's directive where one is set, else the agent's."""
-    SetDirective: _grpc.UnaryUnaryMultiCallable[_memory_pb2.SetDirectiveRequest, _memory_pb2.SetDirectiveResponse]
-    """Sets the directive of the agent, or of one of its users; an empty text removes it."""
-
-@_typing.type_check_only
-class DirectiveServiceAsyncStub(DirectiveServiceStub):
-    """An agent's standing instructions."""
-
-    def __init__(self, channel: _aio.Channel) -> None: ...
-    GetDirective: _aio.UnaryUnaryMultiCallable[_memory_pb2.GetDirectiveRequest, _memory_pb2.GetDirectiveResponse]  # type: ignore[assignment]
-    """Returns the user's directive where one is set, else the agent's."""
-    SetDirective: _aio.UnaryUnaryMultiCallable[_memory_pb2.SetDirectiveRequest, _memory_pb2.SetDirectiveResponse]  # type: ignore[assignment]
-    """Sets the directive of the agent, or of one of its users; an empty text removes it."""
-
-class DirectiveServiceServicer(metaclass=_abc_1.ABCMeta):
-    """An agent's standing instructions."""
-
-    @_abc_1.abstractmethod
-    def GetDirective(
-        self,
-        request: _memory_pb2.GetDirectiveRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_memory_pb2.GetDirectiveResponse, _abc.Awaitable[_memory_pb2.GetDirectiveResponse]]:
-        """Returns the user's directive where one is set, else the agent's."""
-
-    @_abc_1.abstractmethod
-    def SetDirective(
-        self,
-        request: _memory_pb2.SetDirectiveRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_memory_pb2.SetDirectiveResponse, _abc.Awaitable[_memory_pb2.SetDirectiveResponse]]:
-        """Sets the directive of the agent, or of one of its users; an empty text removes it."""
-
-def add_DirectiveServiceServicer_to_server(servicer: DirectiveServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -142,6 +142,15 @@ class RecordedEvent:
     refused_by: str = ""
     """The hook that refused the event."""
 
+    def without_content(self) -> RecordedEvent:
+        """Returns what a caller gets who may not read: the event, entities and relations without their content."""
+        return replace(
+            self,
+            event=None if self.event is None else self.event.without_content(),
+            entities=tuple(one.without_content() for one in self.entities),
+            relations=tuple(one.without_content() for one in self.relations),
+        )
+
     @property
     def id(self) -> str:
         """The id of the event; '' where it was refused."""

@@ -49,6 +49,7 @@ from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.value import Receipt
 from germane.types.limits import BLOCK_TEXT, COUNT, ID, PAGE, REMARK, quoted
 from germane.types.limits import check_text as string
+from germane.types.operation import operation
 from germane.types.plan import Plan
 from germane.types.scope import Scope
 
@@ -70,6 +71,7 @@ class MemoryBlocks:
         self._parts, self._scope, self._room = parts, scope, parts.blocks
         self._store = parts.store.within(scope)
 
+    @operation("write")
     async def create(
         self,
         label: str,
@@ -107,6 +109,7 @@ class MemoryBlocks:
         edited = await self._commit(create_block(new, editor, cache=self._room.documents, secrets=self._parts.secrets))
         return edited.block
 
+    @operation("read")
     async def get(self, label: str) -> Block:
         """Returns a block as it is now. Raises `NotFound`, also for a deleted one and for blocks of other scopes."""
         found = [block for block in await self._store.ask(FirstNamed([label_key(label)])) if block.deleted_at is None]
@@ -115,12 +118,14 @@ class MemoryBlocks:
         self._room.feed.seen(self._scope, found)
         return found[0]
 
+    @operation("read")
     async def value(self, label: str) -> Any:
         """Returns the content of a block as plain JSON of its schema; of plain text, the whole text without any mark. Raises
         `NotFound`."""
         block = await self.get(label)
         return await self._from_document(block, partial(present_value, block))
 
+    @operation("read")
     async def list(self, type: str | None = None, *, folder: str | None = None, deleted: bool = False) -> tuple[Block, ...]:
         """Returns the blocks, own ones by label and then shared ones; of one `type`, and with labels that begin with `folder/`,
         where these are given. With `deleted`, the own ones that were deleted, the latest first."""
@@ -136,6 +141,7 @@ class MemoryBlocks:
         self._room.feed.seen(self._scope, () if deleted else found)
         return found
 
+    @operation("write")
     async def edit(
         self,
         label: str,
@@ -159,33 +165,40 @@ class MemoryBlocks:
         plan = edit_block(label, screened, editor, cache=self._room.documents, **given)
         return (await self._commit(plan)).block
 
+    @operation("write")
     async def set_text(self, label: str, text: str, *, base: int | None = None, by: str = "", reason: str = "") -> Block:
         """Replaces the text of a plain text block; see `edit`."""
         return await self.edit(label, SetText(text=text), base=base, by=by, reason=reason)
 
+    @operation("write")
     async def append(self, label: str, text: str, *, by: str = "", reason: str = "") -> Block:
         """Adds to the end of the text of a plain text block, as it is; see `edit`."""
         return await self.edit(label, AppendText(text=text), by=by, reason=reason)
 
+    @operation("write")
     async def replace(self, label: str, old: str, new: str, *, by: str = "", reason: str = "") -> Block:
         """Replaces `old`, which must occur exactly once in the text, with `new`; see `edit`."""
         return await self.edit(label, ReplaceText(old=old, new=new), by=by, reason=reason)
 
+    @operation("write")
     async def undo(self, label: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
         """Takes back the latest edit that isn't undone, whoever made it, and returns the block. What was changed since stays.
         Survives a restart; how far it goes is bounded by the history."""
         return (await self._commit(undo_edit(label, self._editor(by, reason, system), cache=self._room.documents))).block
 
+    @operation("write")
     async def redo(self, label: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
         """Makes the edit again that was undone last, unless another edit followed, and returns the block."""
         return (await self._commit(redo_edit(label, self._editor(by, reason, system), cache=self._room.documents))).block
 
+    @operation("read")
     async def history(self, label: str) -> tuple[Version, ...]:
         """Returns the versions of a block that are kept, oldest first: after consolidation the last 3 to 100, as many as fit
         into 8 KB or 1.6 times the text. Raises `NotFound`."""
         block = await self.get(label)
         return tuple(kept.version for kept in await self._store.ask(HistoryOf(block.id)))
 
+    @operation("read")
     async def show_version(self, label: str, version: int) -> str:
         """Returns the text of a block as it was at a version. Raises `NotFound`, also where the version isn't kept."""
         number("version", version, minimum=0, maximum=COUNT.maximum)
@@ -193,11 +206,13 @@ class MemoryBlocks:
         history = await self._store.ask(HistoryOf(block.id))
         return await self._from_document(block, partial(past_text, block, history=history, version=version))
 
+    @operation("write")
     async def pin(self, label: str, pinned: bool = True, *, by: str = "", system: bool = False) -> Block:
         """Pins a working block, so that it is in every context, or unpins it; returns the block."""
         flags(pinned=pinned)
         return await self._change(label, BlockSettings(pinned=pinned), self._editor(by, "", system))
 
+    @operation("write")
     async def change(
         self,
         label: str,
@@ -226,6 +241,7 @@ class MemoryBlocks:
         )
         return await self._change(label, settings, self._editor(by, reason, system), if_hash)
 
+    @operation("write")
     async def delete(
         self, label: str, *, if_hash: str | None = None, by: str = "", reason: str = "", system: bool = False
     ) -> Block:
@@ -234,6 +250,7 @@ class MemoryBlocks:
         optional("if_hash", if_hash, ID)
         return (await self._commit(delete_block(label, self._editor(by, reason, system), if_hash=if_hash))).block
 
+    @operation("write")
     async def rename_folder(
         self,
         folder: str,
@@ -252,17 +269,20 @@ class MemoryBlocks:
         plan = rename_folder(folder, new_folder, editor, cache=documents, secrets=secrets, type=kind)
         return tuple(edited.block for edited in await self._room.commit_all(self._scope, plan))
 
+    @operation("write")
     async def delete_folder(self, folder: str, *, by: str = "", reason: str = "", system: bool = False) -> tuple[Block, ...]:
         """Deletes all blocks with labels that begin with `folder/`, or none of them, and returns them; see `delete`. Raises
         `NotFound` for a folder without blocks."""
         plan = delete_folder(folder, self._editor(by, reason, system))
         return tuple(edited.block for edited in await self._room.commit_all(self._scope, plan))
 
+    @operation("write")
     async def restore(self, id: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
         """Brings back the deleted block with this id and returns it. Idempotent. Needs `admin`. Raises `Conflict` where another
         block has its label by now."""
         return (await self._commit(restore_block(string("id", id, ID), self._editor(by, reason, system)))).block
 
+    @operation("write", of_agent="agent")
     async def share(self, label: str, agent: str, permission: str = "append", *, by: str = "", system: bool = False) -> Share:
         """Shares an own block with another agent of the org, which may do at most what the block's own permission allows;
         returns the share. A user's block is shared for the same user. Sharing again changes the permission. Needs `admin`."""
@@ -270,15 +290,18 @@ class MemoryBlocks:
         plan = share_block(label, agent, checked_permission(permission), editor)
         return agreed(await self._store.commit(plan))
 
+    @operation("write")
     async def unshare(self, label: str, agent: str, *, by: str = "", system: bool = False) -> bool:
         """Ends the share of an own block with an agent, and returns whether there was one. Idempotent. Needs `admin`."""
         string("agent", agent, ID)
         return agreed(await self._store.commit(unshare_block(label, agent, self._editor(by, "", system))))
 
+    @operation("read")
     async def shares(self, label: str | None = None) -> tuple[Share, ...]:
         """Returns the shares of an own block, or of all of them, by label and agent. Raises `NotFound`."""
         return await self._store.ask(SharesOf(None if label is None else (await self.get(label)).id))
 
+    @operation("read")
     async def consents(self, *, pending: bool = True, limit: int = 50) -> tuple[ConsentRequest, ...]:
         """Returns at most `limit` (1 to 1,000) requests for consent on the scope's own blocks, newest first: those that can be
         answered now, or with `pending=False` all that are kept."""
@@ -286,6 +309,7 @@ class MemoryBlocks:
         number("limit", limit, minimum=1, maximum=PAGE.maximum)
         return await self._store.ask(ListConsents(at=self._parts.clock.now(), pending=pending, limit=limit))
 
+    @operation("write")
     async def approve(self, id: str, scope: str | float = "once") -> ConsentRequest:
         """Approves a request: for this edit `once`, for a number of seconds, or for the `block`: all that the same agent does
         with its content, and what rules the block itself (delete, share, permission) only where that was asked for. The agent
@@ -296,6 +320,7 @@ class MemoryBlocks:
         plan = answer_consent(string("id", id, ID), approve=True, scope=chosen, lasting=lasting, at=now)
         return await self._store.commit(plan)
 
+    @operation("write")
     async def deny(self, id: str) -> ConsentRequest:
         """Denies a request: the same edit can be asked for again after the time that requests wait. Idempotent. Raises what
         `approve` raises."""
@@ -309,6 +334,7 @@ class MemoryBlocks:
             raise InvalidInput(f"listener must be a function of a block, not {quoted(listener)}")
         return self._room.feed.subscribe(self._scope, listener, since=self._parts.clock.now().timestamp())
 
+    @operation("write")
     async def archive(self, text: str, metadata: Mapping[str, Any] | None = None) -> ArchivalEntry:
         """Keeps a text for later searches, by its words and those of its `metadata` (JSON), and returns the entry, which is
         never changed. Raises `InvalidInput`."""
@@ -319,6 +345,7 @@ class MemoryBlocks:
             await self._parts.catch_up.settle()
         return stored
 
+    @operation("read")
     async def entry(self, id: str) -> ArchivalEntry:
         """Returns one archival entry. Raises `NotFound`."""
         found = await self._store.ask(SeenEntries([string("id", id, ID)]))
@@ -326,17 +353,20 @@ class MemoryBlocks:
             raise NotFound(f"no archival entry {quoted(id)} here")
         return found[0]
 
+    @operation("read")
     async def search_archive(self, query: str, limit: int = 10) -> tuple[FoundEntry, ...]:
         """Returns at most `limit` (1 to 1,000) archival entries and archival blocks that answer `query`, best first. Raises
         `InvalidInput`."""
         return await search_archive(self._parts, self._scope, query, limit)
 
+    @operation("read")
     async def search(self, query: str, limit: int = 10) -> tuple[FoundBlock, ...]:
         """Returns at most `limit` (1 to 1,000) blocks of any type that answer `query`, best first, as they are now: the user's
         and agent-wide ones, and none that others share. The first search after edits indexes what was edited. Raises
         `InvalidInput`."""
         return await search_blocks(self._parts, self._scope, query, limit)
 
+    @operation("write")
     async def delete_entry(self, id: str, *, by: str = "", reason: str = "") -> Receipt:
         """Forgets an archival entry of the scope's own for good, and returns the receipt of `Agent.forget`. Raises
         `NotFound`."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, get_args
 from germane.errors import InvalidInput, UnknownName
 from germane.kinds.blocks.field import MAX_COUNTER, checked_flag, checked_name, checked_text
 from germane.kinds.blocks.permission import Needs
+from germane.types.codec import tagged
 from germane.types.limits import quoted
 from germane.types.nested_data import bounded
 
@@ -195,6 +196,7 @@ Mutation = (
 )
 MUTATIONS: Mapping[str, type[Mutation]] = MappingProxyType({one.op: one for one in get_args(Mutation)})
 """The mutations by the name that `op` has in JSON."""
+tagged("op", MUTATIONS)
 OPERATIONS: Mapping[str, Needs] = MappingProxyType(
     {
         **{op: one.needs for op, one in MUTATIONS.items()},

@@ -7,7 +7,7 @@ isn't made (BLK-5): its request is stored, and the edit is tried again after the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Literal, TypeGuard, get_args
@@ -142,7 +142,7 @@ class ConsentRequest:
     """One request. `operation` says in words what is to be done, without content; `requested_by` is the agent, and the caller's
     name for who edits. `expires_at` is when it can't be answered any more. `scope` and `until` are those of an approval;
     `used_at` says when the edit of an approval `once` was made. `digest` is a hash of the edit, so that an approval `once` is
-    good for that edit alone."""
+    good for that edit alone; a client of the service doesn't get it."""
 
     id: str
     block_id: str
@@ -150,7 +150,7 @@ class ConsentRequest:
     asked_of: Asked
     operation: str
     needs: Needs
-    digest: bytes
+    digest: bytes = field(default=b"", repr=False)
     requested_by: str
     requested_at: datetime
     expires_at: datetime

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from germane.errors import InvalidInput, UnknownName
 from germane.kinds.blocks.field import Field, checked_flag, checked_name, checked_text
+from germane.types.codec import tagged
 from germane.types.limits import LIST_ITEMS, SECTIONS, check_size, quoted
 
 
@@ -161,6 +162,21 @@ SCHEMAS: Mapping[str, type[Schema]] = MappingProxyType(
     {"text": TextSchema, "map": MapSchema, "list": ListSchema, "log": LogSchema, "composite": CompositeSchema}
 )
 """The shapes by the name that `type` has in JSON."""
+tagged("type", SCHEMAS)
+
+
+def undescribed(schema: Schema) -> Schema:
+    """Returns the schema without the descriptions of its fields and sections."""
+    if not isinstance(schema, CompositeSchema):
+        return _undescribed(schema)
+    sections = (replace(one, description="", schema=_undescribed(one.schema)) for one in schema.sections)
+    return replace(schema, sections=tuple(sections))
+
+
+def _undescribed(schema: SimpleSchema) -> SimpleSchema:
+    if not isinstance(schema, MapSchema):
+        return schema
+    return replace(schema, fields=tuple(replace(one, description="") for one in schema.fields))
 
 
 def parse_schema(value: object, argument: str = "schema") -> Schema:

@@ -9,7 +9,7 @@ archival entry is a text that an agent keeps for later searches, and it is never
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from json import dumps
@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 
 from germane.errors import InvalidInput
 from germane.kinds.blocks.permission import SHOWN_PERMISSIONS, Permission
-from germane.kinds.blocks.schema import Schema
+from germane.kinds.blocks.schema import Schema, undescribed
 from germane.text.normal import content_hash
 from germane.types.candidate import BlockText
 from germane.types.candidate import BlockType as BlockType
@@ -55,6 +55,10 @@ class Block:
     granted: Permission = "read_write"
     deleted_at: datetime | None = None
     secrets: Mapping[str, int] = field(default_factory=dict, compare=False, hash=False)
+
+    def without_content(self) -> Block:
+        """Returns the block as a caller gets it who may not read: without its text, its hash and any description."""
+        return replace(self, text="", content_hash="", description="", schema=undescribed(self.schema))
 
     @property
     def standing(self) -> bool:
@@ -184,6 +188,10 @@ class ArchivalEntry:
     version: int | None = None
     type: BlockType | None = None
     secrets: Mapping[str, int] = field(default_factory=dict, compare=False, hash=False)
+
+    def without_content(self) -> ArchivalEntry:
+        """Returns the entry as a caller gets it who may not read: without its text and metadata."""
+        return replace(self, text="", metadata={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from germane.text.secrets.detection import SecretScreen
 from germane.types.candidate import Sensitivity
 from germane.types.limits import DOCUMENT_BYTES, DOCUMENT_FILES, DOCUMENT_SOURCE, DOCUMENT_TEXT, ID, LABEL, NAME, quoted
 from germane.types.limits import check_text as string
+from germane.types.operation import operation
 from germane.types.scope import Scope
 
 _SENSITIVITIES: tuple[Sensitivity, ...] = get_args(Sensitivity)
@@ -52,6 +53,7 @@ class Documents:
         self._parts, self._scope = parts, scope
         self._store = parts.store.within(scope)
 
+    @operation("write", fixed={"path": None, "progress": None})
     async def ingest(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -151,11 +153,13 @@ class Documents:
                 progress(done, total)
         return FolderIngested(documents=tuple(documents), skipped=tuple(skipped))
 
+    @operation("read")
     async def list(self, *, limit: int = 50, cursor: str | None = None) -> DocumentPage:
         """Returns a page of `limit` (1 to 1,000) documents, the one that was ingested last first. Raises `InvalidInput`."""
         check_page(limit, cursor)
         return await self._store.ask(ListDocuments(limit, cursor))
 
+    @operation("read")
     async def get(self, source: str) -> KeptDocument:
         """Returns a document by its source, by its session, by the id of one of its passages, or by its title, where only one
         document has it. `agent.messages(session)` lists the passages. Raises `NotFound`, and `InvalidInput` for a title that
@@ -179,6 +183,7 @@ class Documents:
             return titled[0]
         raise NotFound(f"no document {quoted(source)} here (agent.documents.list shows what there is)")
 
+    @operation("write")
     async def forget(
         self, source: str, *, agent_wide: bool = False, dry_run: bool = False, by: str = "", reason: str = ""
     ) -> Receipt:

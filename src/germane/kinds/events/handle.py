@@ -26,6 +26,7 @@ from germane.kinds.messages.plans import Origin
 from germane.types.candidate import LONG_TEXT, Sensitivity
 from germane.types.limits import CHARACTERS, EVENT_TYPE, EVENTS, ID, NAMES, PAGE, check_entries, check_size
 from germane.types.nested_data import Extent, bounded
+from germane.types.operation import operation
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -44,6 +45,7 @@ class EventLog:
         self._parts, self._scope, self._archetype = parts, scope, archetype
         self._store = parts.store.within(scope)
 
+    @operation("write", takes={"archetype": str | None})
     async def record(
         self,
         type: str,
@@ -79,6 +81,7 @@ class EventLog:
         (recorded,) = await self.record_many([new], session=session, archetype=archetype)
         return recorded
 
+    @operation("write", takes={"events": Sequence[NewEvent], "archetype": str | None})
     async def record_many(
         self,
         events: Sequence[NewEvent | Mapping[str, Any]],
@@ -106,6 +109,7 @@ class EventLog:
         given = await by_turns(events, checked)
         return await _Recording(self._parts, self._store.commit, origin, chosen).keep(given)
 
+    @operation("read", fixed={"whole": False})
     async def list(
         self,
         session: str | None = None,
@@ -128,6 +132,7 @@ class EventLog:
         page = await self._store.ask(ListEvents(wanted, limit=limit, cursor=cursor, whole=whole, typed=True))
         return EventPage(events=page.messages, cursor=page.cursor)
 
+    @operation("read")
     async def highlights(
         self, sessions: int = 5, *, session: str | None = None, task: str | None = None, limit: int = 8
     ) -> tuple[Event, ...]:

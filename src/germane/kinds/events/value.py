@@ -95,6 +95,22 @@ class Event(NamedTuple):
     """Of `replaced_by`, and of what replaces these in turn, those that ended something. Only events that are read for a request
     have it."""
 
+    def without_content(self) -> Event:
+        """Returns the event as a caller gets it who may not read: without text, name, outcome, provenance and what was made of
+        it."""
+        return self._replace(
+            text="",
+            name="",
+            outcome="",
+            content_hash=0,
+            raw=_NO_RAW,
+            provenance=Provenance(),
+            passage=None,
+            outdated=(),
+            replaces=(),
+            replaced_by=(),
+        )
+
     @property
     def typed(self) -> bool:
         """Whether it is something done or decided, such as `file_read`, and not a message."""

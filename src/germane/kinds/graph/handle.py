@@ -36,6 +36,7 @@ from germane.text.secrets.detection import SecretScreen
 from germane.text.terms import analyse
 from germane.types.candidate import Sensitivity
 from germane.types.limits import CURSOR, ID, IDS, NAME, NAMES, PAGE, QUERY, REMARK, TAG, check_entries, check_text, quoted
+from germane.types.operation import operation
 from germane.types.plan import uuid7
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -60,6 +61,7 @@ class KnownGraph:
         """What worked before."""
         return Patterns(self._parts, self._scope)
 
+    @operation("write")
     async def add(
         self,
         type: str,
@@ -78,6 +80,7 @@ class KnownGraph:
         plan = add_entity(_type(type), said, user=self._scope.user, at=self._now())
         return await self._store.commit(plan)
 
+    @operation("read")
     async def get(self, id: str) -> Entity:
         """Returns the entity with this id. Raises `NotFound`."""
         found = await self._store.ask(SeenEntities([check_text("id", id, ID)]))
@@ -85,11 +88,13 @@ class KnownGraph:
             raise NotFound(f"no entity {quoted(id)} here")
         return found[0]
 
+    @operation("read")
     async def find(self, name: str, type: str | None = None) -> tuple[Entity, ...]:
         """Returns the entities that have this name or alias, whatever its case and accents; of one `type` where it is given.
         Where none has it, the one of which it is a short form, as Caro is of Caroline; none where that fits several."""
         return await self._named(check_text("name", name, NAME), None if type is None else _type(type))
 
+    @operation("read")
     async def list(
         self,
         type: str | None = None,
@@ -106,11 +111,13 @@ class KnownGraph:
         key, number_of = name_key(check_text("prefix", prefix, NAME)), number("limit", limit, minimum=1, maximum=PAGE.maximum)
         return await self._store.ask(ListEntities(given, prefix=key, type=chosen, limit=number_of, cursor=cursor))
 
+    @operation("read")
     async def salient(self, limit: int = 10, *, at: datetime | str | None = None) -> tuple[Entity, ...]:
         """Returns the entities that matter most at a time (default: now): often mentioned, and lately."""
         count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
         return await self._store.ask(SalientEntities(count, at=self._time("at", at) or self._now(), filters=_EVERYTHING))
 
+    @operation("write")
     async def relate(
         self,
         source: str,
@@ -149,21 +156,25 @@ class KnownGraph:
         )
         return await self._store.commit(relate_two(relation, exclusive=exclusive, at=now))
 
+    @operation("write")
     async def unrelate(self, id: str, at: datetime | str | None = None) -> Relation:
         """Ends a relation at a time (default: now) and returns it. Raises `NotFound`."""
         return await self._store.commit(end_relation(check_text("id", id, ID), self._time("at", at) or self._now()))
 
+    @operation("read")
     async def relations(self, entity: str, *, at: datetime | str | None = None, limit: int = 100) -> tuple[Relation, ...]:
         """Returns the relations of an entity in both directions, the heaviest first; those that hold `at` a time where it is
         given, else all. Raises `NotFound`."""
         count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
         return await self._store.ask(RelationsOf(await self._id(entity), at=self._time("at", at), limit=count))
 
+    @operation("read")
     async def mentions(self, entity: str, *, limit: int = 100, before: datetime | str | None = None) -> tuple[str, ...]:
         """Returns the ids of the messages and memories that mention an entity, the latest first. Raises `NotFound`."""
         count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
         return await self._store.ask(MentionsOf(await self._id(entity), limit=count, before=self._time("before", before)))
 
+    @operation("read")
     async def traverse(
         self, start: str, *, depth: int = 2, fan_out: int = 20, at: datetime | str | None = None, limit: int = 200
     ) -> Neighbourhood:
@@ -176,12 +187,14 @@ class KnownGraph:
         bounds: dict[str, Any] = {"depth": depth, "fan_out": fan_out, "limit": limit, "at": self._time("at", at)}
         return await self._store.ask(WalkFrom([await self._id(start)], filters=_EVERYTHING, **bounds))
 
+    @operation("read")
     async def path(self, start: str, goal: str, *, at: datetime | str | None = None) -> tuple[Step, ...] | None:
         """Returns a shortest path between two entities, of at most 10 relations in either direction; () where both are one,
         None where there is none. Raises `NotFound`."""
         ends = await self._id(start), await self._id(goal)
         return await self._store.ask(ShortestPath(*ends, at=self._time("at", at), filters=_EVERYTHING))
 
+    @operation("read")
     async def chain(
         self, start: str, types: Iterable[str] = ("causes", "fixes"), *, backwards: bool = False, limit: int = 50
     ) -> tuple[Relation, ...]:
@@ -191,6 +204,7 @@ class KnownGraph:
         wanted, count = check_entries("types", types, NAMES, TAG), number("limit", limit, minimum=1, maximum=PAGE.maximum)
         return await self._store.ask(CausalChain(await self._id(start), wanted, backwards=backwards, limit=count))
 
+    @operation("write")
     async def merge(self, kept: str, gone: str) -> Entity:
         """Makes one entity of two: names, mentions and relations of `gone` go to `kept`, which is returned. Raises
         `NotFound`."""
@@ -199,6 +213,7 @@ class KnownGraph:
         self._parts.engine.forget(self._scope)
         return await self.get(one)
 
+    @operation("write")
     async def forget(self, ids: Sequence[str], *, dry_run: bool = False, by: str = "", reason: str = "") -> Receipt:
         """Forgets entities with their relations, relations, and patterns, by id, and returns the receipt of `Agent.forget`."""
         flags(dry_run=dry_run)
@@ -256,6 +271,7 @@ class Patterns:
         self._parts, self._scope = parts, scope
         self._store = parts.store.within(scope)
 
+    @operation("write")
     async def learn(
         self,
         action: str,
@@ -286,6 +302,7 @@ class Patterns:
         )
         return await self._store.commit(learn_pattern(pattern))
 
+    @operation("read")
     async def match(
         self, query: str = "", *, intent: str | None = None, entity_types: Iterable[str] = (), limit: int = 20
     ) -> tuple[Pattern, ...]:
@@ -299,6 +316,7 @@ class Patterns:
             MatchingPatterns(words, intent=intent, entity_types=types, filters=_EVERYTHING, limit=count)
         )
 
+    @operation("write")
     async def apply_result(self, id: str, succeeded: bool) -> Pattern:
         """Counts that a pattern was tried, and whether it worked; returns the pattern. Raises `NotFound`."""
         flags(succeeded=succeeded)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -43,6 +43,10 @@ class Entity:
     sensitivity: Sensitivity = "private"
     created_at: datetime
     updated_at: datetime
+
+    def without_content(self) -> Entity:
+        """Returns the entity as a caller gets it who may not read: without type, names and properties."""
+        return replace(self, type="", name="", aliases=(), properties={})
 
     def salience_at(self, at: datetime) -> float:
         """Returns the salience at a time, in [0, 1]: `salience · 0.5^(days since salient_at / 30)`; a time before `salient_at`
@@ -90,6 +94,10 @@ class Relation:
     created_at: datetime
     updated_at: datetime
 
+    def without_content(self) -> Relation:
+        """Returns the relation as a caller gets it who may not read: without type, properties and refs."""
+        return replace(self, type="", properties={}, refs=())
+
     def __repr__(self) -> str:
         return f"<Relation {self.id} {self.source} {self.type} {self.target}>"
 
@@ -134,6 +142,10 @@ class Pattern:
     sensitivity: Sensitivity = "private"
     created_at: datetime
     updated_at: datetime
+
+    def without_content(self) -> Pattern:
+        """Returns the pattern as a caller gets it who may not read: without the action and when it applies."""
+        return replace(self, action="", keywords=(), intent=None, entity_types=())
 
     @property
     def success_rate(self) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
@@ -41,6 +41,10 @@ class Contradiction:
     created_at: datetime
     resolved_at: datetime | None = None
     kept: str | None = None
+
+    def without_content(self) -> Contradiction:
+        """Returns the contradiction as a caller gets it who may not read: its memories without their content."""
+        return replace(self, older=self.older.without_content(), newer=self.newer.without_content())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from germane.text.secrets.detection import SecretPolicy
 from germane.types.candidate import Provenance
 from germane.types.limits import DIRECTIVE, ID, LABEL, NAME, TAG
 from germane.types.limits import check_text as string
+from germane.types.operation import operation
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -32,6 +33,7 @@ class Recollections:
     def __init__(self, store: ScopedStore, scope: Scope, clock: Clock, secrets: SecretPolicy) -> None:
         self._store, self._scope, self._clock, self._secrets = store, scope, clock, secrets
 
+    @operation("read")
     async def get(self, id: str) -> Memory:
         """Returns one memory. Raises `NotFound`, also for a memory of another scope (SCOPE-3)."""
         found = await self._store.ask(SeenMemories([await self._whole(id)]))
@@ -39,6 +41,7 @@ class Recollections:
             raise no_memory(id)
         return found[0]
 
+    @operation("read")
     async def list(self, filters: Filters | None = None, *, limit: int = 50, cursor: str | None = None) -> Page:
         """Returns a page of `limit` (1 to 1,000) memories, newest first; its `cursor` asks for the next page. Without `filters`
         every sensitivity is listed. Raises `InvalidInput`."""
@@ -46,6 +49,7 @@ class Recollections:
         chosen = normalise_filters(filters, self._scope.zone) or Filters(sensitivities=("public", "private", "sensitive"))
         return await self._store.ask(ListMemories(chosen, at=self._clock.now(), limit=limit, cursor=cursor))
 
+    @operation("write")
     async def update(self, id: str, text: str | None = None, **changes: Any) -> Memory:
         """Changes fields of a memory and returns it. Raises `NotFound`, and `InvalidInput` for fields that its kind doesn't
         have."""
@@ -53,18 +57,21 @@ class Recollections:
         plan = update(whole, changes, text=text, at=at, scope=self._scope, secrets=self._secrets)
         return await self._store.commit(plan)
 
+    @operation("read")
     async def review(self, *, limit: int = 50) -> tuple[Contradiction, ...]:
         """Returns at most `limit` (1 to 1,000) open conflicts between the scope's own memories, oldest first: what superseding
         and linking couldn't decide. Raises `InvalidInput`."""
         check_page(limit, None)
         return await self._store.ask(OpenConflicts(at=self._clock.now(), limit=limit))
 
+    @operation("write")
     async def resolve(self, id: str, *, keep: str) -> Contradiction:
         """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends and stays
         in the history. Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
         plan = resolve(string("id", id, ID), string("keep", keep, ID), at=self._clock.now())
         return await self._store.commit(plan)
 
+    @operation("read")
     async def history(self, id: str) -> tuple[Memory, ...]:
         """Returns the memory with everything that superseded it or that it superseded, oldest first. Raises `NotFound`."""
         found = await self._store.ask(HistoryOfMemory(await self._whole(id)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import log1p
 from types import MappingProxyType
@@ -137,6 +137,10 @@ class Memory:
     @property
     def text(self) -> str:
         return self.content.text
+
+    def without_content(self) -> Memory:
+        """Returns the memory as a caller gets it who may not read: without its content, tags and provenance."""
+        return replace(self, kind="note", content=Note(body=""), tags=(), content_hash=0, provenance=Provenance())
 
     @property
     def category(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from germane.errors import InvalidInput
 from germane.text.normal import content_hash
@@ -330,20 +330,3 @@ def _pointers(frame: TaskFrame) -> str:
         return ""
     named = (f".{number} {one.title or 'artifact'}" for number, one in enumerate(frame.artifacts[:_MAX_NAMED], 1))
     return f" (expand {', '.join(named)})"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteDelegation:
-    """One task given to another agent, as a client of the service gets it. `messages` are what the other agent's model gets,
-    and `system` its system prompt where the provider keeps that apart. `frame` is the task in the delegating stack; its
-    `child_session` is the session that the other agent works in, and `allowed` the sensitivities that it may see.
-    `explanation` says what it gets and why."""
-
-    frame: TaskFrame
-    messages: list[Mapping[str, Any]]
-    system: Any = None
-    tokens: int = 0
-    explanation: str = ""
-
-    def __repr__(self) -> str:
-        return f"<RemoteDelegation {self.frame.id} {len(self.messages)} messages>"

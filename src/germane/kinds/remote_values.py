@@ -1,0 +1,219 @@
+"""Remote values: what operations of a service return where the library's own value holds more than data, such as a trace.
+
+`api/remote_verbs.py` makes them; the clients return them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from germane.kinds.tasks.value import TaskFrame
+from germane.rules.tool_rule import Owed, Verdict
+from germane.types.reports import HistoryReport
+
+
+class RemoteActivity(NamedTuple):
+    """What an agent did, for the section of activity of a built request: when, which agent, and what."""
+
+    at: datetime
+    agent: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownThing:
+    """One memory or message about a name: its id, its handle in the text, what is shown of it, and the fraction (`share`) of
+    the original that this is. `tokens` are those of its line."""
+
+    id: str
+    handle: str
+    text: str
+    category: str
+    tokens: int
+    share: float
+    created_at: datetime
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownAbout:
+    """What is known about a name, as `germane.Agent.about` says it, without its trace: `current` holds at the time asked about,
+    `earlier` ended before it, `mentions` are the messages that name it. `text` is all of them, ready for a prompt."""
+
+    name: str
+    current: tuple[KnownThing, ...]
+    earlier: tuple[KnownThing, ...]
+    mentions: tuple[KnownThing, ...]
+    text: str
+    tokens: int
+    left_out: int
+    hints: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        known = f"current={len(self.current)} earlier={len(self.earlier)} mentions={len(self.mentions)}"
+        return f"<KnownAbout {known} tokens={self.tokens}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteComponent:
+    """One item of a built context. `source` is its id, `content` what is shown of it, `tokens` are those of its line."""
+
+    type: str
+    source: str
+    content: str
+    tokens: int
+    relevance_score: float
+    handle: str = ""
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteContext:
+    """A context as `germane.Agent.build` builds it: `content` for a prompt, `token_count` of it, and what it is made of.
+    `strategy` is the name of the strategy; `fallback_reason` is empty when all went well."""
+
+    content: str
+    components: tuple[RemoteComponent, ...]
+    token_count: int
+    truncated: bool
+    strategy: str
+    events_considered: int = 0
+    entities_considered: int = 0
+    chunks_considered: int = 0
+    assembly_ms: float = 0.0
+    fallback_reason: str = ""
+    degradation_level: int = 0
+
+    def __repr__(self) -> str:
+        return f"<RemoteContext {len(self.components)} components tokens={self.token_count}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteCompaction:
+    """A conversation that the service made fit: `messages` for `provider`, `system` as it was given, and in `report` what was
+    done, in figures. `summary` is the text that stands for what left, "" without one, `constraints` what the user demanded in
+    it."""
+
+    messages: list[Any]
+    provider: str
+    system: Any = None
+    report: HistoryReport
+    summary: str = ""
+    constraints: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        done = self.report
+        return f"<RemoteCompaction {done.tokens_before} → {done.tokens} of {done.max_tokens} tokens>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteEarlier:
+    """What a handle stands for, as `germane.Agent.history.show` says it."""
+
+    handle: str
+    kind: str
+    title: str
+    text: str
+    session: str
+    provider: str
+    messages: tuple[Mapping[str, Any], ...]
+    previous: str
+    part: int
+    created_at: datetime
+
+    def __repr__(self) -> str:
+        return f"<RemoteEarlier {self.handle} {len(self.messages)} messages, {len(self.text)} chars>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteOutlineLine:
+    """What one exchange was about, as `germane.Agent.history.outline` says it."""
+
+    session: str
+    text: str
+    first_id: str
+    last_id: str
+    first_at: datetime
+    last_at: datetime
+    messages: int
+    sensitivity: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteOutline:
+    """One page of a session's outline, oldest line first. `cursor` continues it; None on the last page."""
+
+    lines: tuple[RemoteOutlineLine, ...]
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteSummary:
+    """A summary of a session: `text` stands for the messages before the index `covers`, which `fingerprint` names. `note` says
+    why a language model's text wasn't used."""
+
+    id: str
+    session: str
+    text: str
+    covers: int
+    tokens: int
+    method: str
+    note: str
+    fingerprint: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteRequest:
+    """A request for the provider's SDK, as the service has built it. `metadata` are the fields of `BuildMetadata`
+    as JSON, `estimated_tokens` those of the whole request, `faults` the parts that are missing, with the reason."""
+
+    provider: str
+    kwargs: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+    estimated_tokens: int = 0
+    faults: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<RemoteRequest {self.provider} {self.estimated_tokens} tokens>"
+
+    def as_kwargs(self, **more: Any) -> dict[str, Any]:
+        """The arguments of the SDK's call, as `BuiltRequest.as_kwargs` gives them."""
+        if isinstance(config := more.get("config"), Mapping) and "config" in self.kwargs:
+            more["config"] = {**self.kwargs["config"], **config}
+        return {**self.kwargs, **more}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedCalls:
+    """What the rules say of the calls of one batch, in order, and of the turn: `state` goes into the next call, and belongs
+    where the agent can't write. `next_step` is None where no rule says what follows; `owed` is due before the turn ends."""
+
+    verdicts: tuple[Verdict, ...]
+    state: str
+    next_step: Literal["end", "continue"] | None
+    owed: tuple[Owed, ...]
+    may_exit: bool
+
+    def __repr__(self) -> str:
+        return f"<CheckedCalls {len(self.verdicts)} verdicts, {len(self.owed)} owed>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteDelegation:
+    """One task given to another agent, as a client of the service gets it. `messages` are what the other agent's model gets,
+    and `system` its system prompt where the provider keeps that apart. `frame` is the task in the delegating stack; its
+    `child_session` is the session that the other agent works in, and `allowed` the sensitivities that it may see.
+    `explanation` says what it gets and why."""
+
+    frame: TaskFrame
+    messages: list[Mapping[str, Any]]
+    system: Any = None
+    tokens: int = 0
+    explanation: str = ""
+
+    def __repr__(self) -> str:
+        return f"<RemoteDelegation {self.frame.id} {len(self.messages)} messages>"
