@@ -48,7 +48,7 @@ from germane.stores.contract import ScopedStore, Store
 from germane.transfer.contents import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective
 from germane.types.candidate import Provenance
 from germane.types.inventory import AgentSummary, OrgSummary, Stats, Tombstone, UserSummary
-from germane.types.plan import Decision, Plan, read
+from germane.types.plan import Decision, Plan, Read, read
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane_testing.builders import NOON, a_memory, an_event, asking, question, writing
@@ -623,6 +623,19 @@ class TransferContract:
         nobody, owner = Owner(None, None, None), Owner("default", "default", "anna")
         assert things == [Owned(owner, stones[0]), Owned(owner, stones[1]), Owned(nobody, again[1])]
         assert (await anna.commit(asking(IdsInUse(("t0", "t1", "t2"))))).forgotten == {"t0", "t1", "t2"}
+
+    async def test_what_only_a_plan_may_ask_is_refused_outside(self, store: Store) -> None:
+        """As is a read that the store doesn't know, within a plan too."""
+
+        class Unknown(Read[None]):
+            __slots__ = ()
+
+        scoped = store.within(ANNA)
+        for unasked in (Select(everything=True), IdsInUse(("x",)), SessionLength("s1"), Unknown()):
+            with pytest.raises(InvalidInput):
+                await scoped.ask(unasked)
+        with pytest.raises(InvalidInput):
+            await scoped.commit(asking(Unknown()))
 
     async def test_reserved_positions_arent_used_again(self, store: Store) -> None:
         """The session's next event gets the reserved position, unless it is further on already."""
