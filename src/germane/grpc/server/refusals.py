@@ -52,7 +52,7 @@ _FAULTS: tuple[tuple[type[Exception], grpc.StatusCode, str], ...] = (
 )
 _NAME_FIELDS = frozenset(
     {"org_id", "agent_id", "user_id", "session_id", "model", "zone", "strategy", "provider", "source_kind"}
-    | {"kind", "kinds", "sensitivities", "id", "ids", "page_token", "block", "label", "new_label", "type", "permission"}
+    | {"kind", "kinds", "sensitivities", "id", "ids"}
 )
 """Fields whose values are names, which an error text may quote."""
 _EXAMPLES = frozenset({"gpt-4o", "Europe/Vienna", "UTC", "id", "type", "function", "text"})
@@ -73,13 +73,9 @@ _FIELD_NAMES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"^(org|agent|user) (?=must)", r"{where}\1_id "),
         (r"^session (?=must)", "session_id "),
         (r"^(user|session) (?=has|holds|is blank)", r"\1_id "),
-        (r"^max_tokens ", "{tokens} "),
-        (r"^limit ", "{limit} "),
-        (r"^cursor ", "page_token "),
+        (r"^max_tokens ", "available_tokens "),
         (r"^tools(?=\[| has)", "{options}tools_json"),
         (r"^at (?=\d)", "{options}at "),
-        (r"^directive (?=has|holds|must)", "text "),
-        (r"^label (?=must|has|holds|is|piles)", "{label} "),
         (r"^(body|summary|text|value)(?= (?:has|holds|is|must|can't)|:)", "{main}"),
         (r"^(title|key|tags|tag|confidence|sensitivity|pinned|\w+_at|valid_\w+)(?= |\[)", r"{fields}\1"),
     )
@@ -129,11 +125,8 @@ def _with_field_names(text: str, request: Message | None, names: Collection[obje
     words = {
         "options": "options." if "options" in fields else "",
         "where": "scope." if "scope" in fields else "options." if text.startswith(("unknown time zone", "zone ")) else "",
-        "limit": "page_size" if "page_size" in fields else "limit",
         "fields": "fields." if "fields" in fields else "",
         "main": "text" if getattr(request, "text", "") else r"\1" if fields and "fields" not in fields else r"fields.\1",
-        "tokens": "max_tokens" if "max_tokens" in fields else "available_tokens",
-        "label": "block" if "block" in fields else "label",
     }
     for pattern, said in () if "arguments" in fields else _FIELD_NAMES:
         if pattern.search(text):
