@@ -17,7 +17,6 @@ from pathlib import Path
 
 from bench.corpus import conversations, endless, queries
 from germane import Agent, Germane
-from germane_eval.formats import load
 
 _USERS, _MESSAGES, _WORDS = 50, 100, 12
 _QUERIES = 20_000
@@ -46,6 +45,8 @@ async def _generated(germane: Germane, size: int) -> Asked:
 
 
 async def _labelled(germane: Germane, data: Path) -> Asked:
+    from germane_eval.formats import load  # not in older checkouts
+
     asked = list[tuple[Agent, str]]()
     for conversation in load(data).conversations:
         agent = germane.agent(conversation.name)
