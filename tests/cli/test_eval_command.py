@@ -365,7 +365,7 @@ def test_what_cant_be_done_is_said_in_one_line(
         ({"format": "germane-comparison", "version": 1}, "a comparison"),
         ({"format": "germane-evaluation", "version": 2}, "version 2"),
         ({"format": "germane-evaluation", "version": 1, "reports": []}, "no reports"),
-        ({"format": "germane-evaluation", "version": 1, "reports": [{}]}, "report 1 lacks 'run'"),
+        ({"format": "germane-evaluation", "version": 1, "reports": [{}]}, "report 1 lacks run"),
     ],
 )
 def test_a_file_that_is_no_saved_result_is_named(document: Any, said: str, tmp_path: Path) -> None:

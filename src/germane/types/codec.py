@@ -348,7 +348,7 @@ class _ObjectDecoder:
                 error.path.append(f".{name}")
                 raise
         if not self._needed <= given.keys():
-            raise _Mismatch(f"lacks {min(self._needed - given.keys())}")
+            raise _Mismatch(f"lacks {next(name for name in _hints(self._kind) if name in self._needed - given.keys())}")
         try:
             return self._kind(**given)
         except InvalidInput as error:
