@@ -407,3 +407,20 @@ def test_json_is_the_default_commands_own_option_and_elsewhere_the_shared_one() 
     assert hoist(["eval", "fit", "x", "--json"]) == ["--json", "eval", "fit", "x"]
     assert hoist(["search", "eval", "--json"]) == ["--json", "search", "eval"]
     assert eval_group.owns_option(["eval"], "--db") is False
+
+
+def test_without_its_distribution_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`germane` itself doesn't need it; a module that is missing for another reason is still an error of its own."""
+    missing = "germane_eval"
+
+    def import_module(name: str) -> Any:
+        raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
+
+    monkeypatch.setattr("germane.cli.app.import_module", import_module)
+    assert main(["eval", "requests.jsonl"]) == 1
+    assert "pip install 'germane[eval]'" in capsys.readouterr().err
+    missing = "numpy"
+    assert main(["eval", "requests.jsonl"]) == 1
+    assert "germane[eval]" not in capsys.readouterr().err

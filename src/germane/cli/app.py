@@ -23,6 +23,7 @@ from typer.core import TyperGroup
 
 from germane.cli.options import GlobalOptions
 from germane.cli.screen import Exit, console, describe_exit, plain
+from germane.errors import MissingExtra
 
 # The commands of `germane`, with the module and the line of the help of each.
 
@@ -86,7 +87,12 @@ class CommandTable(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         place, _ = COMMANDS[name]
         module, _, attribute = place.partition(":")
-        found = getattr(import_module(module if "." in module else f"germane.cli.commands.{module}"), attribute)
+        try:
+            found = getattr(import_module(module if "." in module else f"germane.cli.commands.{module}"), attribute)
+        except ModuleNotFoundError as error:
+            if error.name != "germane_eval":
+                raise
+            raise MissingExtra("eval", "germane-eval") from None
         holder = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
         if isinstance(found, typer.Typer):
             for inner in found.registered_commands:
