@@ -1,7 +1,8 @@
-"""The stubs are what the protos say, the protos what was released, and the two contracts agree in their numbers."""
+"""The package has what the protos say, the protos what was released, and the two contracts agree in their numbers."""
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from importlib.resources import files
@@ -9,43 +10,37 @@ from pathlib import Path
 
 import pytest
 from google.protobuf.descriptor import Descriptor
-from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from grpc_tools import protoc
 
-from germane.grpc.stubs import (
-    context_pb2,
-    filters_pb2,
-    ibex_pb2,
-    memory_pb2,
-    operation_pb2,
-)
+from germane.grpc.messages import context_pb2, filters_pb2, ibex_pb2, memory_pb2
 
-PROTO = Path(__file__).parents[2] / "proto"
-STUBS = {
-    "germane/context/v1/context.proto": context_pb2,
-    "germane/context/v1/filters.proto": filters_pb2,
-    "germane/context/v1/memory.proto": memory_pb2,
-    "germane/context/v1/operation.proto": operation_pb2,
-    "ibex/context/v1/context.proto": ibex_pb2,
-}
+ROOT = Path(__file__).parents[2]
+PROTO = ROOT / "proto"
 
 
 @pytest.mark.requirement("RPC-1")
-@pytest.mark.parametrize("name", STUBS)
-def test_a_stub_is_what_its_proto_says(name: str, tmp_path: Path) -> None:
+def test_the_package_has_what_the_protos_say(tmp_path: Path) -> None:
     """A proto that was changed without `make proto` fails here."""
-    out = tmp_path / "set"
+    subprocess.run([sys.executable, PROTO / "generate.py", tmp_path / "contract"], check=True)
+    assert (ROOT / "src/germane/grpc/contract.binpb").read_bytes() == (tmp_path / "contract").read_bytes()
+
+
+@pytest.mark.requirement("RPC-1")
+def test_a_module_that_protoc_makes_can_be_loaded_beside_the_package(tmp_path: Path) -> None:
+    """And its messages are of the same classes, because both describe the files in the same way."""
     include = [f"-I{PROTO}", f"-I{files('grpc_tools') / '_proto'}"]
-    assert protoc.main(["protoc", *include, f"--descriptor_set_out={out}", str(PROTO / name)]) == 0
-    (said,) = FileDescriptorSet.FromString(out.read_bytes()).file
-    held = FileDescriptorProto()
-    STUBS[name].DESCRIPTOR.CopyToProto(held)
-    for one in (said, held):
-        for message in one.message_type:
-            for inner in (message, *message.nested_type):  # a map has an entry type
-                for field in inner.field:
-                    field.ClearField("json_name")
-    assert held == said
+    assert protoc.main(["protoc", *include, f"--python_out={tmp_path}", str(PROTO / "germane/context/v1/filters.proto")]) == 0
+    made = tmp_path / "germane/context/v1/filters_pb2.py"
+    loaded = runpy.run_path(str(made))
+    assert loaded["DESCRIPTOR"] is filters_pb2.DESCRIPTOR
+    assert loaded["Filters"] is filters_pb2.Filters
+
+
+@pytest.mark.requirement("RPC-1")
+def test_a_name_that_no_proto_declares_is_an_attribute_error() -> None:
+    for name in ("NoSuchMessage", "MemoryService", "NoSuchStub", "Stub"):
+        with pytest.raises(AttributeError, match=f"memory.proto declares no {name}"):
+            getattr(memory_pb2, name)
 
 
 @pytest.mark.requirement("RPC-2")
