@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import runpy
 import subprocess
 import sys
@@ -12,7 +13,9 @@ import pytest
 from google.protobuf.descriptor import Descriptor
 from grpc_tools import protoc
 
+from germane.grpc import messages
 from germane.grpc.messages import context_pb2, filters_pb2, ibex_pb2, memory_pb2
+from support.source_tree import modules
 
 ROOT = Path(__file__).parents[2]
 PROTO = ROOT / "proto"
@@ -41,6 +44,24 @@ def test_a_name_that_no_proto_declares_is_an_attribute_error() -> None:
     for name in ("NoSuchMessage", "MemoryService", "NoSuchStub", "Stub"):
         with pytest.raises(AttributeError, match=f"memory.proto declares no {name}"):
             getattr(memory_pb2, name)
+
+
+@pytest.mark.requirement("RPC-1")
+def test_every_name_that_the_package_takes_from_a_proto_is_declared_there() -> None:
+    """Annotations included, which mypy can't check because the names are made at run time."""
+    used = set()
+    for module in modules():
+        files = {
+            alias.asname or alias.name: alias.name
+            for node in module.nodes
+            if isinstance(node, ast.ImportFrom) and node.module == "germane.grpc.messages"
+            for alias in node.names
+        }
+        for node in module.nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in files:
+                used.add((files[node.value.id], node.attr))
+    assert len(used) > 30
+    assert [(file, name) for file, name in sorted(used) if not hasattr(getattr(messages, file), name)] == []
 
 
 @pytest.mark.requirement("RPC-2")
