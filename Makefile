@@ -53,7 +53,7 @@ docs: $(VENV)/.ready-dev  ## write docs/modules.md, docs/reference/cli.md, schem
 twins: $(VENV)/.ready-dev  ## write the blocking twins, germane.sync and germane.grpc.blocking, from the asynchronous classes
 	@$(BIN)/python tools/twins.py
 
-proto: $(VENV)/.ready-dev  ## generate the typed stubs in src/germane/grpc/stubs from proto/
+proto: $(VENV)/.ready-dev  ## compile proto/ to src/germane/grpc/contract.binpb
 	@$(BIN)/python proto/generate.py
 
 clean:  ## remove .venv and all generated files

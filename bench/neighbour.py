@@ -37,15 +37,7 @@ from bench.corpus import conversations, endless
 from bench.giant import KINDS, text_of
 from bench.machine import describe
 from germane import Germane
-from germane.grpc.stubs import (
-    context_pb2,
-    context_pb2_grpc,
-    filters_pb2,
-    memory_pb2,
-    memory_pb2_grpc,
-    operation_pb2,
-    operation_pb2_grpc,
-)
+from germane.grpc.messages import context_pb2, filters_pb2, memory_pb2, operation_pb2
 
 __all__ = ["ATTACKS", "main"]
 
@@ -62,9 +54,9 @@ class Attacker:
 
     def __init__(self, address: str, key: str) -> None:
         self._channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
-        self._context = context_pb2_grpc.ContextAssemblyServiceStub(self._channel)
-        self._events = memory_pb2_grpc.EventServiceStub(self._channel)
-        self._operations: Any = operation_pb2_grpc.OperationServiceStub(self._channel)
+        self._context = context_pb2.ContextAssemblyServiceStub(self._channel)
+        self._events = memory_pb2.EventServiceStub(self._channel)
+        self._operations: Any = operation_pb2.OperationServiceStub(self._channel)
         self._headers = (("authorization", f"Bearer {key}"),)
         self._scope = memory_pb2.Scope(org_id="attacker", agent_id="a", user_id="u")
         self._numbers = count()
@@ -269,7 +261,7 @@ async def _served(folder: Path) -> AsyncIterator[tuple[str, str, str]]:
 
 async def _neighbour(address: str, key: str, rate: float, seconds: float, questions: Iterator[str]) -> dict[str, Any]:
     async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
-        stub = context_pb2_grpc.ContextAssemblyServiceStub(channel)
+        stub = context_pb2.ContextAssemblyServiceStub(channel)
 
         async def ask() -> Answered:
             message = context_pb2.Message(role="user", content=next(questions))

@@ -21,9 +21,8 @@ import psutil
 
 from bench.machine import describe
 from germane import Germane
+from germane.grpc.messages import context_pb2
 from germane.grpc.server.grpc_server import GrpcServer
-from germane.grpc.stubs import context_pb2
-from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
 from germane.settings.serving import ServiceSettings
 from germane.settings.values import Address
 
@@ -43,7 +42,7 @@ async def grown(calls: int, megabytes: int, folder: Path) -> tuple[int, int]:
         await server.start()
         try:
             async with grpc.aio.insecure_channel(f"127.0.0.1:{server.address.port}") as channel:
-                ask = ContextAssemblyServiceStub(channel).AssembleContext
+                ask = context_pb2.ContextAssemblyServiceStub(channel).AssembleContext
                 before = 0
                 for number in range(-_WARM, calls):
                     before = process.memory_info().rss if number == 0 else before

@@ -38,7 +38,7 @@ from bench.filled import AGENT, folder, store
 from bench.machine import describe
 from bench.quantiles import quantile
 from germane import Germane
-from germane.grpc.stubs import context_pb2, context_pb2_grpc
+from germane.grpc.messages import context_pb2
 
 __all__ = ["main"]
 
@@ -56,7 +56,7 @@ class Wire:
     def __init__(self, address: str, tell: Callable[[str], Awaitable[str]], connections: int = 1) -> None:
         own = (("grpc.use_local_subchannel_pool", 1),)
         self._channels = [grpc.aio.insecure_channel(address, options=own) for _ in range(connections)]
-        self._stubs = cycle([context_pb2_grpc.ContextAssemblyServiceStub(channel) for channel in self._channels])
+        self._stubs = cycle([context_pb2.ContextAssemblyServiceStub(channel) for channel in self._channels])
         self._questions = endless(20_000, seed=9)
         self.tell = tell
 

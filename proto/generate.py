@@ -1,68 +1,42 @@
-"""Generate: writes the typed stubs of the protos to src/germane/grpc/stubs. `make proto` runs it.
+"""Generate: compiles the protos to src/germane/grpc/contract.binpb, from which `germane.grpc.messages` makes the classes.
 
-protoc names Python modules after the folders, which would collide with the package `germane`. So the stubs get names of one
-word, and their imports of each other are rewritten. The descriptors keep protoc's names.
+`make proto` runs it. The file is a `FileDescriptorSet` without comments, and without google's own protos, which are part of the
+package protobuf. protoc leaves the fields' JSON names out of the Python modules that it makes, so they are left out here too:
+a program can load such a module beside germane only where both describe a file in the same way.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
 import sys
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorSet
 from grpc_tools import protoc
 
 HERE = Path(__file__).parent
-TARGET = HERE.parent / "src" / "germane" / "grpc" / "stubs"
-NAMES = {
-    "germane/context/v1/context": "context",
-    "germane/context/v1/filters": "filters",
-    "germane/context/v1/memory": "memory",
-    "germane/context/v1/operation": "operation",
-    "ibex/context/v1/context": "ibex",
-}
-ENDINGS = ("_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi")
+TARGET = HERE.parent / "src" / "germane" / "grpc" / "contract.binpb"
 
 
 def main(target: Path = TARGET) -> None:
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     with TemporaryDirectory() as folder:
-        options = [f"--{kind}_out={folder}" for kind in ("python", "grpc_python", "mypy", "mypy_grpc")]
+        out = Path(folder, "contract")
         include = [f"-I{HERE}", f"-I{files('grpc_tools') / '_proto'}"]
-        if protoc.main(["protoc", *include, *options, *(str(HERE / f"{name}.proto") for name in NAMES)]):
+        if protoc.main(["protoc", *include, f"--descriptor_set_out={out}", *map(str, sorted(HERE.rglob("*.proto")))]):
             sys.exit("protoc refused the protos")
-        target.mkdir(parents=True, exist_ok=True)
-        for name, short in NAMES.items():
-            for ending in ENDINGS:
-                made = Path(folder, f"{name}{ending}")
-                if "_grpc" in ending and "service " not in (HERE / f"{name}.proto").read_text("utf-8"):
-                    continue
-                (target / f"{short}{ending}").write_text(_rewritten(made.read_text("utf-8")), "utf-8")
-    shutil.rmtree(target / "__pycache__", ignore_errors=True)
+        compiled = FileDescriptorSet.FromString(out.read_bytes())
+    for file in compiled.file:
+        for message in file.message_type:
+            _without_json_names(message)
+    target.write_bytes(compiled.SerializeToString(deterministic=True))
 
 
-def _rewritten(text: str) -> str:
-    """Returns a stub whose imports of other stubs use their short names."""
-    for name, short in NAMES.items():
-        package, module = name.rsplit("/", 1)
-        dotted = package.replace("/", ".")
-        text = re.sub(
-            rf"from {re.escape(dotted)} import {module}_pb2(?! as _)( as \w+)?",
-            lambda match, short=short, module=module: (
-                f"from germane.grpc.stubs import {short}_pb2{match.group(1) or f' as {module}_pb2'}"
-            ),
-            text,
-        )
-        text = re.sub(
-            rf"from {re.escape(dotted)} import {module}_pb2 as (_\w+)",
-            rf"from germane.grpc.stubs import {short}_pb2 as \1",
-            text,
-        )
-    return text
+def _without_json_names(message: DescriptorProto) -> None:
+    for field in message.field:
+        field.ClearField("json_name")
+    for inner in message.nested_type:
+        _without_json_names(inner)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _ROOTS = ("germane.grpc.client", "germane.grpc.blocking", "germane.errors")
+_CONTRACT = "contract.binpb"
+"""The compiled protos, which `germane.grpc.messages` reads from its own folder."""
 _INIT = '''"""Germane client: context for a model's request from germane's service, within a time limit, without exceptions."""
 
 from __future__ import annotations
@@ -49,12 +51,11 @@ def make_package(sources: Path, target: Path) -> None:
         assert source is not None
         if module in ("germane", "germane.grpc"):
             continue
-        for one in (source, source.with_suffix(".pyi")):
-            if one.exists():
-                written = target / one.relative_to(sources / "germane" / ("grpc" if module.startswith("germane.grpc.") else ""))
-                written.parent.mkdir(parents=True, exist_ok=True)
-                text = _MODULE.sub(r"\1from germane_client\2 import ", one.read_text("utf-8"))
-                written.write_text(_NAMED.sub(r"germane_client.\1", text), "utf-8")
+        written = target / source.relative_to(sources / "germane" / ("grpc" if module.startswith("germane.grpc.") else ""))
+        written.parent.mkdir(parents=True, exist_ok=True)
+        text = _MODULE.sub(r"\1from germane_client\2 import ", source.read_text("utf-8"))
+        written.write_text(_NAMED.sub(r"germane_client.\1", text), "utf-8")
+    shutil.copyfile(sources / "germane" / "grpc" / _CONTRACT, target / _CONTRACT)
     (target / "__init__.py").write_text(_INIT, "utf-8")
     (target / "py.typed").touch()
 

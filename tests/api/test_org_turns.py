@@ -17,8 +17,8 @@ from germane.api.workers.threads import OrgTurns, by_turns
 from germane.compaction.strategy import Truncate
 from germane.engine import fallback
 from germane.engine import fallback as answer
+from germane.grpc.messages import context_pb2
 from germane.grpc.server.assembly_servicer import WireConversation
-from germane.grpc.stubs import context_pb2
 from germane.kinds.blocks import handle as agent_blocks
 from germane.kinds.blocks.plans import screened_mutations
 from germane.stages import compact, measure

@@ -13,8 +13,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from inline_snapshot import snapshot
 
 from germane import Germane
-from germane.grpc.stubs import context_pb2, filters_pb2, ibex_pb2
-from germane.grpc.stubs import memory_pb2 as pb
+from germane.grpc.messages import context_pb2, filters_pb2, ibex_pb2
+from germane.grpc.messages import memory_pb2 as pb
 from support.listening import SCOPE, Wire, asked, ibex_asked, listening, opened, said
 
 CALL = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}

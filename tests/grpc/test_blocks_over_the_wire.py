@@ -19,7 +19,7 @@ from germane.api.operations import operations
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.client.handles import ClientBlocks
-from germane.grpc.stubs import memory_pb2
+from germane.grpc.messages import memory_pb2
 from germane.kinds.blocks.handle import MemoryBlocks
 from germane.kinds.blocks.mutation import PushItem
 from germane_testing.builders import Hashed

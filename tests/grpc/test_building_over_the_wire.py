@@ -13,7 +13,7 @@ import pytest
 from germane import Agent, InvalidInput
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
-from germane.grpc.stubs import memory_pb2
+from germane.grpc.messages import memory_pb2
 from germane.rules.enforce import ToolRules
 from germane.rules.tool_rule import (
     Allow,

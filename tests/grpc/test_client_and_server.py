@@ -16,9 +16,8 @@ from germane import Filters, Germane
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.client.rpcs import ClientRpc
+from germane.grpc.messages import context_pb2
 from germane.grpc.server.grpc_server import GrpcServer
-from germane.grpc.stubs.context_pb2 import AssembleContextRequest
-from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
 from support.exchanges import ITEMS
 from support.listening import patient
 from support.loopback import refusing, serving, unused_port
@@ -28,7 +27,7 @@ TALK: list[Any] = [
     {"role": "user", "content": "The blue vase came broken.", "id": "m1"},
     {"role": "assistant", "content": "A new vase leaves on Monday.", "id": "m2"},
 ]
-ASSEMBLY = ClientRpc(ContextAssemblyServiceStub, "AssembleContext", AssembleContextRequest(), str)
+ASSEMBLY = ClientRpc(context_pb2.ContextAssemblyServiceStub, "AssembleContext", context_pb2.AssembleContextRequest(), str)
 ASKED: list[Any] = [{"role": "user", "content": "What about the blue vase?"}]
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given
@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from germane.grpc.client import conversation
 from germane.grpc.client.assembly import ClientScope, assemble
 from germane.grpc.client.conversation import Altered, Oversized, SentMessage, add_messages, verify_reply
-from germane.grpc.stubs import context_pb2
+from germane.grpc.messages import context_pb2
 from support.examples import examples
 
-Wire = context_pb2.Message
+Wire: TypeAlias = context_pb2.Message
 ADDED = Wire(role="system", content="what the model needs to know")
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 TALK: list[Any] = [

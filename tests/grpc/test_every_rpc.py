@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from germane.grpc.stubs import filters_pb2
-from germane.grpc.stubs import memory_pb2 as pb
-from germane.grpc.stubs.context_pb2 import Message
+from germane.grpc.messages import context_pb2, filters_pb2
+from germane.grpc.messages import memory_pb2 as pb
 from support.listening import SCOPE, Wire, answered, asked, calling, listening, opened, refused, said, struct
 
 pytestmark = pytest.mark.requirement("RPC-2")
@@ -24,8 +23,8 @@ async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
         yield wire
 
 
-def with_id(text: str) -> Message:
-    return Message(json=json.dumps({"role": "user", "content": text, "id": "m1"}))
+def with_id(text: str) -> context_pb2.Message:
+    return context_pb2.Message(json=json.dumps({"role": "user", "content": text, "id": "m1"}))
 
 
 async def kept(wire: Wire, text: str = "Likes tea", kind: str = "preference", **fields: object) -> pb.Memory:

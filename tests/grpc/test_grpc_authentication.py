@@ -13,10 +13,10 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from germane import Germane
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreUnavailable
+from germane.grpc.messages import memory_pb2 as pb
 from germane.grpc.server.authorisation import presented_key
 from germane.grpc.server.grpc_server import GrpcServer, registry
 from germane.grpc.server.port import LoopBridge
-from germane.grpc.stubs import memory_pb2 as pb
 from germane.kinds.keys.value import Grant
 from germane.settings.serving import ServiceSettings
 from germane.settings.values import Address

@@ -17,13 +17,13 @@ from germane import Germane, Scope
 from germane.api.agent import Agent
 from germane.clock import Clock
 from germane.errors import EmbedderError, StoreCorrupt, StoreUnavailable
+from germane.grpc.messages import context_pb2
+from germane.grpc.messages import memory_pb2 as pb
 from germane.grpc.server import assembly_servicer
 from germane.grpc.server.admission import Admission, Limits, OrgSlots
 from germane.grpc.server.call import Method, RpcCall, UnobservedRpc
 from germane.grpc.server.interceptor import ServerInterceptor
 from germane.grpc.server.port import LoopBridge
-from germane.grpc.stubs import context_pb2
-from germane.grpc.stubs import memory_pb2 as pb
 from germane.settings.serving import ServiceSettings
 from germane.types.context import Metadata
 from germane_testing.faults import Fault, Garbage, Hang, Raise, faulty

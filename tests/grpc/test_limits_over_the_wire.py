@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.grpc.stubs import context_pb2, filters_pb2
-from germane.grpc.stubs import memory_pb2 as pb
+from germane.grpc.messages import context_pb2, filters_pb2
+from germane.grpc.messages import memory_pb2 as pb
 from germane.types.json_text import JsonText
 from germane.types.limits import DEPTH, Limit
 from support.listening import SCOPE, Wire, answered, asked, calling, listening, opened, refused, said, struct

@@ -16,11 +16,11 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from germane import Germane
 from germane.api.agent import Agent
 from germane.clock import Clock
+from germane.grpc.messages import memory_pb2 as pb
 from germane.grpc.server.admission import Admission, Limits, OrgSlots
 from germane.grpc.server.grpc_server import registry
 from germane.grpc.server.interceptor import ServerInterceptor, send_initial_metadata
 from germane.grpc.server.port import LoopBridge
-from germane.grpc.stubs import memory_pb2 as pb
 from germane.kinds.keys.value import Grant
 from support.listening import SCOPE, Wire, answered, asked, calling, listening, opened, raw, refused
 

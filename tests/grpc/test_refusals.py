@@ -14,10 +14,10 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from germane.api.operations import operations
 from germane.errors import EmbedderError, InvalidInput, MissingExtra, StoreCorrupt, StoreTooNew, StoreUnavailable
+from germane.grpc.messages import context_pb2, filters_pb2, operation_pb2
+from germane.grpc.messages import memory_pb2 as pb
 from germane.grpc.server import refusals
 from germane.grpc.server.refusals import refusal
-from germane.grpc.stubs import context_pb2, filters_pb2, operation_pb2
-from germane.grpc.stubs import memory_pb2 as pb
 from support.listening import SCOPE, Wire, asked, calling, listening, opened, raw, refused, said, struct
 from support.replaced import replaced
 

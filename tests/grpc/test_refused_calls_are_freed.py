@@ -12,8 +12,8 @@ import grpc.aio
 import pytest
 from google.protobuf.message import Message
 
-from germane.grpc.stubs import context_pb2
-from germane.grpc.stubs import memory_pb2 as pb
+from germane.grpc.messages import context_pb2
+from germane.grpc.messages import memory_pb2 as pb
 from support.garbage import left_to_the_collector
 from support.listening import SCOPE, Wire, asked, calling, listening, opened, refused, said, struct
 

@@ -14,7 +14,7 @@ from germane import Agent, Conflict, Germane, InvalidInput, NotFound
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.client.handles import ClientTasks
-from germane.grpc.stubs import context_pb2
+from germane.grpc.messages import context_pb2
 from germane.kinds.tasks.handle import TaskStack
 from germane.kinds.tasks.value import TaskArtifact
 from germane_testing.builders import Hashed

@@ -12,8 +12,8 @@ from germane import Germane, InvalidInput
 from germane.errors import GermaneError
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
+from germane.grpc.messages import memory_pb2 as pb
 from germane.grpc.server.grpc_server import GrpcServer
-from germane.grpc.stubs import memory_pb2 as pb
 from germane.kinds.events.value import Recorded
 from germane_testing.builders import Hashed
 from support.listening import answered, calling, listening, patient, refused

@@ -15,20 +15,11 @@ from google.protobuf.struct_pb2 import Struct
 from germane import Germane
 from germane.api.operations import operations
 from germane.grpc.handover.siblings import WorkerPlace
+from germane.grpc.messages import context_pb2, ibex_pb2, memory_pb2, operation_pb2
 from germane.grpc.server.admission import Limits
 from germane.grpc.server.authorisation import Keys
 from germane.grpc.server.call import RpcObserver
 from germane.grpc.server.grpc_server import GrpcServer
-from germane.grpc.stubs import (
-    context_pb2,
-    context_pb2_grpc,
-    ibex_pb2,
-    ibex_pb2_grpc,
-    memory_pb2,
-    memory_pb2_grpc,
-    operation_pb2,
-    operation_pb2_grpc,
-)
 from germane.settings.serving import ServiceSettings
 from germane.settings.values import Address
 
@@ -43,11 +34,11 @@ class Wire:
 
     def __init__(self, channel: grpc.aio.Channel, server: GrpcServer) -> None:
         self.channel, self.server = channel, server
-        self.assembly = context_pb2_grpc.ContextAssemblyServiceStub(channel)
-        self.ibex = ibex_pb2_grpc.ContextAssemblyServiceStub(channel)
-        self.memories = memory_pb2_grpc.MemoryServiceStub(channel)
-        self.events = memory_pb2_grpc.EventServiceStub(channel)
-        self.operations = operation_pb2_grpc.OperationServiceStub(channel)
+        self.assembly = context_pb2.ContextAssemblyServiceStub(channel)
+        self.ibex = ibex_pb2.ContextAssemblyServiceStub(channel)
+        self.memories = memory_pb2.MemoryServiceStub(channel)
+        self.events = memory_pb2.EventServiceStub(channel)
+        self.operations = operation_pb2.OperationServiceStub(channel)
 
 
 def patient(**given: Any) -> ServiceSettings:

@@ -10,28 +10,19 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
 
-from germane.grpc.stubs import context_pb2
-from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceServicer, add_ContextAssemblyServiceServicer_to_server
+from germane.grpc.messages import context_pb2
 
 __all__ = ["ADDED", "Answering", "answering_bytes", "enriched", "hanging", "refusing", "serving", "unused_port"]
 
-Request = context_pb2.AssembleContextRequest
-Response = context_pb2.AssembleContextResponse
+Request: TypeAlias = context_pb2.AssembleContextRequest
+Response: TypeAlias = context_pb2.AssembleContextResponse
 Answering = Callable[[Request, Any], Response]
 
 ADDED = {"role": "system", "content": "what the model needs to know"}
-
-
-class _Servicer(ContextAssemblyServiceServicer):
-    def __init__(self, answer: Answering) -> None:
-        self._answer = answer
-
-    def AssembleContext(self, request: Request, context: Any) -> Response:  # noqa: N802
-        return self._answer(request, context)
 
 
 @contextmanager
@@ -39,7 +30,9 @@ def serving(answer: Answering, port: int = 0) -> Iterator[str]:
     """Serves `answer` and yields the address."""
     pool = ThreadPoolExecutor(max_workers=32)
     server = grpc.server(pool, options=[("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", 16 * 1024 * 1024)])
-    add_ContextAssemblyServiceServicer_to_server(_Servicer(answer), server)
+    method = grpc.unary_unary_rpc_method_handler(answer, Request.FromString, Response.SerializeToString)
+    service = context_pb2.DESCRIPTOR.services_by_name["ContextAssemblyService"].full_name
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {"AssembleContext": method}),))
     address = f"127.0.0.1:{server.add_insecure_port(f'127.0.0.1:{port}')}"
     server.start()
     try:

@@ -12,9 +12,6 @@ from pathlib import Path
 
 __all__ = ["ROOT", "SOURCE", "Module", "beside", "modules", "project_files", "room"]
 
-MADE = "stubs"
-"""The folder of generated modules, which no rule reads."""
-
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "germane"
 
@@ -95,8 +92,6 @@ def modules() -> tuple[Module, ...]:
     found = []
     for path in sorted(SOURCE.rglob("*.py")):
         parts = path.relative_to(SOURCE).with_suffix("").parts
-        if MADE in parts and parts[-1] != "__init__":
-            continue
         if parts[-1] == "__init__" and len(parts) > 1:
             parts = parts[:-1]
         found.append(Module(".".join(parts), path))

@@ -1,7 +1,7 @@
 """gRPC: the service on a port, and its clients, whose `assemble` never raises.
 
 Translates between the wire and the API. Importing it raises `MissingExtra` where gRPC or protobuf isn't installed. The
-client and the server share the stubs and `answer`, and nothing else: `client` and `blocking` load neither the engine nor a
+client and the server share `messages` and `answer`, and nothing else: `client` and `blocking` load neither the engine nor a
 store.
 """
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from germane.grpc.stubs import context_pb2
+from germane.grpc.messages import context_pb2
 from germane.types.reports import Metadata, SourceReport, Status
 
 

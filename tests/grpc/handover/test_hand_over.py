@@ -16,11 +16,11 @@ import pytest
 from germane.clock import Clock
 from germane.grpc.handover.hand_over import HandOver
 from germane.grpc.handover.siblings import Siblings, WorkerPlace
+from germane.grpc.messages import context_pb2, ibex_pb2
 from germane.grpc.server.assembly_servicer import AssemblyServicer
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall, UnobservedRpc
 from germane.grpc.server.refusals import Refused, invalid
-from germane.grpc.stubs import context_pb2, ibex_pb2
 from germane.kinds.keys.value import Grant
 from support.listening import asked, ibex_asked, listening, opened
 

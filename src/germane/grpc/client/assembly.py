@@ -18,7 +18,7 @@ from germane.errors import InvalidInput
 from germane.grpc.answer import Answer, metadata_from_wire
 from germane.grpc.client.conversation import SentMessage, add_messages, json_of, verify_reply
 from germane.grpc.client.fallback import shallow_copy
-from germane.grpc.stubs import context_pb2, filters_pb2
+from germane.grpc.messages import context_pb2, filters_pb2
 from germane.types.budget import Effort, price_of_effort
 from germane.types.limits import COUNT, check_task, quoted
 from germane.types.message import system_text

@@ -16,7 +16,7 @@ from typing import Any, Generic, Self, TypeVar
 from germane.grpc.client.assembly import ClientScope
 from germane.grpc.client.channel import Pem, ServerAddress
 from germane.grpc.client.fallback import Fallback, FallbackPolicy
-from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
+from germane.grpc.messages import context_pb2
 
 C = TypeVar("C")
 
@@ -132,5 +132,5 @@ class ClientConnection(Generic[C]):
                 if self._loop is not None and not self._loop.is_closed():
                     raise Fallback("client_error:other_loop")
             self._channel = self._dial(self.address)
-            self._stub = ContextAssemblyServiceStub(self._channel)  # type: ignore[call-overload]
+            self._stub = context_pb2.ContextAssemblyServiceStub(self._channel)
             self._loop, self._process = loop, os.getpid()

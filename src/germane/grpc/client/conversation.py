@@ -15,7 +15,7 @@ from datetime import date
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.grpc.stubs import context_pb2
+from germane.grpc.messages import context_pb2
 from germane.types.nested_data import dump
 
 MAX_MESSAGES = 380

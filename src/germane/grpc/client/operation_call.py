@@ -12,8 +12,7 @@ from typing import Any
 
 from germane.errors import GermaneError, InvalidInput
 from germane.grpc.client.rpcs import ClientRpc, scope_to_wire
-from germane.grpc.stubs import operation_pb2
-from germane.grpc.stubs.operation_pb2_grpc import OperationServiceStub
+from germane.grpc.messages import operation_pb2
 from germane.types.codec import decode, encode
 from germane.types.json_text import write_json
 from germane.types.nested_data import dump
@@ -37,13 +36,13 @@ class ClientHandle:
         """Calls an operation that only reads. Raises germane's errors, `StoreUnavailable` where the service doesn't answer."""
         client = self._client
         request = operation_pb2.ReadRequest(scope=scope_to_wire(client.scope), operation=name, arguments=_arguments(given))
-        return client._run(ClientRpc(OperationServiceStub, "Read", request, _reader(name, result), streams=True))
+        return client._run(ClientRpc(operation_pb2.OperationServiceStub, "Read", request, _reader(name, result), streams=True))
 
     def _write(self, name: str, result: Any, /, **given: Any) -> Any:
         """As `_read`, for an operation that writes."""
         client = self._client
         request = operation_pb2.WriteRequest(scope=scope_to_wire(client.scope), operation=name, arguments=_arguments(given))
-        return client._run(ClientRpc(OperationServiceStub, "Write", request, _reader(name, result), streams=True))
+        return client._run(ClientRpc(operation_pb2.OperationServiceStub, "Write", request, _reader(name, result), streams=True))
 
 
 def _arguments(given: Mapping[str, Any]) -> bytes:

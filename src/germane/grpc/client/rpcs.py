@@ -28,9 +28,7 @@ from germane.errors import (
 from germane.grpc.client.assembly import ClientScope, checked_text, filters_to_wire, time_to_wire
 from germane.grpc.client.channel import grpc
 from germane.grpc.client.conversation import MAX_BYTES, Oversized, add_messages
-from germane.grpc.stubs import context_pb2, memory_pb2
-from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
-from germane.grpc.stubs.memory_pb2_grpc import EventServiceStub, MemoryServiceStub
+from germane.grpc.messages import context_pb2, memory_pb2
 from germane.kinds.events.value import Recorded
 
 T = TypeVar("T")
@@ -68,7 +66,7 @@ def record(
         source_kind=checked_text("source_kind", source_kind),
         channel=checked_text("channel", channel, optional=True),
     )
-    return ClientRpc(EventServiceStub, "Record", request, _recorded)
+    return ClientRpc(memory_pb2.EventServiceStub, "Record", request, _recorded)
 
 
 def remember(
@@ -82,7 +80,7 @@ def remember(
         fields=fields_to_wire({name: value for name, value in fields.items() if value is not None}, scope.zone),
         agent_wide=agent_wide,
     )
-    return ClientRpc(MemoryServiceStub, "Remember", request, lambda response: response.memory)
+    return ClientRpc(memory_pb2.MemoryServiceStub, "Remember", request, lambda response: response.memory)
 
 
 def search(
@@ -103,7 +101,7 @@ def search(
         at=None if at is None else time_to_wire("at", at, scope.zone),
         strategy=checked_text("strategy", strategy, optional=True),
     )
-    return ClientRpc(MemoryServiceStub, "Search", request, list, streams=True)
+    return ClientRpc(memory_pb2.MemoryServiceStub, "Search", request, list, streams=True)
 
 
 def forget(
@@ -137,7 +135,7 @@ def forget(
         by=by,
         reason=reason,
     )
-    return ClientRpc(MemoryServiceStub, "Forget", request, lambda response: response)
+    return ClientRpc(memory_pb2.MemoryServiceStub, "Forget", request, lambda response: response)
 
 
 def feedback(scope: ClientScope, ids: Sequence[str], *, helpful: bool = True) -> ClientRpc[int]:
@@ -145,7 +143,7 @@ def feedback(scope: ClientScope, ids: Sequence[str], *, helpful: bool = True) ->
     user's feedback doesn't count for agent-wide memories."""
     verdict = memory_pb2.VERDICT_HELPFUL if helpful else memory_pb2.VERDICT_HARMFUL
     request = memory_pb2.GiveFeedbackRequest(scope=scope_to_wire(scope), ids=_ids(ids), verdict=verdict)
-    return ClientRpc(MemoryServiceStub, "GiveFeedback", request, lambda response: response.known)
+    return ClientRpc(memory_pb2.MemoryServiceStub, "GiveFeedback", request, lambda response: response.known)
 
 
 def check(scope: ClientScope, *, model: str = "gpt-4o", strategy: str | None = None) -> ClientRpc[None]:
@@ -166,7 +164,7 @@ def check(scope: ClientScope, *, model: str = "gpt-4o", strategy: str | None = N
     def wrong(error: grpc.RpcError) -> GermaneError:
         return _wrong(error, scope)
 
-    return ClientRpc(ContextAssemblyServiceStub, "AssembleContext", request, lambda _: None, error=wrong)
+    return ClientRpc(context_pb2.ContextAssemblyServiceStub, "AssembleContext", request, lambda _: None, error=wrong)
 
 
 def _wrong(error: grpc.RpcError, scope: ClientScope) -> GermaneError:

@@ -12,11 +12,11 @@ from germane.clock import Clock
 from germane.grpc.answer import metadata_from_wire
 from germane.grpc.handover.sibling_link import SiblingLost
 from germane.grpc.handover.siblings import Siblings
+from germane.grpc.messages import context_pb2
 from germane.grpc.server.assembly_servicer import GRACE, AssemblyServicer, Request, Response
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall, UnobservedRpc
 from germane.grpc.server.refusals import Refused
-from germane.grpc.stubs import context_pb2
 from germane.kinds.keys.value import Right
 from germane.types.context import Metadata
 from germane.types.plan import uuid7
@@ -76,7 +76,8 @@ class HandOver:
         call = RpcCall("read", UnobservedRpc(), arrived=arrived, ends=ends)
         with self._siblings.working():
             response = await self._own.assemble_context(self._request.FromString(data), call)
-        return response.SerializeToString()
+        written: bytes = response.SerializeToString()
+        return written
 
 
 def _report(response: Response) -> Metadata:

@@ -9,20 +9,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from google.protobuf.message import Message as ProtobufMessage
 
 from germane.api.workers.threads import by_turns
 from germane.clock import Clock
 from germane.errors import InvalidInput
+from germane.grpc.messages import context_pb2, ibex_pb2
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall
 from germane.grpc.server.from_wire import WireMessage, filters, json_list, message_dict, moment
 from germane.grpc.server.port import LoopBridge
 from germane.grpc.server.refusals import Refused, invalid
 from germane.grpc.server.to_wire import ibex_metadata, metadata, wire_text
-from germane.grpc.stubs import context_pb2, ibex_pb2
 from germane.kinds.keys.value import Right
 from germane.types.budget import parse_effort
 from germane.types.context import Context, Metadata
@@ -150,7 +150,7 @@ def _decrement(counts: Counter[str], org: str) -> None:
 # The request of either contract as the arguments of `Agent.assemble`.
 
 
-Request = context_pb2.AssembleContextRequest | ibex_pb2.AssembleContextRequest
+Request: TypeAlias = context_pb2.AssembleContextRequest | ibex_pb2.AssembleContextRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +234,7 @@ def _tools(written: str) -> list[Any] | None:
 # The response of germane's contract or of the ibex contract.
 
 
-Response = context_pb2.AssembleContextResponse | ibex_pb2.AssembleContextResponse
+Response: TypeAlias = context_pb2.AssembleContextResponse | ibex_pb2.AssembleContextResponse
 
 
 class Responses(Protocol):

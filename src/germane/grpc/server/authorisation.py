@@ -12,9 +12,9 @@ import grpc
 
 from germane.api.agent import Agent
 from germane.api.germane import Germane
+from germane.grpc.messages import memory_pb2
 from germane.grpc.server.call import RpcCall
 from germane.grpc.server.refusals import Refused, invalid
-from germane.grpc.stubs import memory_pb2
 from germane.kinds.keys.value import Grant, Right
 from germane.types.scope import Scope
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol, cast
 from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from germane.grpc.messages import filters_pb2
 from germane.grpc.server.refusals import invalid
-from germane.grpc.stubs import filters_pb2
 from germane.types.candidate import Sensitivity
 from germane.types.json_text import JsonText
 from germane.types.limits import FIELD_VALUES, NAMES, check_size

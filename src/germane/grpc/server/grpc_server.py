@@ -18,6 +18,7 @@ from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.grpc.handover.hand_over import HandOver
 from germane.grpc.handover.siblings import Siblings, WorkerPlace
+from germane.grpc.messages import context_pb2, ibex_pb2, memory_pb2, operation_pb2
 from germane.grpc.server.admission import Admission, Limits, OrgSlots
 from germane.grpc.server.assembly_servicer import AssemblyServicer, GermaneResponses, IbexResponses
 from germane.grpc.server.authorisation import AgentResolver, Keys
@@ -26,12 +27,6 @@ from germane.grpc.server.interceptor import ServerInterceptor
 from germane.grpc.server.memory_servicer import EventServicer, MemoryServicer
 from germane.grpc.server.operation_servicer import OperationServicer
 from germane.grpc.server.port import LoopBridge, bind, options
-from germane.grpc.stubs import (
-    context_pb2,
-    ibex_pb2,
-    memory_pb2,
-    operation_pb2,
-)
 from germane.settings.serving import ServiceSettings
 from germane.types.traffic import Traffic
 

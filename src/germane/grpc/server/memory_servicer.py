@@ -12,13 +12,13 @@ from types import MappingProxyType
 from typing import Any, ClassVar, cast, overload
 
 from germane.api.verbs.transfer import Exported
+from germane.grpc.messages import context_pb2
+from germane.grpc.messages import memory_pb2 as pb
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall
 from germane.grpc.server.from_wire import fields, filters, message_dict, moment
 from germane.grpc.server.refusals import invalid
 from germane.grpc.server.to_wire import memory, search_result
-from germane.grpc.stubs import context_pb2
-from germane.grpc.stubs import memory_pb2 as pb
 from germane.kinds.keys.value import Right
 from germane.types.json_text import JsonText
 from germane.types.limits import RECORDED, check_size

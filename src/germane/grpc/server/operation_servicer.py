@@ -5,23 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import grpc
 
 from germane.api.operations import Operation, operations
+from germane.grpc.messages import operation_pb2 as pb
 from germane.grpc.server.authorisation import AgentResolver, denied
 from germane.grpc.server.call import RpcCall, may_read, may_write
 from germane.grpc.server.port import LoopBridge
 from germane.grpc.server.refusals import Refused, invalid
-from germane.grpc.stubs import operation_pb2 as pb
 from germane.kinds.keys.value import Right
 from germane.types.codec import encode
 from germane.types.json_text import read_object, write_json
 from germane.types.operation import without_content
 
 T = TypeVar("T")
-_Request = pb.ReadRequest | pb.WriteRequest
+_Request: TypeAlias = pb.ReadRequest | pb.WriteRequest
 
 _PART_BYTES = 1 << 20
 """Bytes of a result that one response holds."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from germane.grpc.stubs import context_pb2, ibex_pb2, memory_pb2
+from germane.grpc.messages import context_pb2, ibex_pb2, memory_pb2
 from germane.kinds.memories.value import Memory
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Metadata

@@ -1,1 +1,0 @@
-"""Stubs: made from proto/ by `make proto`. Not written by hand."""
