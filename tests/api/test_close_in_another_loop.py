@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from germane import Germane
-from germane.ports.store import BatchWriter, stopped
+from germane.ports.batch_writer import BatchWriter, stopped
 from germane_testing.builders import Hashed
 
 pytestmark = pytest.mark.requirement("ENG-3")

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from germane.ports.store import BatchWriter
+from germane.ports.batch_writer import BatchWriter
 from germane_testing.time_warp import warped
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     from germane.kinds.blocks.value import ArchivalEntry
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from germane.kinds.memories.directive import Directive
     from germane.kinds.memories.llm_extraction.queue import ExtractionQueue
     from germane.kinds.memories.value import Memory
-    from germane.ports.store import Inventory
     from germane.transfer.contents import Contents, Owned, Reach
     from germane.types.evidence import Found
-    from germane.types.inventory import AgentPage, OrgPage
+    from germane.types.inventory import AgentPage, OrgPage, Stats, Tombstone, UserPage
     from germane.types.plan import Plan, Read
     from germane.types.query import Filters, Query
     from germane.types.scope import Scope
@@ -58,6 +57,27 @@ class EventSearch(Protocol):
     async def speakers(self, said_in: str | None = None) -> tuple[str, ...]:
         """Returns the distinct names under which messages were recorded, sorted. With `said_in`, only those that have a word in
         common with it."""
+
+
+class Inventory(Protocol):
+    """Every method sees only the scope that the inventory was made for."""
+
+    async def stats(self, *, at: datetime) -> Stats:
+        """Counts what the scope sees. `at` decides which memories are valid."""
+
+    async def users(self, limit: int, cursor: str | None = None) -> UserPage:
+        """Returns a page of at most `limit` users of the scope's agent who have something stored, in the order of their first
+        write; an empty page where the scope has a user. Raises `InvalidInput` for a limit below 1 or a cursor of another
+        listing."""
+
+    async def ids(self, prefix: str, limit: int, *, domain: Literal["memories", "events"]) -> tuple[str, ...]:
+        """Returns at most `limit` ids of germane's that begin with `prefix`, sorted."""
+
+    async def said_as(self, message_id: str, limit: int) -> tuple[str, ...]:
+        """Returns germane's ids of at most `limit` messages that have this id of the caller's; each session may have one."""
+
+    async def tombstone(self, id: str) -> Tombstone | None:
+        """Returns what remains of a forgotten memory or message with this id of germane's; None where nothing does."""
 
 
 class ScopedStore(Protocol):

@@ -14,8 +14,8 @@ from germane.errors import LLMError
 from germane.kinds.injections import keep_injections
 from germane.kinds.memories.llm_extraction.queue import ExtractionQueue
 from germane.kinds.memories.plans import count_retrievals
+from germane.ports.batch_writer import BatchWriter, stopped
 from germane.ports.models import LLM, Completion, Watched
-from germane.ports.store import BatchWriter, stopped
 from germane.stores.contract import Store
 from germane.types.candidate import Chosen
 from germane.types.scope import Scope

@@ -27,8 +27,8 @@ from germane.kinds.memories.llm_extraction.queue import Claim, QueueReport
 from germane.kinds.memories.reads import ListMemories
 from germane.kinds.profile.offer import MAX_OFFERED, offered_lines
 from germane.kinds.profile.reads import ToldClause
+from germane.ports.batch_writer import stopped
 from germane.ports.models import LLM, Completion
-from germane.ports.store import stopped
 from germane.stores.contract import ScopedStore, Store
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope

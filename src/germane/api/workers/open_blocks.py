@@ -23,7 +23,7 @@ from germane.kinds.blocks.cache import DocumentCache
 from germane.kinds.blocks.permission import ConsentRequest
 from germane.kinds.blocks.reads import FirstNamed
 from germane.kinds.blocks.value import Block
-from germane.ports.store import BatchWriter
+from germane.ports.batch_writer import BatchWriter
 from germane.stores.contract import Store
 from germane.types.caches import LruCache
 from germane.types.message import Message

@@ -20,8 +20,8 @@ from germane.api.workers.threads import Loop
 from germane.compaction.llm_summary.abstractive import TellingModel
 from germane.compaction.llm_summary.covered_span import CoveredSpan, Owner, Runs, ShelvedSummary, SummaryShelf
 from germane.compaction.notes import SpanSummary
+from germane.ports.batch_writer import stopped
 from germane.ports.models import LLM
-from germane.ports.store import stopped
 from germane.types.caches import LruCache
 
 _MAX_SUMMARIES, _MAX_ASKED, _MAX_WAITING = 1_024, 4_096, 64

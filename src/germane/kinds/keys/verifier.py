@@ -21,7 +21,7 @@ from germane.clock import Clock
 from germane.errors import StoreError, StoreUnavailable
 from germane.kinds.keys.plans import ChangeKey, KeyById, KeyStore
 from germane.kinds.keys.value import Grant, Key, PresentedToken, parse_token
-from germane.ports.store import BatchWriter, stopped
+from germane.ports.batch_writer import BatchWriter, stopped
 from germane.types.caches import LruCache
 from germane.types.plan import Change, Decision, Plan, read
 
