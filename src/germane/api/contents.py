@@ -26,10 +26,8 @@ from germane.stores.contract import ScopedStore
 from germane.types.inventory import Stats, UserPage
 from germane.types.limits import CURSOR, ID, PAGE, QUERY
 from germane.types.limits import check_text as string
-from germane.types.query import Filters
+from germane.types.query import EVERY_SENSITIVITY, Filters
 from germane.types.scope import Scope
-
-_EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"))
 
 
 def check_page(limit: object, cursor: object) -> None:
@@ -45,7 +43,7 @@ async def list_messages(
     check_page(limit, cursor)
     optional("session", session, ID)
     flags(whole=whole)
-    chosen = normalise_filters(filters, store.scope.zone) or _EVERYTHING
+    chosen = normalise_filters(filters, store.scope.zone) or EVERY_SENSITIVITY
     if chosen.kinds is not None or chosen.tags is not None:
         raise InvalidInput("filters: messages have no kinds and no tags: leave them out, or list the memories")
     if session is not None and chosen.session not in (None, session):

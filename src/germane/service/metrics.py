@@ -14,8 +14,6 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from germane.types.context import Metadata
 from germane.types.traffic import Traffic
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
 _ANSWER_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.045, 0.048, 0.05, 0.075, 0.1, 0.25, 1.0)
 _STAGE_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.1)
 _LAG_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)

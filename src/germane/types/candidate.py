@@ -16,6 +16,8 @@ from typing import Any, Final, Literal, NamedTuple
 from germane.types.evidence import Evidence
 
 Sensitivity = Literal["public", "private", "sensitive"]
+SENSITIVITIES: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
+"""All levels, the strictest last. Stores keep the position."""
 SourceKind = Literal["user", "operator", "tool", "system", "import"]
 Reason = Literal[
     "budget",

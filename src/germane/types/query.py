@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from germane.clock import zone
 from germane.errors import InvalidInput
-from germane.types.candidate import Sensitivity
+from germane.types.candidate import SENSITIVITIES, Sensitivity
 from germane.types.limits import COUNT, ID, IDS, NAME, NAMES, TAG, Limit, check_entries, check_text, quoted
 
 _INSTANT = timedelta(microseconds=1)
@@ -75,6 +75,10 @@ class Filters:
                 check_text(f"filters: {name}", value, ID)
         if not isinstance(self.with_history, bool):
             raise InvalidInput(f"filters: with_history must be True or False, not {quoted(self.with_history)}")
+
+
+EVERY_SENSITIVITY = Filters(sensitivities=SENSITIVITIES)
+"""Allows all levels: for what a scope does with its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from germane.text.terms import analyse
 from germane.types.candidate import Candidate
 from germane.types.message import Message, Role
 from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
-from germane.types.query import Filters, Query, Term, Vector
+from germane.types.query import EVERY_SENSITIVITY, Filters, Query, Term, Vector
 
 MOMENT = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 """The default time of everything built here: a Tuesday at noon, UTC."""
@@ -183,7 +183,7 @@ def a_summary(text: str = "They went to Lisbon", *, session: str = "s1", **field
 # Entities and relations, and plans that record what is found in an event.
 
 
-EVERY = Filters(sensitivities=("public", "private", "sensitive"))
+EVERY = EVERY_SENSITIVITY
 DAY = timedelta(days=1)
 
 

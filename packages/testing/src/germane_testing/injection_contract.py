@@ -51,14 +51,14 @@ from germane.stores.contract import ScopedStore, Store
 from germane.transfer.restore import restore_marks
 from germane.types.candidate import Outdated, Provenance
 from germane.types.plan import Change, Plan
-from germane.types.query import Filters
+from germane.types.query import EVERY_SENSITIVITY, Filters
 from germane.types.scope import Scope
 from germane.types.trace import InjectedItem
 from germane_testing.builders import NOON, a_block, a_memory, an_entry, an_event, asking, editing, writing
 from germane_testing.scope_contract import AGENT, ALL, ANNA, BEN, LATER
 
 ANNAS_SESSION = Scope(agent="a", user="anna", session="s")
-_ALL = Filters(sensitivities=("public", "private", "sensitive"))
+_ALL = EVERY_SENSITIVITY
 
 
 def an_injection(*memories: Memory, turn: str = "turn", **fields: Any) -> Injection:

@@ -49,14 +49,14 @@ from germane.transfer.contents import Contents, Owned, Owner, Reach, SessionReco
 from germane.types.candidate import Provenance
 from germane.types.inventory import AgentSummary, OrgSummary, Stats, Tombstone, UserSummary
 from germane.types.plan import Decision, Plan, Read, read
-from germane.types.query import Filters
+from germane.types.query import EVERY_SENSITIVITY, Filters
 from germane.types.scope import Scope
 from germane_testing.builders import NOON, a_memory, an_event, asking, question, writing
 
 # Isolation between scopes, and several handles.
 
 
-ALL = Filters(sensitivities=("public", "private", "sensitive"))
+ALL = EVERY_SENSITIVITY
 LATER = NOON + timedelta(days=1)
 AGENT, ANNA, BEN = Scope(), Scope(user="anna"), Scope(user="ben")
 

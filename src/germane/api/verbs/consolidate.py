@@ -37,7 +37,7 @@ from germane.kinds.memories.reads import OpenConflicts, SizedMemories
 from germane.kinds.memories.value import Holding, Holdings, SizedMemory
 from germane.stores.contract import ScopedStore
 from germane.types.limits import PAGE
-from germane.types.query import Filters
+from germane.types.query import EVERY_SENSITIVITY
 from germane.types.scope import Scope
 
 _MAX_BUDGET = 1 << 50
@@ -205,8 +205,7 @@ def _kinds(held: Sequence[Holding], plan: ConsolidationPlan) -> dict[str, int]:
 
 _AUDIT_PAGE = 500
 _MAX_CONFLICTS = 1 << 31
-_EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"))
-_PASSAGES = replace(_EVERYTHING, event_types=(DOCUMENT,))
+_PASSAGES = replace(EVERY_SENSITIVITY, event_types=(DOCUMENT,))
 
 
 async def audit(parts: Parts, scope: Scope, *, unused_days: int, limit: int, messages: bool) -> Audit:
@@ -222,7 +221,7 @@ async def audit(parts: Parts, scope: Scope, *, unused_days: int, limit: int, mes
         position = page[-1].position
     looking.contradict(await store.ask(OpenConflicts(at=now, limit=_MAX_CONFLICTS)))
     read = 0
-    for filters in (_EVERYTHING, _PASSAGES) if messages else ():
+    for filters in (EVERY_SENSITIVITY, _PASSAGES) if messages else ():
         cursor: str | None = None
         more = True
         while more:

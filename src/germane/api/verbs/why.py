@@ -28,7 +28,7 @@ from germane.stages.gather.candidates import from_event
 from germane.stages.gather.merge import RequestContents, fresh
 from germane.stages.gather.source import Skipped, with_vector
 from germane.stores.contract import ScopedSearch, ScopedStore
-from germane.types.candidate import Candidate
+from germane.types.candidate import SENSITIVITIES, Candidate
 from germane.types.context import Context
 from germane.types.evidence import Evidence, Found
 from germane.types.limits import ID, check_text
@@ -268,7 +268,7 @@ def not_searched(id: str, source: str, trace: Trace) -> Why | None:
 # Why a task, an entity, a relation, a pattern or a document isn't in a context.
 
 
-_EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"), with_history=True)
+_EVERYTHING = Filters(sensitivities=SENSITIVITIES, with_history=True)
 
 
 async def why_not_offered(id: str, store: ScopedStore, trace: Trace) -> Why | None:

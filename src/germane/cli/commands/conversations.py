@@ -15,6 +15,7 @@ from germane.cli.files import RequestFile, request_in, write_text
 from germane.cli.hints import other_scopes, print_hints
 from germane.cli.options import GlobalOptions, known, options_of, run_async
 from germane.cli.screen import Exit, ListColumn, console, plain, print_fields, print_json, print_rows, secrets_line
+from germane.types.candidate import SENSITIVITIES
 from germane.types.codec import encode
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def messages(
     filters = Filters(
         since=options.parse_time(since, "--since"),
         until=options.parse_time(until, "--until"),
-        sensitivities=("public", "private", "sensitive"),
+        sensitivities=SENSITIVITIES,
     )
     page, hints = run_async(_messages(options, session, filters, limit, cursor))
     shown = page.messages[::-1]

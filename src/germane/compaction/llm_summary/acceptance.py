@@ -40,8 +40,6 @@ _DISTINCT, _MIN_SENTENCES = 0.6, 5
 """Share of a text's sentences that differ, where it has that many: a model that is stuck repeats one."""
 _MIN_ECHO = 40
 """Characters from which on a text that stands word for word in a message, or in the instructions, is an echo."""
-_NO_TEXT = frozenset({"Cc", "Cs", "Co", "Cn"})
-"""Categories of control characters, surrogates, and code points without a meaning."""
 _FENCE = "```"
 _MAX_PREAMBLE = 120
 _PREAMBLE = (

@@ -23,7 +23,7 @@ from germane.kinds.events.reads import LatestHighlights, ListEvents
 from germane.kinds.events.value import Event, EventPage, NewEvent
 from germane.kinds.messages.handle import origin_of
 from germane.kinds.messages.plans import Origin
-from germane.types.candidate import LONG_TEXT, Sensitivity
+from germane.types.candidate import LONG_TEXT, SENSITIVITIES, Sensitivity
 from germane.types.limits import CHARACTERS, EVENT_TYPE, EVENTS, ID, NAMES, PAGE, check_entries, check_size
 from germane.types.nested_data import Extent, bounded
 from germane.types.operation import operation
@@ -34,7 +34,6 @@ _SLICE_EVENTS, _SLICE_CHARACTERS = 32, 65_536
 """Events, and characters of their texts, that are handed to the store at once."""
 _MAX_SESSIONS = 100
 """Sessions of which highlights are asked for at most."""
-_LEVELS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
 
 
 class EventLog:
@@ -247,7 +246,7 @@ def _filters(
     optional("session", session, ID)
     optional("task", task, ID)
     chosen = None if types is None else check_entries("types", types, NAMES, EVENT_TYPE)
-    return Filters(session=session, event_types=chosen, task=task, since=since, until=until, sensitivities=_LEVELS)
+    return Filters(session=session, event_types=chosen, task=task, since=since, until=until, sensitivities=SENSITIVITIES)
 
 
 # An archetype's functions, called before and after an event is stored: plain ones and coroutine functions.

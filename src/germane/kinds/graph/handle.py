@@ -34,15 +34,13 @@ from germane.kinds.memories.value import Receipt
 from germane.text.normal import fold
 from germane.text.secrets.detection import SecretScreen
 from germane.text.terms import analyse
-from germane.types.candidate import Sensitivity
+from germane.types.candidate import SENSITIVITIES, Sensitivity
 from germane.types.limits import CURSOR, ID, IDS, NAME, NAMES, PAGE, QUERY, REMARK, TAG, check_entries, check_text, quoted
 from germane.types.operation import operation
 from germane.types.plan import uuid7
-from germane.types.query import Filters
+from germane.types.query import EVERY_SENSITIVITY, Filters
 from germane.types.scope import Scope
 
-_EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"))
-_LEVELS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
 _FAN_OUT = 200
 _MAX_SAME = 20
 
@@ -106,7 +104,7 @@ class KnownGraph:
     ) -> EntityPage:
         """Returns a page of entities by name: those whose name begins with `prefix`."""
         optional("cursor", cursor, CURSOR)
-        given = normalise_filters(filters, self._scope.zone) or _EVERYTHING
+        given = normalise_filters(filters, self._scope.zone) or EVERY_SENSITIVITY
         chosen = None if type is None else _type(type)
         key, number_of = name_key(check_text("prefix", prefix, NAME)), number("limit", limit, minimum=1, maximum=PAGE.maximum)
         return await self._store.ask(ListEntities(given, prefix=key, type=chosen, limit=number_of, cursor=cursor))
@@ -115,7 +113,7 @@ class KnownGraph:
     async def salient(self, limit: int = 10, *, at: datetime | str | None = None) -> tuple[Entity, ...]:
         """Returns the entities that matter most at a time (default: now): often mentioned, and lately."""
         count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        return await self._store.ask(SalientEntities(count, at=self._time("at", at) or self._now(), filters=_EVERYTHING))
+        return await self._store.ask(SalientEntities(count, at=self._time("at", at) or self._now(), filters=EVERY_SENSITIVITY))
 
     @operation("write")
     async def relate(
@@ -185,14 +183,14 @@ class KnownGraph:
         number("fan_out", fan_out, minimum=1, maximum=_FAN_OUT)
         number("limit", limit, minimum=1, maximum=PAGE.maximum)
         bounds: dict[str, Any] = {"depth": depth, "fan_out": fan_out, "limit": limit, "at": self._time("at", at)}
-        return await self._store.ask(WalkFrom([await self._id(start)], filters=_EVERYTHING, **bounds))
+        return await self._store.ask(WalkFrom([await self._id(start)], filters=EVERY_SENSITIVITY, **bounds))
 
     @operation("read")
     async def path(self, start: str, goal: str, *, at: datetime | str | None = None) -> tuple[Step, ...] | None:
         """Returns a shortest path between two entities, of at most 10 relations in either direction; () where both are one,
         None where there is none. Raises `NotFound`."""
         ends = await self._id(start), await self._id(goal)
-        return await self._store.ask(ShortestPath(*ends, at=self._time("at", at), filters=_EVERYTHING))
+        return await self._store.ask(ShortestPath(*ends, at=self._time("at", at), filters=EVERY_SENSITIVITY))
 
     @operation("read")
     async def chain(
@@ -245,7 +243,7 @@ class KnownGraph:
 
     async def _named(self, name: str, type: str | None, limit: int = 50) -> tuple[Entity, ...]:
         """Looks a name up as it is, then as one of each type may be written, then as a short form."""
-        filters = _EVERYTHING if type is None else replace(_EVERYTHING, entity_types=(type,))
+        filters = EVERY_SENSITIVITY if type is None else replace(EVERY_SENSITIVITY, entity_types=(type,))
         plain = name_key(name)
         typed = tuple(dict.fromkeys(name_key(name, one) for one in (ENTITY_TYPES if type is None else (type,))))
         for keys in ((plain,), typed):
@@ -313,7 +311,7 @@ class Patterns:
         count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
         types = check_entries("entity_types", entity_types, NAMES, TAG)
         return await self._store.ask(
-            MatchingPatterns(words, intent=intent, entity_types=types, filters=_EVERYTHING, limit=count)
+            MatchingPatterns(words, intent=intent, entity_types=types, filters=EVERY_SENSITIVITY, limit=count)
         )
 
     @operation("write")
@@ -350,6 +348,6 @@ def _properties(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _level(value: Sensitivity) -> Sensitivity:
-    if value not in _LEVELS or not isinstance(value, str):
-        raise InvalidInput(f"sensitivity must be one of {', '.join(_LEVELS)}, not {quoted(value)}")
+    if value not in SENSITIVITIES or not isinstance(value, str):
+        raise InvalidInput(f"sensitivity must be one of {', '.join(SENSITIVITIES)}, not {quoted(value)}")
     return value

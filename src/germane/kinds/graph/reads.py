@@ -14,7 +14,7 @@ from typing import ClassVar
 from germane.kinds.graph.statement import EntityStatement
 from germane.kinds.graph.value import Entity, EntityPage, Neighbourhood, Pattern, Relation, Step
 from germane.types.plan import Change, Read, TextOf
-from germane.types.query import Filters
+from germane.types.query import EVERY_SENSITIVITY, Filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,6 @@ class GraphStored(Read[frozenset[str]]):
 
 # What follows sees what is agent-wide as well as what is the scope's user's own, and obeys the sensitivities of `filters`,
 # their `entity_types` and `exclude` where it takes them. Where both parts know a name, both entities are found.
-
-
-_ANY_SENSITIVITY = Filters(sensitivities=("public", "private", "sensitive"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +157,7 @@ class CausalChain(Read[tuple[Relation, ...]]):
     backwards: bool
     limit: int = 50
     at: datetime | None = None
-    filters: Filters = _ANY_SENSITIVITY
+    filters: Filters = EVERY_SENSITIVITY
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +168,7 @@ class RelationsOf(Read[tuple[Relation, ...]]):
     entity: str
     at: datetime | None
     limit: int = 100
-    filters: Filters = _ANY_SENSITIVITY
+    filters: Filters = EVERY_SENSITIVITY
 
 
 @dataclass(frozen=True, slots=True)

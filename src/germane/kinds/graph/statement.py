@@ -14,7 +14,7 @@ from typing import Any
 
 from germane.kinds.graph.aliases import index_keys, name_key
 from germane.kinds.graph.value import Entity
-from germane.types.candidate import Sensitivity
+from germane.types.candidate import SENSITIVITIES, Sensitivity
 
 MAX_ALIASES = 50
 """Aliases of one entity; later ones aren't kept."""
@@ -22,7 +22,6 @@ MAX_PROPERTIES = 100
 """Properties of one entity or relation; later ones aren't kept."""
 _MAX_KEYS = 256
 """Keys of one entity: those of its whole names, at most 102, always have room."""
-_LEVELS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +48,8 @@ def merge_statements(parts: Iterable[EntityStatement]) -> EntityStatement:
         for key, value in part.properties.items():
             if key in properties or len(properties) < MAX_PROPERTIES:
                 properties[key] = value
-    level = max((_LEVELS.index(part.sensitivity) for part in told), default=1)
-    return EntityStatement(names=tuple(names.values()), properties=properties, sensitivity=_LEVELS[level])
+    level = max((SENSITIVITIES.index(part.sensitivity) for part in told), default=1)
+    return EntityStatement(names=tuple(names.values()), properties=properties, sensitivity=SENSITIVITIES[level])
 
 
 def with_statement(entity: Entity, said: EntityStatement, at: datetime) -> Entity:

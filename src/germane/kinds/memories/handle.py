@@ -23,7 +23,7 @@ from germane.types.candidate import Provenance
 from germane.types.limits import DIRECTIVE, ID, LABEL, NAME, TAG
 from germane.types.limits import check_text as string
 from germane.types.operation import operation
-from germane.types.query import Filters
+from germane.types.query import EVERY_SENSITIVITY, Filters
 from germane.types.scope import Scope
 
 
@@ -46,7 +46,7 @@ class Recollections:
         """Returns a page of `limit` (1 to 1,000) memories, newest first; its `cursor` asks for the next page. Without `filters`
         every sensitivity is listed. Raises `InvalidInput`."""
         check_page(limit, cursor)
-        chosen = normalise_filters(filters, self._scope.zone) or Filters(sensitivities=("public", "private", "sensitive"))
+        chosen = normalise_filters(filters, self._scope.zone) or EVERY_SENSITIVITY
         return await self._store.ask(ListMemories(chosen, at=self._clock.now(), limit=limit, cursor=cursor))
 
     @operation("write")

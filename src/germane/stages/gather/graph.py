@@ -22,7 +22,15 @@ from germane.kinds.graph.value import Entity, Pattern, Relation, entity_hash, pa
 from germane.stages.gather.source import KnownEntities, NamesEntities, Source, SourceNature, SourceParts
 from germane.stores.contract import ScopedStore
 from germane.text.terms import unspaced
-from germane.types.candidate import Candidate, EntityText, GraphItem, PatternText, Provenance, RelationText, Sensitivity
+from germane.types.candidate import (
+    SENSITIVITIES,
+    Candidate,
+    EntityText,
+    GraphItem,
+    PatternText,
+    Provenance,
+    RelationText,
+)
 from germane.types.query import Filters, Query
 from germane.types.strategy import SourcePlan
 
@@ -34,7 +42,6 @@ _MENTION_FACTOR = 2.0
 """By what the salience of a mentioned entity is multiplied, up to 1."""
 _MAX_PROPERTIES, _MAX_VALUE = 8, 200
 """Properties of an entity that are shown, and characters of one."""
-_STRICTNESS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
 
 
 class EntitySource:
@@ -169,7 +176,7 @@ def from_relation(relation: Relation, source: Entity, target: Entity, *, depth: 
         created_at=relation.updated_at,
         kinds=("relation",),
         confidence=_part(relation.confidence),
-        sensitivity=max(relation.sensitivity, source.sensitivity, target.sensitivity, key=_STRICTNESS.index),
+        sensitivity=max(relation.sensitivity, source.sensitivity, target.sensitivity, key=SENSITIVITIES.index),
         title=relation.type,
         content_hash=relation_hash(source.name, relation.type, target.name, relation.valid_to),
         provenance=Provenance(refs=relation.refs),

@@ -13,7 +13,7 @@ from typing import Any
 from germane.dialects.opaque import kept_text
 from germane.text.normal import content_hash
 from germane.text.secrets.detection import MARKER
-from germane.types.candidate import LONG_TEXT, Candidate, GraphItem, PassageRange
+from germane.types.candidate import LONG_TEXT, SENSITIVITIES, Candidate, GraphItem, PassageRange
 from germane.types.evidence import FEATURES, Evidence
 from germane.types.message import Message
 from germane.types.query import Filters
@@ -138,7 +138,6 @@ def _repeats(stored: Candidate, passage: PassageRange, role: str, content: str) 
 _MARKER = re.compile(re.escape(MARKER) + r"[^\]\n]{0,64}\]?")
 _MIN_LONG = LONG_TEXT // 4
 """Characters: a shorter text is never a long one, as a character has at most four bytes of UTF-8."""
-_STRICTNESS = ("public", "private", "sensitive")
 
 
 def _merged(first: Candidate, second: Candidate) -> Candidate:
@@ -147,7 +146,7 @@ def _merged(first: Candidate, second: Candidate) -> Candidate:
     return first._replace(
         evidence=_best(first.evidence, second.evidence),
         required=first.required or second.required,
-        sensitivity=max(first.sensitivity, second.sensitivity, key=_STRICTNESS.index),
+        sensitivity=max(first.sensitivity, second.sensitivity, key=SENSITIVITIES.index),
         also=tuple(sources),
         graph=_surer(first.graph, second.graph),
         line=first.line or second.line,

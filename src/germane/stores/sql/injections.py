@@ -25,10 +25,9 @@ from germane.stores.sql.gate import archived_now, clauses_now, graph_now, presen
 from germane.stores.sql.listing import VisiblePartition, in_clause, owners
 from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, rows, to_json, to_sql
 from germane.stores.sql.transaction import Transaction
-from germane.types.query import Filters
+from germane.types.query import EVERY_SENSITIVITY
 from germane.types.trace import InjectedItem
 
-_ANY_SENSITIVITY = Filters(sensitivities=("public", "private", "sensitive"))
 _HEAD = "turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn, prefix"
 _COLUMNS = f"{_HEAD}, text, items, relies_on"
 _HEADS = f"SELECT key, {_HEAD} FROM injections WHERE partition = ? AND session = ? ORDER BY key"
@@ -120,10 +119,10 @@ def _as_stored(
     if not rest:
         return True
     shown = archived_now(connection, visible, user, list(rest))
-    shown |= clauses_now(connection, visible, list(rest), _ANY_SENSITIVITY)
-    shown |= tasks_now(connection, visible, user, list(rest), _ANY_SENSITIVITY.sensitivities)
+    shown |= clauses_now(connection, visible, list(rest), EVERY_SENSITIVITY)
+    shown |= tasks_now(connection, visible, user, list(rest), EVERY_SENSITIVITY.sensitivities)
     if len(shown) < len(rest):
-        shown |= graph_now(connection, visible, [id for id in rest if id not in shown], at=None, filters=_ANY_SENSITIVITY)
+        shown |= graph_now(connection, visible, [id for id in rest if id not in shown], at=None, filters=EVERY_SENSITIVITY)
     return all(shown.get(id) == item.content_hash for id, item in rest.items())
 
 
@@ -132,7 +131,7 @@ def _all_present(
 ) -> bool:
     """Whether each item is still stored, with whatever content."""
     ids = [item.id for item in items if item.stored]
-    return present_now(connection, visible, user, ids, filters=_ANY_SENSITIVITY).issuperset(ids)
+    return present_now(connection, visible, user, ids, filters=EVERY_SENSITIVITY).issuperset(ids)
 
 
 def _row(record: Injection) -> Row:

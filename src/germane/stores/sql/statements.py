@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.stores.sql.connection import Connection
-from germane.types.candidate import Provenance, Sensitivity
+from germane.types.candidate import SENSITIVITIES, Provenance, Sensitivity
 
 Row = tuple[Any, ...]
 
@@ -39,7 +39,6 @@ def only(connection: Connection, sql: str, values: Sequence[Any] = ()) -> Row:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_LEVELS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
 _NO_PROVENANCE = Provenance()
 _FIELDS = tuple(field.name for field in fields(Provenance))
 _VALUES = attrgetter(*_FIELDS)
@@ -94,7 +93,7 @@ def from_json(text: str | None) -> Any:
 
 
 def sensitivity_of(code: int) -> Sensitivity:
-    return _LEVELS[code]
+    return SENSITIVITIES[code]
 
 
 def written_provenance(provenance: Provenance, **known: str | None) -> str | None:

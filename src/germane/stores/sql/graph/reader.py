@@ -38,9 +38,8 @@ from germane.stores.sql.graph.writing import matching_patterns
 from germane.stores.sql.listing import SECRET, Listing, VisiblePartition, in_clause, merge_rows, owners
 from germane.stores.sql.reading import Answers, ScopeReading, nothing, of_visible
 from germane.stores.sql.statements import LISTED, Row, first, micros, only, rows, to_json, to_sql
-from germane.types.query import Filters
+from germane.types.query import EVERY_SENSITIVITY, Filters
 
-_ANY_SENSITIVITY = Filters(sensitivities=("public", "private", "sensitive"))
 _THING_IDS = (
     "coalesce(CASE m.domain WHEN 'events' THEN (SELECT id FROM events WHERE key = m.thing)"
     " WHEN 'memories' THEN (SELECT id FROM memories WHERE key = m.thing)"
@@ -146,7 +145,7 @@ def _relations(connection: Connection, visible: tuple[VisiblePartition, ...], re
 
 
 def _mentions(connection: Connection, visible: tuple[VisiblePartition, ...], read: MentionsOf) -> tuple[str, ...]:
-    keys = _keys(connection, visible, (read.entity,), _ANY_SENSITIVITY)
+    keys = _keys(connection, visible, (read.entity,), EVERY_SENSITIVITY)
     if not keys:
         return ()
     until = micros(read.before) if read.before is not None else 1 << 62

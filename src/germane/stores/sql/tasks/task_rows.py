@@ -28,9 +28,8 @@ from germane.stores.sql.statements import (
     written_provenance,
 )
 from germane.stores.sql.transaction import Transaction
-from germane.types.candidate import Sensitivity
+from germane.types.candidate import SENSITIVITIES
 
-_LEVELS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
 _MAX_CHILDREN = 1_000
 _FRAME = (
     "SELECT t.id, t.session, t.branch, t.parent, t.depth, t.status, t.goal, t.result, t.artifacts, t.provenance, t.sensitivity,"
@@ -165,7 +164,7 @@ def put_frame(connection: Connection, partition: int, frame: TaskFrame) -> None:
         maybe_to_sql(frame.result),
         to_json([[one.id, one.title] for one in frame.artifacts]),
         written_provenance(frame.provenance),
-        _LEVELS.index(frame.sensitivity),
+        SENSITIVITIES.index(frame.sensitivity),
         frame.version,
         frame.delegated,
         maybe_to_sql(frame.child_session),
