@@ -17,8 +17,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from germane import Agent
-from germane.cli.demo import MadeRequest, print_answer, sample
+from germane.cli.demo import print_answer, sample
 from germane.cli.imports import BrokenRow, MessageRow
+from germane.cli.made_requests import MadeRequest
 from support.product_exports import chat, zipped
 
 Run = Callable[..., str]

@@ -11,7 +11,7 @@ from germane.cli.options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, print_json
 
 if TYPE_CHECKING:
-    from germane.cli.demo import MadeRequest
+    from germane.cli.made_requests import MadeRequest
     from germane.types.context import Context
 
 
@@ -44,8 +44,9 @@ def demo(
     from dataclasses import replace
     from pathlib import Path
 
-    from germane.cli.demo import DemoSettings, MadeRequest, load_conversation, print_next, sample, tour
+    from germane.cli.demo import DemoSettings, load_conversation, print_next, sample, tour
     from germane.cli.imports.load import ExportFile
+    from germane.cli.made_requests import MadeRequest
 
     options = options_of(context)
     talk = sample() if conversation is None else load_conversation(conversation)

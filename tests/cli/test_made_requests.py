@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from germane import Agent
-from germane.cli.demo import requests_of
+from germane.cli.made_requests import requests_of
 
 
 @pytest.mark.parametrize(
