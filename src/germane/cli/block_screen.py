@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.options import GlobalOptions
-from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_rows, secrets_line
+from germane.cli.options import GlobalOptions, json_or_text
+from germane.cli.screen import (
+    ListColumn,
+    console,
+    plain,
+    print_done,
+    print_fields,
+    print_json,
+    print_listing,
+    print_rows,
+)
 from germane.errors import InvalidInput
 from germane.types.codec import encode
 
@@ -73,13 +81,8 @@ def print_block(block: Block, options: GlobalOptions) -> None:
 
 def print_changed(what: str, block: Block, options: GlobalOptions) -> None:
     """Prints one line about a block that was changed, and one about secrets that were found; as JSON the whole block."""
-    if options.json:
-        print_json(block_shape(block))
-        return
     size = f"version {block.version}, {len(block.text):,} of {block.limit:,} characters"
-    console().print(plain(f"{what} {block.label} ({size})"))
-    if block.secrets:
-        console().print(secrets_line(block.secrets))
+    print_done(options.json, block_shape(block), f"{what} {block.label} ({size})", secrets=block.secrets)
 
 
 def print_blocks(blocks: Sequence[Block], options: GlobalOptions, *, deleted: bool) -> None:
@@ -106,9 +109,6 @@ def print_blocks(blocks: Sequence[Block], options: GlobalOptions, *, deleted: bo
 
 def print_history(label: str, versions: Sequence[Version], options: GlobalOptions) -> None:
     """Prints the versions, oldest first."""
-    if options.json:
-        print_json({"label": label, "versions": encode(tuple(versions))})
-        return
     rows = [
         (
             str(one.number),
@@ -120,18 +120,14 @@ def print_history(label: str, versions: Sequence[Version], options: GlobalOption
         )
         for one in versions
     ]
-    print_rows(console(), _HISTORY, rows)
+    print_listing(options.json, {"label": label, "versions": encode(tuple(versions))}, _HISTORY, rows)
 
 
 def print_shares(shares: Sequence[Share], options: GlobalOptions) -> None:
     """Prints the shares as rows."""
-    if options.json:
-        print_json({"shares": encode(tuple(shares))})
-    elif not shares:
-        console().print("nothing is shared (germane block share LABEL AGENT does it)")
-    else:
-        rows = [(one.label, one.agent, one.permission, _day(one.created_at)) for one in shares]
-        print_rows(console(), _SHARES, rows)
+    rows = [(one.label, one.agent, one.permission, _day(one.created_at)) for one in shares]
+    hints = () if shares else ("nothing is shared (germane block share LABEL AGENT does it)",)
+    print_listing(options.json, {"shares": encode(tuple(shares))}, _SHARES, rows, hints=hints)
 
 
 def print_consents(requests: Sequence[ConsentRequest], options: GlobalOptions, at: datetime) -> None:
@@ -212,14 +208,6 @@ class Attribution:
     def given(self) -> dict[str, Any]:
         """The arguments of the library's calls."""
         return {"by": self.by, "reason": self.reason, "system": self.system}
-
-
-def json_or_text(value: str) -> Any:
-    """Returns the JSON value that a text is, or the text."""
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
 
 
 def json_object(value: str, option: str) -> dict[str, Any]:

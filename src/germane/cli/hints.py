@@ -6,22 +6,23 @@ is needed.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from shlex import join, quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from germane.cli.options import GlobalOptions
+from germane.cli.options import GlobalOptions, run_async
 from germane.errors import ConsentNeeded, InvalidInput, NotFound, NotPermitted
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from germane.api.agent import Agent
     from germane.api.germane import Germane
+    from germane.kinds.blocks.handle import MemoryBlocks
     from germane.types.scope import Scope
 
+
+T = TypeVar("T")
 
 _MAX_NAMED_SCOPES = 3
 """Scopes that a hint names."""
@@ -82,12 +83,6 @@ async def owner_hint(germane: Germane, options: GlobalOptions, id: str) -> str:
         if (owner := await germane.owner(id, org=org)) is not None:
             return _belongs_to(owner, options)
     return "" if len(id) >= _ID_LENGTH else " ".join(map(str.strip, (await other_scopes(germane, options))[:2]))
-
-
-def print_hints(screen: Console, hints: Iterable[str]) -> None:
-    """Prints hints; a command among them isn't broken into lines, so that it can be copied."""
-    for line in hints:
-        screen.print(line, soft_wrap=True)
 
 
 def counts_text(memories: int, messages: int) -> str:
@@ -171,6 +166,16 @@ async def open_with_hints(options: GlobalOptions, label: str) -> AsyncIterator[t
             raise ConsentNeeded(said, request=needed.request, asked_of=needed.asked_of) from None
         except NotPermitted as refused:
             raise NotPermitted(f"{refused}{await _permission_hint(agent, options, label)}") from None
+
+
+def ask_block(options: GlobalOptions, label: str, work: Callable[[MemoryBlocks], Awaitable[T]]) -> T:
+    """Opens the store as `open_with_hints` does, and returns what `work` returns for the agent's blocks."""
+
+    async def asked() -> T:
+        async with open_with_hints(options, label) as (_, agent):
+            return await work(agent.blocks)
+
+    return run_async(asked())
 
 
 async def _permission_hint(agent: Agent, options: GlobalOptions, label: str) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import datetime, timedelta
@@ -115,6 +116,16 @@ def options_of(context: typer.Context) -> GlobalOptions:
     return options
 
 
+def ask(options: GlobalOptions, work: Callable[[Agent], Awaitable[T]], *, create: bool = False, warm: bool = False) -> T:
+    """Opens the store as `open_store` does, and returns what `work` returns for the agent."""
+
+    async def asked() -> T:
+        async with options.open_store(create=create, warm=warm) as (_, agent):
+            return await work(agent)
+
+    return run_async(asked())
+
+
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run a command's coroutine to its end; on an interrupt the store is closed before `KeyboardInterrupt` is raised."""
     return asyncio.run(work)
@@ -156,6 +167,14 @@ def known(option: str, name: str, names: tuple[str, ...]) -> str:
     if name not in names:
         raise InvalidInput(f"{option} must be one of {', '.join(names)}, not {name[:40]!r}")
     return name
+
+
+def json_or_text(value: str) -> Any:
+    """Returns the JSON value that a text is, or the text."""
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 # Several commands share options by taking a dataclass as a parameter. Typer reads the options of a command from the

@@ -187,6 +187,49 @@ def print_rows(screen: Console, columns: Sequence[ListColumn], rows: Sequence[Se
                 screen.print(Padding(Text(plain(line)), (0, 0, 0, 2)))
 
 
+def print_hints(screen: Console, hints: Iterable[str]) -> None:
+    """Print hints; a command among them isn't broken into lines, so that it can be copied."""
+    for line in hints:
+        screen.print(line, soft_wrap=True)
+
+
+def print_listing(
+    as_json: bool,
+    document: Any,
+    columns: Sequence[ListColumn],
+    rows: Sequence[Sequence[str]],
+    *,
+    cursor: str | None = None,
+    backwards: bool = False,
+    hints: Iterable[str] = (),
+) -> None:
+    """Print a page of stored things: the document where JSON is wanted, else the rows, how to see the next page, and hints. The
+    next page stands before the rows where the listing goes `backwards` in time."""
+    if as_json:
+        print_json(document)
+        return
+    screen = console()
+    if cursor and backwards:
+        screen.print(f"… earlier ones: add --cursor {cursor}", soft_wrap=True)
+    print_rows(screen, columns, rows)
+    if cursor and not backwards:
+        screen.print(f"… and more: add --cursor {cursor}", soft_wrap=True)
+    print_hints(screen, hints)
+
+
+def print_done(
+    as_json: bool, document: Any, line: str, *, secrets: Mapping[str, int] | None = None, whole: bool = False
+) -> None:
+    """Print what was done: the document where JSON is wanted, else a line, and one about secrets that were found. A `whole`
+    line isn't broken, so that an id in it can be copied."""
+    if as_json:
+        print_json(document)
+        return
+    console().print(line, soft_wrap=whole)
+    if secrets:
+        console().print(secrets_line(secrets))
+
+
 def print_fields(screen: Console, fields: Sequence[tuple[str, str]]) -> None:
     """Print names and values in two columns; values wrap. Fields without a value are left out."""
     known = [(name, value) for name, value in fields if value]

@@ -8,13 +8,13 @@ import typer
 
 from germane.cli.block_screen import print_block, print_blocks, print_history
 from germane.cli.commands import block_edit, block_settings
-from germane.cli.hints import open_with_hints, other_scopes, print_hints
+from germane.cli.hints import ask_block, open_with_hints, other_scopes
 from germane.cli.options import GlobalOptions, known, options_of, run_async
-from germane.cli.screen import console, plain, print_json
+from germane.cli.screen import console, plain, print_hints, print_json
 from germane.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from germane.kinds.blocks.value import Block, Version
+    from germane.kinds.blocks.value import Block
 
 
 app = typer.Typer(invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -69,7 +69,7 @@ def history(
 ) -> None:
     """Print the versions of a block that are kept, oldest first. germane block show LABEL --version N prints one's text."""
     options = options_of(context)
-    print_history(label, run_async(_history(options, label)), options)
+    print_history(label, ask_block(options, label, lambda blocks: blocks.history(label)), options)
 
 
 block_edit.register_edits(app)
@@ -96,9 +96,3 @@ async def _show(options: GlobalOptions, label: str, version: int | None) -> tupl
         if version is not None and version > found.version:
             raise InvalidInput(f"--version {version} is later than the latest, which is {found.version}")
         return found, found.text if version is None else await agent.blocks.show_version(found.id, version)
-
-
-async def _history(options: GlobalOptions, label: str) -> tuple[Version, ...]:
-    async with open_with_hints(options, label) as (_, agent):
-        found: tuple[Version, ...] = await agent.blocks.history(label)
-        return found

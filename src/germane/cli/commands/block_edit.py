@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.block_screen import Attribution, BlockLabel, BlockText, json_object, json_or_text, print_changed, schema_of
+from germane.cli.block_screen import Attribution, BlockLabel, BlockText, json_object, print_changed, schema_of
 from germane.cli.files import read_json, read_text
-from germane.cli.hints import open_with_hints
-from germane.cli.options import GlobalOptions, expand_groups, known, options_of, run_async
+from germane.cli.hints import ask_block, open_with_hints
+from germane.cli.options import GlobalOptions, ask, expand_groups, json_or_text, known, options_of, run_async
 from germane.cli.screen import console
 from germane.errors import Conflict, GermaneError, InvalidInput
 
@@ -88,7 +88,8 @@ def create(
     }
     if text is not None and value is not None:
         raise InvalidInput("TEXT and --value are both given: give one of them")
-    made = run_async(_create(options, label, given | {"by": by, "reason": reason}))
+    given |= {"by": by, "reason": reason}
+    made = ask(options, lambda agent: agent.blocks.create(label, **given), create=True)
     print_changed("made", made, options)
 
 
@@ -119,8 +120,8 @@ def edit(
         return
     given: Any = read_json("-") if mutations == ["-"] else [json_object(one, "MUTATION") for one in mutations]
     listed = given if isinstance(given, list) else [given]
-    edited = run_async(_edit(options, label, listed, {"base": base, "if_hash": if_hash, **attribution.given()}))
-    print_changed("edited", edited, options)
+    edited = {"base": base, "if_hash": if_hash, **attribution.given()}
+    print_changed("edited", ask_block(options, label, lambda blocks: blocks.edit(label, *listed, **edited)), options)
 
 
 @expand_groups
@@ -161,14 +162,16 @@ def _set_content(
 def undo(context: typer.Context, label: BlockLabel, attribution: Attribution) -> None:
     """Take back the latest edit that isn't undone, whoever made it. What was changed since stays."""
     options = options_of(context)
-    print_changed("undid the latest edit of", run_async(_moved(options, label, "undo", attribution.given())), options)
+    undone = ask_block(options, label, lambda blocks: blocks.undo(label, **attribution.given()))
+    print_changed("undid the latest edit of", undone, options)
 
 
 @expand_groups
 def redo(context: typer.Context, label: BlockLabel, attribution: Attribution) -> None:
     """Make the edit again that was undone last, unless another edit followed."""
     options = options_of(context)
-    print_changed("redid the edit of", run_async(_moved(options, label, "redo", attribution.given())), options)
+    redone = ask_block(options, label, lambda blocks: blocks.redo(label, **attribution.given()))
+    print_changed("redid the edit of", redone, options)
 
 
 def _edit_in_editor(options: GlobalOptions, label: str, given: dict[str, Any]) -> None:
@@ -182,7 +185,7 @@ def _edit_in_editor(options: GlobalOptions, label: str, given: dict[str, Any]) -
             console(stderr=True).print("nothing was changed")
             return
         mutation = {"op": "set_text", "text": edited}
-        changed = run_async(_edit(options, block.id, [mutation], {"base": block.version, **given}))
+        changed = ask_block(options, block.id, lambda blocks: blocks.edit(block.id, mutation, base=block.version, **given))
     print_changed("edited", changed, options)
 
 
@@ -195,21 +198,6 @@ async def _content(options: GlobalOptions, label: str) -> tuple[Block, Any]:
             if (await agent.blocks.get(block.id)).version == block.version:
                 return block, value
         raise Conflict(f"block {block.label!r} is changed all the time: try again")
-
-
-async def _create(options: GlobalOptions, label: str, given: dict[str, Any]) -> Block:
-    async with options.open_store(create=True) as (_, agent):
-        return await agent.blocks.create(label, **given)
-
-
-async def _edit(options: GlobalOptions, label: str, mutations: list[Any], given: dict[str, Any]) -> Block:
-    async with open_with_hints(options, label) as (_, agent):
-        return await agent.blocks.edit(label, *mutations, **given)
-
-
-async def _moved(options: GlobalOptions, label: str, verb: str, given: dict[str, Any]) -> Block:
-    async with open_with_hints(options, label) as (_, agent):
-        return await (agent.blocks.undo if verb == "undo" else agent.blocks.redo)(label, **given)
 
 
 async def _set(

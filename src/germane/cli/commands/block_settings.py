@@ -23,15 +23,15 @@ from germane.cli.block_screen import (
     schema_of,
 )
 from germane.cli.files import read_text
-from germane.cli.hints import open_with_hints, other_scopes, print_hints
-from germane.cli.options import GlobalOptions, duration, expand_groups, known, options_of, run_async
-from germane.cli.screen import console, plain, print_json, secrets_line
+from germane.cli.hints import ask_block, open_with_hints, other_scopes
+from germane.cli.options import GlobalOptions, ask, duration, expand_groups, known, options_of, run_async
+from germane.cli.screen import console, plain, print_done, print_hints, print_json
 from germane.errors import InvalidInput, NotFound
 from germane.types.codec import encode
 
 if TYPE_CHECKING:
-    from germane.kinds.blocks.permission import ConsentRequest, Share
-    from germane.kinds.blocks.value import ArchivalEntry, Block, FoundEntry
+    from germane.kinds.blocks.permission import ConsentRequest
+    from germane.kinds.blocks.value import Block
 
 
 _MIN_ID_LENGTH = 4
@@ -56,8 +56,8 @@ def pin(
     off: Annotated[bool, typer.Option("--off", help="Unpin it.")] = False,
 ) -> None:
     """Put a working block into every context, or with --off only where it is referenced."""
-    options = options_of(context)
-    changed = run_async(_pin(options, label, not off, attribution.given()))
+    options, given = options_of(context), _without_reason(attribution.given())
+    changed = ask_block(options, label, lambda blocks: blocks.pin(label, not off, **given))
     print_changed("unpinned" if off else "pinned", changed, options)
 
 
@@ -80,7 +80,7 @@ def change(
     from germane.kinds.blocks.value import BLOCK_TYPES
 
     options = options_of(context)
-    given = {
+    given: dict[str, Any] = {
         "new_label": new_label,
         "description": description,
         "type": None if type is None else known("--type", type, BLOCK_TYPES),
@@ -90,7 +90,7 @@ def change(
     }
     if all(value is None for value in given.values()):
         raise InvalidInput("nothing to change (give --label, --description, --type, --schema, --permission or --limit)")
-    changed = run_async(_change(options, label, given | attribution.given()))
+    changed = ask_block(options, label, lambda blocks: blocks.change(label, **given, **attribution.given()))
     print_changed("changed", changed, options)
 
 
@@ -99,7 +99,7 @@ def delete(context: typer.Context, label: BlockLabel, attribution: Attribution) 
     """Delete a block. Its label is free then, and germane block restore brings it back. germane forget ID removes it for good.
     Needs the permission admin, or --system."""
     options = options_of(context)
-    deleted = run_async(_delete(options, label, attribution.given()))
+    deleted = ask_block(options, label, lambda blocks: blocks.delete(label, **attribution.given()))
     print_changed("deleted", deleted, options)
     if not options.json:
         console().print(f"bring it back with: germane block restore {deleted.id}", soft_wrap=True)
@@ -130,14 +130,12 @@ def share(
 
     options = options_of(context)
     if label is None or agent is None:
-        print_shares(run_async(_shares(options, label)), options)
+        print_shares(ask_block(options, label or "", lambda blocks: blocks.shares(label)), options)
         return
-    granted = known("--permission", permission, PERMISSIONS)
-    shared = run_async(_share(options, label, agent, granted, attribution.given()))
-    if options.json:
-        print_json(encode(shared))
-    else:
-        console().print(plain(f"shared {shared.label} with agent {shared.agent}, which may {shared.permission}"))
+    granted, given = known("--permission", permission, PERMISSIONS), _without_reason(attribution.given())
+    shared = ask_block(options, label, lambda blocks: blocks.share(label, agent, granted, **given))
+    line = f"shared {shared.label} with agent {shared.agent}, which may {shared.permission}"
+    print_done(options.json, encode(shared), line)
 
 
 @expand_groups
@@ -148,29 +146,10 @@ def unshare(
     attribution: Attribution,
 ) -> None:
     """End the share of a block with an agent. Idempotent."""
-    options = options_of(context)
-    ended = run_async(_unshare(options, label, agent, attribution.given()))
-    if options.json:
-        print_json({"ended": ended})
-    else:
-        console().print(
-            plain(f"agent {agent} doesn't see {label} any more" if ended else f"{label} wasn't shared with {agent}")
-        )
-
-
-async def _pin(options: GlobalOptions, label: str, pinned: bool, given: dict[str, Any]) -> Block:
-    async with open_with_hints(options, label) as (_, agent):
-        return await agent.blocks.pin(label, pinned, **_without_reason(given))
-
-
-async def _change(options: GlobalOptions, label: str, given: dict[str, Any]) -> Block:
-    async with open_with_hints(options, label) as (_, agent):
-        return await agent.blocks.change(label, **given)
-
-
-async def _delete(options: GlobalOptions, label: str, given: dict[str, Any]) -> Block:
-    async with open_with_hints(options, label) as (_, agent):
-        return await agent.blocks.delete(label, **given)
+    options, given = options_of(context), _without_reason(attribution.given())
+    ended = ask_block(options, label, lambda blocks: blocks.unshare(label, agent, **given))
+    line = f"agent {agent} doesn't see {label} any more" if ended else f"{label} wasn't shared with {agent}"
+    print_done(options.json, {"ended": ended}, line)
 
 
 async def _restore(options: GlobalOptions, name: str, given: dict[str, Any]) -> Block:
@@ -184,21 +163,6 @@ async def _restore(options: GlobalOptions, name: str, given: dict[str, Any]) -> 
         if not found and not any(name == block.id for block in await agent.blocks.list()):
             raise NotFound(f"no deleted block {name!r} here: germane block list --deleted lists them")
         return await agent.blocks.restore(found[0] if found else name, **given)
-
-
-async def _shares(options: GlobalOptions, label: str | None) -> tuple[Share, ...]:
-    async with open_with_hints(options, label or "") as (_, agent):
-        return await agent.blocks.shares(label)
-
-
-async def _share(options: GlobalOptions, label: str, agent_name: str, permission: str, given: dict[str, Any]) -> Share:
-    async with open_with_hints(options, label) as (_, agent):
-        return await agent.blocks.share(label, agent_name, permission, **_without_reason(given))
-
-
-async def _unshare(options: GlobalOptions, label: str, agent_name: str, given: dict[str, Any]) -> bool:
-    async with open_with_hints(options, label) as (_, agent):
-        return await agent.blocks.unshare(label, agent_name, **_without_reason(given))
 
 
 def _without_reason(given: dict[str, Any]) -> dict[str, Any]:
@@ -270,11 +234,8 @@ def _seconds(lasting: str) -> float:
 
 def _print_answered(request: ConsentRequest, options: GlobalOptions) -> None:
     now = datetime.now(UTC)
-    if options.json:
-        print_json(consent_shape(request, now))
-    else:
-        what = f"{request.operation} of {request.label} by {request.requested_by}"
-        console().print(plain(f"{consent_state(request, now)}: {what}"))
+    what = f"{request.operation} of {request.label} by {request.requested_by}"
+    print_done(options.json, consent_shape(request, now), f"{consent_state(request, now)}: {what}")
 
 
 async def _consents(options: GlobalOptions, everything: bool, limit: int) -> tuple[tuple[ConsentRequest, ...], list[str]]:
@@ -316,13 +277,8 @@ def archive(
     options = options_of(context)
     content = read_text("-").strip() if text == "-" else text
     known = None if metadata is None else json_object(metadata, "--metadata")
-    entry = run_async(_archive(options, content, known))
-    if options.json:
-        print_json(encode(entry))
-        return
-    console().print(f"archived {entry.id}: {plain(entry.text, 200)}")
-    if entry.secrets:
-        console().print(secrets_line(entry.secrets))
+    entry = ask(options, lambda agent: agent.blocks.archive(content, known), create=True)
+    print_done(options.json, encode(entry), f"archived {entry.id}: {plain(entry.text, 200)}", secrets=entry.secrets)
 
 
 def search(
@@ -332,20 +288,10 @@ def search(
 ) -> None:
     """Search archived texts and archival blocks. The best result comes first."""
     options = options_of(context)
-    found = run_async(_search(options, query, limit))
+    found = ask(options, lambda agent: agent.blocks.search_archive(query, limit))
     if options.json:
         print_json({"query": query, "entries": [{**encode(one.entry), "relevance": one.relevance} for one in found]})
     elif not found:
         console().print("nothing found")
     else:
         print_entries([(one.entry, one.relevance) for one in found])
-
-
-async def _archive(options: GlobalOptions, text: str, metadata: dict[str, Any] | None) -> ArchivalEntry:
-    async with options.open_store(create=True) as (_, agent):
-        return await agent.blocks.archive(text, metadata)
-
-
-async def _search(options: GlobalOptions, query: str, limit: int) -> tuple[FoundEntry, ...]:
-    async with options.open_store() as (_, agent):
-        return await agent.blocks.search_archive(query, limit)

@@ -12,9 +12,18 @@ from rich.rule import Rule
 from rich.text import Text
 
 from germane.cli.files import RequestFile, request_in, write_text
-from germane.cli.hints import other_scopes, print_hints
-from germane.cli.options import GlobalOptions, known, options_of, run_async
-from germane.cli.screen import Exit, ListColumn, console, plain, print_fields, print_json, print_rows, secrets_line
+from germane.cli.hints import other_scopes
+from germane.cli.options import GlobalOptions, ask, known, options_of, run_async
+from germane.cli.screen import (
+    Exit,
+    ListColumn,
+    console,
+    plain,
+    print_fields,
+    print_json,
+    print_listing,
+    secrets_line,
+)
 from germane.types.candidate import SENSITIVITIES
 from germane.types.codec import encode
 
@@ -38,7 +47,7 @@ def record(
     a short turn without ids and times counts as said again ten seconds later."""
     options = options_of(context)
     messages = request_in(file).messages
-    done = run_async(_record(options, messages, session))
+    done = ask(options, lambda agent: agent.record(messages, session=session), create=True)
     if options.json:
         told = {"session": session, "added": list(done.added), "skipped": done.skipped, "secrets": dict(done.secrets)}
         print_json(told | _assumed(done))
@@ -56,11 +65,6 @@ def _assumed(recorded: Recorded) -> dict[str, Any]:
     """What had to be assumed, where anything was."""
     told = {"assumed_resent": recorded.assumed_resent, "assumed_new": list(recorded.assumed_new)}
     return {name: value for name, value in told.items() if value}
-
-
-async def _record(options: GlobalOptions, messages: list[dict[str, Any]], session: str) -> Recorded:
-    async with options.open_store(create=True) as (_, agent):
-        return await agent.record(messages, session=session)
 
 
 # `germane messages` and `germane sessions`: what was recorded.
@@ -98,28 +102,18 @@ def messages(
     )
     page, hints = run_async(_messages(options, session, filters, limit, cursor))
     shown = page.messages[::-1]
-    if options.json:
-        print_json({"messages": [message_shape(event) for event in shown], "cursor": page.cursor})
-        return
-    screen = console()
-    if page.cursor:
-        screen.print(f"… earlier ones: add --cursor {page.cursor}", soft_wrap=True)
+    document = {"messages": [message_shape(event) for event in shown], "cursor": page.cursor}
     rows = [
         (event.id, event.session, f"{event.created_at:%Y-%m-%d %H:%M}", f"{event.name or event.role}: {plain(event.text, 240)}")
         for event in shown
     ]
-    print_rows(screen, _MESSAGE, rows)
-    print_hints(screen, hints)
+    print_listing(options.json, document, _MESSAGE, rows, cursor=page.cursor, backwards=True, hints=hints)
 
 
 def sessions(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List the conversations; the one with the latest message comes first."""
     options = options_of(context)
     page, hints = run_async(_sessions(options, limit, cursor))
-    if options.json:
-        print_json(encode(page))
-        return
-    screen = console()
     rows = [
         (
             session.id,
@@ -130,10 +124,7 @@ def sessions(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -
         )
         for session in page.sessions
     ]
-    print_rows(screen, _SESSION, rows)
-    if page.cursor:
-        screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
-    print_hints(screen, hints)
+    print_listing(options.json, encode(page), _SESSION, rows, cursor=page.cursor, hints=hints)
 
 
 async def _messages(
@@ -171,15 +162,8 @@ def outline(
     """Print what a conversation was about, oldest line first: one for each exchange."""
     options = options_of(context)
     page, hints = run_async(_outline(options, session, limit, cursor))
-    if options.json:
-        print_json(encode(page))
-        return
-    screen = console()
     rows = [(f"{line.first_at:%Y-%m-%d %H:%M}", str(line.messages), plain(line.text)) for line in page.lines]
-    print_rows(screen, _COLUMNS, rows)
-    if page.cursor:
-        screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
-    print_hints(screen, hints)
+    print_listing(options.json, encode(page), _COLUMNS, rows, cursor=page.cursor, hints=hints)
 
 
 async def _outline(options: GlobalOptions, session: str, limit: int, cursor: str | None) -> tuple[OutlinePage, list[str]]:

@@ -13,9 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from germane.cli.files import read_bytes
-from germane.cli.hints import other_scopes, print_hints
+from germane.cli.hints import other_scopes
 from germane.cli.options import GlobalOptions, options_of, run_async
-from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_rows, secrets_line, told_progress
+from germane.cli.screen import (
+    ListColumn,
+    console,
+    plain,
+    print_fields,
+    print_json,
+    print_listing,
+    secrets_line,
+    told_progress,
+)
 from germane.errors import InvalidInput, NotFound
 from germane.types.codec import encode
 
@@ -52,10 +61,6 @@ def documents(
         _print_document(options, *run_async(_document_with_passages(options, source, limit, cursor)))
         return
     page, hints = run_async(_document_page(options, limit, cursor))
-    if options.json:
-        print_json(encode(page))
-        return
-    screen = console()
     rows = [
         (
             plain(one.title, 120),
@@ -66,10 +71,7 @@ def documents(
         )
         for one in page.documents
     ]
-    print_rows(screen, _DOCUMENT, rows)
-    if page.cursor:
-        screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
-    print_hints(screen, hints)
+    print_listing(options.json, encode(page), _DOCUMENT, rows, cursor=page.cursor, hints=hints)
 
 
 def _print_document(options: GlobalOptions, document: KeptDocument, passages: tuple[Event, ...], cursor: str | None) -> None:
@@ -77,11 +79,7 @@ def _print_document(options: GlobalOptions, document: KeptDocument, passages: tu
     from germane.kinds.documents.value import place_label
     from germane.kinds.documents.value import without_heading as body
 
-    if options.json:
-        shapes = [message_shape(event) for event in passages]
-        print_json({"document": encode(document), "passages": shapes, "cursor": cursor})
-        return
-    screen = console()
+    shapes = [message_shape(event) for event in passages]
     fields = [
         ("title", document.title),
         ("source", document.source),
@@ -91,11 +89,11 @@ def _print_document(options: GlobalOptions, document: KeptDocument, passages: tu
         ("updated", f"{document.updated_at:%Y-%m-%d %H:%M}"),
         ("state", "" if document.complete else "incomplete: ingest it again"),
     ]
-    print_fields(screen, fields)
+    if not options.json:
+        print_fields(console(), fields)
     rows = [(one.id, place_label(one.provenance.metadata), plain(" ".join(body(one.text).split()), 160)) for one in passages]
-    print_rows(screen, _PASSAGE, rows)
-    if cursor:
-        screen.print(f"… and more: add --cursor {cursor}", soft_wrap=True)
+    whole = {"document": encode(document), "passages": shapes, "cursor": cursor}
+    print_listing(options.json, whole, _PASSAGE, rows, cursor=cursor)
 
 
 async def named_document(agent: Agent, source: str) -> KeptDocument:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.options import GlobalOptions, options_of, run_async
-from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_rows
+from germane.cli.options import GlobalOptions, ask, options_of, run_async
+from germane.cli.screen import ListColumn, console, plain, print_done, print_fields, print_json, print_listing, print_rows
 from germane.errors import InvalidInput
 from germane.types.codec import encode
 
 if TYPE_CHECKING:
     from germane.api.agent import Agent
-    from germane.kinds.graph.value import Entity, EntityPage, Neighbourhood, Relation, Step
-    from germane.kinds.memories.value import Receipt
+    from germane.kinds.graph.value import Entity, Neighbourhood, Relation, Step
 
 
 app = typer.Typer(invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -44,11 +43,9 @@ def add(
     pairs = [one.partition("=") for one in set or ()]
     if any(not mark for _, mark, _ in pairs):
         raise InvalidInput("--set takes KEY=VALUE")
-    added = run_async(_add(options, type, name, alias or (), {key: value for key, _, value in pairs}))
-    if options.json:
-        print_json(entity_shape(added))
-    else:
-        console().print(plain(f"{added.type} {added.name} ({added.id})"), soft_wrap=True)
+    given: dict[str, Any] = {"aliases": tuple(alias or ()), "properties": {key: value for key, _, value in pairs}}
+    added = ask(options, lambda agent: agent.graph.add(type, name, **given), create=True)
+    print_done(options.json, entity_shape(added), f"{added.type} {added.name} ({added.id})", whole=True)
 
 
 @app.command("list", short_help="List the entities by name.")
@@ -61,10 +58,11 @@ def list_entities(
 ) -> None:
     """List the entities by name, with how often they are mentioned."""
     options = options_of(context)
-    page = run_async(_list(options, prefix, type, limit, cursor))
-    print_page(page, options)
-    if not page.entities and not options.json:
-        console().print("no entities here (germane entity add TYPE NAME adds one)")
+    page = ask(options, lambda agent: agent.graph.list(type, prefix=prefix, limit=limit, cursor=cursor))
+    document = {"entities": [entity_shape(one) for one in page.entities], "cursor": page.cursor}
+    rows = [(one.id, plain(one.type), plain(one.name), str(one.mentions)) for one in page.entities]
+    hints = () if rows else ("no entities here (germane entity add TYPE NAME adds one)",)
+    print_listing(options.json, document, _ENTITIES, rows, cursor=page.cursor, hints=hints)
 
 
 @app.command("show", short_help="Print an entity and its relations.")
@@ -108,7 +106,7 @@ def traverse(
 ) -> None:
     """Walk relations in both directions, the heaviest first."""
     options = options_of(context)
-    print_walk(run_async(_traverse(options, entity, depth, fan_out, at)), options)
+    print_walk(ask(options, lambda agent: agent.graph.traverse(entity, depth=depth, fan_out=fan_out, at=at)), options)
 
 
 @app.command("path", short_help="Print a shortest path between two entities.")
@@ -131,11 +129,9 @@ def merge(
 ) -> None:
     """Move names, mentions and relations of one entity to another."""
     options = options_of(context)
-    merged = run_async(_merge(options, kept, gone))
-    if options.json:
-        print_json(entity_shape(merged))
-    else:
-        console().print(plain(f"{merged.type} {merged.name}, also {', '.join(merged.aliases)} ({merged.id})"), soft_wrap=True)
+    merged = ask(options, lambda agent: agent.graph.merge(kept, gone))
+    line = f"{merged.type} {merged.name}, also {', '.join(merged.aliases)} ({merged.id})"
+    print_done(options.json, entity_shape(merged), line, whole=True)
 
 
 @app.command("forget", short_help="Erase entities for good.")
@@ -148,21 +144,8 @@ def forget(
 ) -> None:
     """Erase entities with their relations, relations, and patterns. The messages that mention them stay."""
     options = options_of(context)
-    receipt = run_async(_forget(options, ids, dry_run, by, reason))
-    if options.json:
-        print_json(encode(receipt))
-    else:
-        console().print(f"{'would forget' if dry_run else 'forgot'} {len(receipt.graph_ids)}")
-
-
-async def _add(options: GlobalOptions, type: str, name: str, aliases: Iterable[str], properties: dict[str, str]) -> Entity:
-    async with options.open_store(create=True) as (_, agent):
-        return await agent.graph.add(type, name, aliases=tuple(aliases), properties=properties)
-
-
-async def _list(options: GlobalOptions, prefix: str, type: str | None, limit: int, cursor: str | None) -> EntityPage:
-    async with options.open_store() as (_, agent):
-        return await agent.graph.list(type, prefix=prefix, limit=limit, cursor=cursor)
+    receipt = ask(options, lambda agent: agent.graph.forget(ids, dry_run=dry_run, by=by, reason=reason))
+    print_done(options.json, encode(receipt), f"{'would forget' if dry_run else 'forgot'} {len(receipt.graph_ids)}")
 
 
 async def _show(options: GlobalOptions, name: str, at: str | None) -> tuple[Entity, tuple[Relation, ...], dict[str, str]]:
@@ -186,27 +169,12 @@ async def _unrelate(options: GlobalOptions, id: str, at: str | None) -> tuple[Re
         return ended, await _names(agent, [ended])
 
 
-async def _traverse(options: GlobalOptions, name: str, depth: int, fan_out: int, at: str | None) -> Neighbourhood:
-    async with options.open_store() as (_, agent):
-        return await agent.graph.traverse(name, depth=depth, fan_out=fan_out, at=at)
-
-
 async def _path(
     options: GlobalOptions, start: str, goal: str, at: str | None
 ) -> tuple[tuple[Step, ...] | None, dict[str, str]]:
     async with options.open_store() as (_, agent):
         found = await agent.graph.path(start, goal, at=at)
         return found, await _names(agent, [step.relation for step in found or ()])
-
-
-async def _merge(options: GlobalOptions, kept: str, gone: str) -> Entity:
-    async with options.open_store() as (_, agent):
-        return await agent.graph.merge(kept, gone)
-
-
-async def _forget(options: GlobalOptions, ids: list[str], dry_run: bool, by: str, reason: str) -> Receipt:
-    async with options.open_store() as (_, agent):
-        return await agent.graph.forget(ids, dry_run=dry_run, by=by, reason=reason)
 
 
 async def _names(agent: Agent, relations: Iterable[Relation]) -> dict[str, str]:
@@ -263,17 +231,6 @@ def print_relation(relation: Relation, names: Mapping[str, str], options: Global
         print_json(relation_shape(relation))
     else:
         console().print(_line(relation, names), soft_wrap=True)
-
-
-def print_page(page: EntityPage, options: GlobalOptions) -> None:
-    """Prints a page of entities as rows."""
-    if options.json:
-        print_json({"entities": [entity_shape(one) for one in page.entities], "cursor": page.cursor})
-        return
-    screen = console()
-    print_rows(screen, _ENTITIES, [(one.id, plain(one.type), plain(one.name), str(one.mentions)) for one in page.entities])
-    if page.cursor:
-        screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
 
 
 def print_walk(found: Neighbourhood, options: GlobalOptions) -> None:

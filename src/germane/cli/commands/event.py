@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from germane.cli.files import read_json
-from germane.cli.hints import other_scopes, print_hints
-from germane.cli.options import GlobalOptions, options_of, run_async
-from germane.cli.screen import ListColumn, console, plain, print_json, print_rows
+from germane.cli.hints import other_scopes
+from germane.cli.options import GlobalOptions, ask, options_of, run_async
+from germane.cli.screen import ListColumn, console, plain, print_json, print_listing
 from germane.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def record(
     given = (
         _events(options, file) if file is not None else [_one(type, content, outcome, task, options.parse_time(at, "--at"), id)]
     )
-    stored = run_async(_record(options, given, session, archetype))
+    stored = ask(options, lambda agent: agent.events.record_many(given, session=session, archetype=archetype), create=True)
     if options.json:
         print_json({"session": session, "events": [_told(one) for one in stored]})
         return
@@ -101,15 +101,9 @@ def highlights(
 def _print(options: GlobalOptions, events: tuple[Event, ...], hints: list[str], cursor: str | None) -> None:
     from germane.cli.json_shapes import event_shape
 
-    if options.json:
-        print_json({"events": [event_shape(event) for event in events], "cursor": cursor})
-        return
-    screen = console()
-    if cursor:
-        screen.print(f"… earlier ones: add --cursor {cursor}", soft_wrap=True)
+    document = {"events": [event_shape(event) for event in events], "cursor": cursor}
     rows = [(one.id, one.session, f"{one.created_at:%Y-%m-%d %H:%M}", _line(one)) for one in events]
-    print_rows(screen, _COLUMNS, rows)
-    print_hints(screen, hints)
+    print_listing(options.json, document, _COLUMNS, rows, cursor=cursor, backwards=True, hints=hints)
 
 
 def _line(event: Event) -> str:
@@ -147,11 +141,6 @@ def _events(options: GlobalOptions, file: str) -> list[Any]:
         if isinstance(one, dict) and isinstance(one.get("at"), str):
             one["at"] = options.parse_time(one["at"], f"events[{index}].at")
     return given
-
-
-async def _record(options: GlobalOptions, given: list[Any], session: str, archetype: str | None) -> tuple[RecordedEvent, ...]:
-    async with options.open_store(create=True) as (_, agent):
-        return await agent.events.record_many(given, session=session, archetype=archetype)
 
 
 async def _list(

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +13,8 @@ import typer
 from germane.cli.commands.documents import named_document
 from germane.cli.files import read_text
 from germane.cli.hints import owner_hint
-from germane.cli.options import GlobalOptions, options_of, run_async
-from germane.cli.screen import Exit, console, plain, print_json, secrets_line
+from germane.cli.options import GlobalOptions, ask, json_or_text, options_of, run_async
+from germane.cli.screen import Exit, console, plain, print_done, print_json
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.memories.value import Memory
 
@@ -76,28 +75,13 @@ def remember(
     if kind == "fact" and value is None:
         value, content = content, None
     if value is not None:
-        fields["value"] = _json_or_text(value)
+        fields["value"] = json_or_text(value)
     if content is None and value is None:
         raise InvalidInput("nothing to remember (give a text, or --kind fact with --key and --value)")
-    memory = run_async(_remember(options, content, {name: entry for name, entry in fields.items() if entry is not None}))
-    if options.json:
-        print_json(memory_shape(memory))
-    else:
-        console().print(f"remembered {memory.kind} {memory.id}: {plain(memory.text, 200)}")
-        if memory.secrets:
-            console().print(secrets_line(memory.secrets))
-
-
-async def _remember(options: GlobalOptions, text: str | None, fields: dict[str, Any]) -> Memory:
-    async with options.open_store(create=True) as (_, agent):
-        return await agent.remember(text, **fields)
-
-
-def _json_or_text(value: str) -> Any:
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
+    given = {name: entry for name, entry in fields.items() if entry is not None}
+    memory = ask(options, lambda agent: agent.remember(content, **given), create=True)
+    line = f"remembered {memory.kind} {memory.id}: {plain(memory.text, 200)}"
+    print_done(options.json, memory_shape(memory), line, secrets=memory.secrets)
 
 
 # `germane update`: changes a memory in place.
@@ -132,10 +116,7 @@ def update(
         if given is not None
     }
     if value is not None:
-        try:
-            changes["value"] = json.loads(value)
-        except (ValueError, RecursionError):
-            changes["value"] = value
+        changes["value"] = json_or_text(value)
     if tag is not None:
         changes["tags"] = tuple(filter(None, tag))
     for name, given in (("valid_to", valid_to), ("expires_at", expires_at)):
@@ -174,21 +155,13 @@ def feedback(
 ) -> None:
     """Mark memories as helpful or harmful. Later assemblies and searches score them higher or lower."""
     options = options_of(context)
-    count = run_async(_feedback(options, ids, helpful))
+    count = ask(options, lambda agent: agent.feedback(tuple(ids), helpful=helpful))
     if not count:
         named = "this id" if len(ids) == 1 else "these ids"
         hint = "; what is agent-wide is marked without --user" if options.user else ""
         raise NotFound(f"no memory with {named} here (germane search --json shows ids{hint})")
-    if options.json:
-        print_json({"marked": count, "helpful": helpful})
-    else:
-        console().print(f"marked {count} as {'helpful' if helpful else 'harmful'}")
-
-
-async def _feedback(options: GlobalOptions, ids: list[str], helpful: bool) -> int:
-    async with options.open_store() as (_, agent):
-        count: int = await agent.feedback(tuple(ids), helpful=helpful)
-        return count
+    line = f"marked {count} as {'helpful' if helpful else 'harmful'}"
+    print_done(options.json, {"marked": count, "helpful": helpful}, line)
 
 
 # `germane forget`: erases for good, after a question.

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from germane.cli.files import read_text
-from germane.cli.hints import other_scopes, owner_hint, print_hints
+from germane.cli.hints import other_scopes, owner_hint
 from germane.cli.options import GlobalOptions, options_of, run_async
-from germane.cli.screen import console, plain, print_json
+from germane.cli.screen import console, plain, print_done, print_hints, print_json
 from germane.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -88,10 +88,7 @@ def clear(context: typer.Context, id: Line) -> None:
 def _mark(context: typer.Context, id: str, mark: Mark | None, done: str) -> None:
     options = options_of(context)
     line = run_async(_marked(options, id, mark))
-    if options.json:
-        print_json({"id": line, "mark": mark})
-    else:
-        console().print(plain(f"{done}: {line}"), soft_wrap=True)
+    print_done(options.json, {"id": line, "mark": mark}, f"{done}: {line}", whole=True)
 
 
 async def _marked(options: GlobalOptions, id: str, mark: Mark | None) -> str:
@@ -183,10 +180,7 @@ def directive(
     options = options_of(context)
     new = "" if clear else read_text("-").strip() if text == "-" else text
     current = run_async(_directive(options, new))
-    if options.json:
-        print_json({"directive": current})
-    else:
-        console().print(plain(current) if current else "no directive is set")
+    print_done(options.json, {"directive": current}, current or "no directive is set")
 
 
 async def _directive(options: GlobalOptions, new: str | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.options import GlobalOptions, options_of, run_async
+from germane.cli.options import GlobalOptions, ask, options_of, run_async
 from germane.cli.screen import Exit, console, plain, print_json, table, told_progress
 from germane.errors import InvalidInput
 
@@ -48,7 +48,7 @@ def audit(
     """Find duplicates, near-duplicates, contradictions, secrets, and memories that are stale, expired or were never retrieved.
     The output names ids and kinds, and no content. The exit code is 1 where secrets or contradictions were found."""
     options = options_of(context)
-    report = run_async(_audit(options, unused_days, limit, messages))
+    report = ask(options, lambda agent: agent.audit(unused_days=unused_days, limit=limit, messages=messages))
     if options.json:
         from germane.types.codec import encode
 
@@ -57,12 +57,6 @@ def audit(
         _print_audit(report)
     if report.counts["secret"] or report.counts["contradiction"]:
         raise typer.Exit(Exit.FAILED)
-
-
-async def _audit(options: GlobalOptions, unused_days: int, limit: int, messages: bool) -> Audit:
-    async with options.open_store() as (_, agent):
-        report: Audit = await agent.audit(unused_days=unused_days, limit=limit, messages=messages)
-        return report
 
 
 def _print_audit(report: Audit) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.hints import other_scopes, print_hints
+from germane.cli.hints import other_scopes
 from germane.cli.options import FilterOptions, GlobalOptions, expand_groups, options_of, run_async
-from germane.cli.screen import ListColumn, console, plain, print_json, print_rows
+from germane.cli.screen import ListColumn, console, plain, print_hints, print_json, print_listing
 
 if TYPE_CHECKING:
     from germane.api.digest import MemoryDigest
@@ -34,20 +34,14 @@ def search(
 
     options = options_of(context)
     hits, hints = run_async(_search(options, query, limit, filters.filters(options), options.parse_time(at, "--at")))
-    if options.json:
-        print_json({"query": query, "hits": [hit_shape(hit) for hit in hits]})
-        return
-    screen = console()
-    if not hits:
-        print_hints(screen, ("nothing found", *hints))
-        return
     rows = []
     for hit in hits:
         candidate = hit.candidate
         by = candidate.title if candidate.category == "document" else candidate.speaker
         text = f"{by}: {candidate.text}" if by else candidate.text
         rows.append((hit.id, f"{hit.score:.3f}", f"{candidate.created_at:%Y-%m-%d}", plain(text, 240)))
-    print_rows(screen, _COLUMNS, rows)
+    said = () if hits else ("nothing found", *hints)
+    print_listing(options.json, {"query": query, "hits": [hit_shape(hit) for hit in hits]}, _COLUMNS, rows, hints=said)
 
 
 async def _search(

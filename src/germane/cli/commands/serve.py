@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from germane.cli.options import GlobalOptions, duration, options_of, run_async
-from germane.cli.screen import ListColumn, console, describe_exit, plain, print_json, print_rows
+from germane.cli.screen import ListColumn, console, describe_exit, plain, print_done, print_json, print_rows
 from germane.clock import zone
 from germane.errors import InvalidInput, MissingExtra
 from germane.types.codec import encode
@@ -259,12 +259,8 @@ def revoke(
     """Revoke a key at once; running servers reject it within a second. Idempotent."""
     options = options_of(context)
     key = run_async(_revoke(options, id))
-    if options.json:
-        print_json(_key_shape(key))
-    else:
-        console().print(
-            plain(f"key {key.id} of {_validity(key)} is revoked since {_format_time(key.revoked_at, options.zone)}")
-        )
+    line = f"key {key.id} of {_validity(key)} is revoked since {_format_time(key.revoked_at, options.zone)}"
+    print_done(options.json, _key_shape(key), line)
 
 
 async def _create(options: GlobalOptions, request: dict[str, Any]) -> NewKey:

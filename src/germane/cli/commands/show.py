@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from germane.cli.hints import other_scopes, owner_hint, print_hints
+from germane.cli.hints import other_scopes, owner_hint
 from germane.cli.options import GlobalOptions, known, options_of, run_async
-from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_rows
+from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_listing
 from germane.errors import NotFound
 from germane.types.codec import encode
 
@@ -181,6 +181,7 @@ def list_memories(
     cursor: Annotated[str | None, typer.Option(help="Continue where a listing ended.")] = None,
 ) -> None:
     """List the memories, newest first: those of all users, and with --user that user's own too."""
+    from germane.cli.json_shapes import memory_shape
     from germane.kinds.memories.value import KINDS
     from germane.types.candidate import Sensitivity
     from germane.types.query import Filters
@@ -197,20 +198,12 @@ def list_memories(
         with_history=everything,
     )
     page, hints = run_async(_list(options, filters, limit, cursor))
-    if options.json:
-        from germane.cli.json_shapes import memory_shape
-
-        print_json({"memories": [memory_shape(memory) for memory in page.memories], "cursor": page.cursor})
-        return
-    screen = console()
+    document = {"memories": [memory_shape(memory) for memory in page.memories], "cursor": page.cursor}
     rows = [
         (memory.id, memory.kind, f"{memory.valid_from:%Y-%m-%d}", _memory_marks(memory, options), plain(memory.text, 240))
         for memory in page.memories
     ]
-    print_rows(screen, _LIST_COLUMNS, rows)
-    if page.cursor:
-        screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
-    print_hints(screen, hints)
+    print_listing(options.json, document, _LIST_COLUMNS, rows, cursor=page.cursor, hints=hints)
 
 
 def _memory_marks(memory: Any, options: GlobalOptions) -> str:
@@ -251,9 +244,6 @@ def history(
 
     options = options_of(context)
     line = run_async(_history(options, id))
-    if options.json:
-        print_json({"memories": [memory_shape(memory) for memory in line]})
-        return
     rows = [
         (
             memory.id,
@@ -263,7 +253,7 @@ def history(
         )
         for memory in line
     ]
-    print_rows(console(), _HISTORY_COLUMNS, rows)
+    print_listing(options.json, {"memories": [memory_shape(memory) for memory in line]}, _HISTORY_COLUMNS, rows)
 
 
 async def _history(options: GlobalOptions, id: str) -> tuple[Memory, ...]:

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from germane.cli.hints import counts_text, other_scopes, print_hints
+from germane.cli.hints import counts_text, other_scopes
 from germane.cli.options import GlobalOptions, options_of, run_async
 from germane.cli.screen import (
     Exit,
     ListColumn,
     console,
     plain,
+    print_done,
     print_fields,
+    print_hints,
     print_json,
-    print_rows,
+    print_listing,
     progress,
     table,
     told_progress,
@@ -110,9 +112,6 @@ def users(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> N
     """List the users of the agent with what is stored for each. What all users share isn't counted."""
     options = options_of(context)
     page, hints = run_async(_users(options, limit, cursor))
-    if options.json:
-        print_json(encode(page))
-        return
     columns = (
         ListColumn("user"),
         *(ListColumn(name, number=True) for name in ("memories", "messages", "sessions")),
@@ -126,44 +125,26 @@ def users(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> N
         )
         for user in page.users
     ]
-    screen = console()
-    print_rows(screen, columns, rows)
-    if page.cursor:
-        screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
-    print_hints(screen, hints)
+    print_listing(options.json, encode(page), columns, rows, cursor=page.cursor, hints=hints)
 
 
 def agents(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List the agents of the organisation with what is stored for each, that of all users included."""
     options = options_of(context)
     page = run_async(_agents(options, limit, cursor))
-    if options.json:
-        print_json(encode(page))
-        return
     columns = (ListColumn("agent"), *(ListColumn(name, number=True) for name in ("users", "memories", "messages")))
-    screen = console()
-    if page.agents:
-        print_rows(screen, columns, [(one.agent, *map(str, (one.users, one.memories, one.messages))) for one in page.agents])
-    else:
-        screen.print(f"organisation {options.org} has no agents here: germane orgs lists those that have")
-    if page.cursor:
-        screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
+    rows = [(one.agent, *map(str, (one.users, one.memories, one.messages))) for one in page.agents]
+    hints = () if rows else (f"organisation {options.org} has no agents here: germane orgs lists those that have",)
+    print_listing(options.json, encode(page), columns, rows, cursor=page.cursor, hints=hints)
 
 
 def orgs(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> None:
     """List the organisations of the store with what is stored for each. Of one: germane agents --org ORG."""
     options = options_of(context)
     page, hints = run_async(_orgs(options, limit, cursor))
-    if options.json:
-        print_json(encode(page))
-        return
     columns = (ListColumn("org"), *(ListColumn(name, number=True) for name in ("agents", "users", "memories", "messages")))
-    screen = console()
     rows = [(one.org, *map(str, (one.agents, one.users, one.memories, one.messages))) for one in page.orgs]
-    print_rows(screen, columns, rows)
-    if page.cursor:
-        screen.print(f"… and more: add --cursor {page.cursor}", soft_wrap=True)
-    print_hints(screen, hints)
+    print_listing(options.json, encode(page), columns, rows, cursor=page.cursor, hints=hints)
 
 
 async def _users(options: GlobalOptions, limit: int, cursor: str | None) -> tuple[UserPage, list[str]]:
@@ -236,10 +217,7 @@ def backup(
     run_async(_backup(options, written))
     written.replace(target)
     size = target.stat().st_size
-    if options.json:
-        print_json({"target": str(target), "bytes": size})
-    else:
-        console().print(f"copied {options.db} to {target}, {size:,} bytes")
+    print_done(options.json, {"target": str(target), "bytes": size}, f"copied {options.db} to {target}, {size:,} bytes")
 
 
 async def _backup(options: GlobalOptions, target: Path) -> None:
@@ -258,10 +236,7 @@ def reembed(context: typer.Context) -> None:
     Run it after a change of embedder. Searches keep working meanwhile; an interrupted run can be started again."""
     options = options_of(context)
     count = run_async(_reembed(options))
-    if options.json:
-        print_json({"reembedded": count})
-    else:
-        console().print(f"made {count} vectors")
+    print_done(options.json, {"reembedded": count}, f"made {count} vectors")
 
 
 async def _reembed(options: GlobalOptions) -> int:

@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from germane.cli.files import read_text
-from germane.cli.options import GlobalOptions, options_of, run_async
-from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_rows, secrets_line
+from germane.cli.options import ask, options_of
+from germane.cli.screen import (
+    ListColumn,
+    console,
+    plain,
+    print_done,
+    print_fields,
+    print_json,
+    print_listing,
+)
 from germane.types.codec import encode
 
 if TYPE_CHECKING:
+    from germane.api.agent import Agent
     from germane.kinds.tasks.handle import TaskStack
     from germane.kinds.tasks.value import TaskFrame
 
@@ -23,6 +32,7 @@ Text = Annotated[str, typer.Argument(metavar="TEXT", help="The text; - reads it 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The branch's name.")]
 Points = Annotated[list[str] | None, typer.Option("--artifact", metavar="ID", help="A stored thing that it points to.")]
 _COLUMNS = (ListColumn("id", id=True), ListColumn("status"), ListColumn("branch"), ListColumn("goal"))
+_BRANCHES = (ListColumn("branch"), ListColumn("state"))
 _PREVIEW = 120
 
 app = typer.Typer(invoke_without_command=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -79,10 +89,10 @@ def show(
     """Print everything of a task, its result last."""
     options = options_of(context)
 
-    async def found(tasks: TaskStack) -> TaskFrame | None:
-        return await tasks.peek(session) if id is None else await tasks.get(id)
+    async def found(agent: Agent) -> TaskFrame | None:
+        return await agent.tasks.peek(session) if id is None else await agent.tasks.get(id)
 
-    frame = run_async(_with(options, found))
+    frame = ask(options, found)
     if options.json:
         print_json(None if frame is None else encode(frame))
     elif frame is None:
@@ -95,7 +105,7 @@ def show(
 def path(context: typer.Context, session: Session = "default") -> None:
     """Print the tasks from the root to the current one."""
     options = options_of(context)
-    frames = run_async(_with(options, lambda tasks: tasks.path(session)))
+    frames = ask(options, lambda agent: agent.tasks.path(session))
     if options.json:
         print_json({"session": session, "path": [encode(frame) for frame in frames]})
     elif not frames:
@@ -113,14 +123,10 @@ def list_tasks(
 ) -> None:
     """List the tasks, the latest first."""
     options = options_of(context)
-    frames = run_async(_with(options, lambda tasks: tasks.list(session, status=status, limit=limit)))
-    if options.json:
-        print_json({"tasks": [encode(frame) for frame in frames]})
-    elif not frames:
-        console().print("no tasks here (germane task push TEXT begins one)")
-    else:
-        rows = [(one.id, one.status, plain(one.branch), plain(one.goal, _PREVIEW)) for one in frames]
-        print_rows(console(), _COLUMNS, rows)
+    frames = ask(options, lambda agent: agent.tasks.list(session, status=status, limit=limit))
+    rows = [(one.id, one.status, plain(one.branch), plain(one.goal, _PREVIEW)) for one in frames]
+    hints = () if frames else ("no tasks here (germane task push TEXT begins one)",)
+    print_listing(options.json, {"tasks": [encode(frame) for frame in frames]}, _COLUMNS, rows, hints=hints)
 
 
 @app.command("branch", short_help="Try something beside the main line, or list the branches.")
@@ -136,11 +142,9 @@ def branch(
         _changed(context, lambda tasks: tasks.branch(name, goal, session=session, checkpoint=checkpoint), "begun")
         return
     options = options_of(context)
-    found = run_async(_with(options, lambda tasks: tasks.branches(session)))
-    if options.json:
-        print_json({"session": session, "branches": [encode(one) for one in found]})
-    else:
-        print_rows(console(), (ListColumn("branch"), ListColumn("state")), [(plain(one.name), one.state) for one in found])
+    found = ask(options, lambda agent: agent.tasks.branches(session))
+    document = {"session": session, "branches": [encode(one) for one in found]}
+    print_listing(options.json, document, _BRANCHES, [(plain(one.name), one.state) for one in found])
 
 
 @app.command("checkpoint", short_help="Remember where the session stands.")
@@ -184,22 +188,14 @@ def _changed(
     context: typer.Context, change: Callable[[TaskStack], Awaitable[TaskFrame]], word: str, *, create: bool = False
 ) -> None:
     options = options_of(context)
-    frame = run_async(_with(options, change, create=create))
-    if options.json:
-        print_json(encode(frame))
-        return
-    console().print(f"{word} {frame.id}: {plain(frame.goal, _PREVIEW)}", soft_wrap=True)
-    if frame.secrets:
-        console().print(secrets_line(frame.secrets))
+    frame = ask(options, lambda agent: change(agent.tasks), create=create)
+    line = f"{word} {frame.id}: {plain(frame.goal, _PREVIEW)}"
+    print_done(options.json, encode(frame), line, secrets=frame.secrets, whole=True)
 
 
 def _done(context: typer.Context, change: Callable[[TaskStack], Awaitable[Any]], said: str) -> None:
     options = options_of(context)
-    value = run_async(_with(options, change))
-    if options.json:
-        print_json(encode(value))
-    else:
-        console().print(said)
+    print_done(options.json, encode(ask(options, lambda agent: change(agent.tasks))), said)
 
 
 def _print(frame: TaskFrame) -> None:
@@ -213,8 +209,3 @@ def _print(frame: TaskFrame) -> None:
         ("result", frame.result or ""),
     ]
     print_fields(console(), fields)
-
-
-async def _with(options: GlobalOptions, work: Callable[[TaskStack], Awaitable[T]], *, create: bool = False) -> T:
-    async with options.open_store(create=create) as (_, agent):
-        return await work(agent.tasks)
