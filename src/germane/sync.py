@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from germane.clock import Clock
     from germane.compaction.plan import Compaction
     from germane.compaction.strategy import CompactionStrategy
-    from germane.kinds.archetypes.findings import RecordedEvent
-    from germane.kinds.archetypes.registry import Archetypes
-    from germane.kinds.archetypes.value import Archetype
+    from germane.extraction.archetypes.findings import RecordedEvent
+    from germane.extraction.archetypes.registry import Archetypes
+    from germane.extraction.archetypes.value import Archetype
     from germane.kinds.archive.handle import AgentHistory as AwaitedAgentHistory
     from germane.kinds.archive.handle import EarlierMessages
     from germane.kinds.archive.outline import OutlinePage

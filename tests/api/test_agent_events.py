@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from germane import Conflict, Filters, Germane, InvalidInput, UnknownName
-from germane.kinds.archetypes.findings import Findings, RecordedEvent
-from germane.kinds.archetypes.value import Archetype, ContextWeights
+from germane.extraction.archetypes.findings import Findings, RecordedEvent
+from germane.extraction.archetypes.value import Archetype, ContextWeights
 from germane.kinds.events.handle import EventLog
 from germane.kinds.events.value import Event, NewEvent
 from germane.kinds.graph.reads import CausalChain, MatchingPatterns, SalientEntities

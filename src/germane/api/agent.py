@@ -24,7 +24,7 @@ from germane.api.strategies import allowed_filters
 from germane.api.verbs.assemble import assemble, fall_back, recall
 from germane.api.wiring import Parts
 from germane.compaction.strategy import CompactionStrategy
-from germane.kinds.archetypes.value import Archetype
+from germane.extraction.archetypes.value import Archetype
 from germane.kinds.events.reads import MessagePage, SessionPage
 from germane.kinds.events.value import Event, Recorded
 from germane.kinds.memories.handle import forget_matching, read_directive, remember_one

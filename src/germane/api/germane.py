@@ -23,11 +23,11 @@ from germane.catalog.profiles import Prices
 from germane.clock import Clock
 from germane.engine.engine import State
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
-from germane.kinds.archetypes.registry import Archetypes
-from germane.kinds.archetypes.value import Archetype
+from germane.extraction.archetypes.registry import Archetypes
+from germane.extraction.archetypes.value import Archetype
+from germane.extraction.llm.queue import QueueReport
 from germane.kinds.keys.handle import Keyring
 from germane.kinds.keys.value import pseudonym
-from germane.kinds.memories.llm_extraction.queue import QueueReport
 from germane.kinds.memories.value import Receipt
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings

@@ -35,8 +35,8 @@ from germane.kinds.remote_values import (
     RemoteRequest,
     RemoteSummary,
 )
-from germane.rules.enforce import ToolRules
-from germane.rules.tool_rule import ToolRule, parse_rule
+from germane.tool_rules.enforce import ToolRules
+from germane.tool_rules.value import ToolRule, parse_rule
 from germane.types.budget import Effort, RequestLimits
 from germane.types.candidate import Chosen
 from germane.types.codec import encode

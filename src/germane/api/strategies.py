@@ -8,7 +8,7 @@ from typing import Any
 
 from germane.api.arguments import given_filters
 from germane.errors import InvalidInput, UnknownName
-from germane.kinds.archetypes.value import Archetype, strategy_of
+from germane.extraction.archetypes.value import Archetype, strategy_of
 from germane.kinds.profile.offer import MAX_OFFERED
 from germane.stages.write.formats import FORMATS, check_details
 from germane.types.limits import NAME, check_text, quoted

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
+    from germane.extraction.llm.queue import ExtractionQueue
     from germane.kinds.blocks.value import ArchivalEntry
     from germane.kinds.events.value import Event
     from germane.kinds.injections import KeptInjections, Wanting
     from germane.kinds.keys.plans import KeyStore
     from germane.kinds.memories.directive import Directive
-    from germane.kinds.memories.llm_extraction.queue import ExtractionQueue
     from germane.kinds.memories.value import Memory
     from germane.transfer.contents import Contents, Owned, Reach
     from germane.types.evidence import Found

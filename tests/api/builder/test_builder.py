@@ -17,9 +17,9 @@ from germane.api.builder.builder import Builder, BuiltRequest
 from germane.api.builder.system_prompt import Activity
 from germane.dialects.registry import dialect
 from germane.errors import InvalidInput
-from germane.rules.enforce import ToolRules
-from germane.rules.tool_rule import EndsTurn, StartWith
 from germane.sync import Germane as Blocking
+from germane.tool_rules.enforce import ToolRules
+from germane.tool_rules.value import EndsTurn, StartWith
 from germane.types.budget import RequestLimits
 from germane.types.candidate import BlockText
 from germane.types.message import Message, Wire

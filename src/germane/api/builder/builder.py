@@ -26,8 +26,8 @@ from germane.api.builder.system_prompt import Activity, PromptBlocks, ShownBlock
 from germane.compaction.strategy import CompactionStrategy, Summarise
 from germane.dialects.registry import CachePlace
 from germane.errors import InvalidInput
-from germane.rules.enforce import ToolRules
-from germane.rules.tool_rule import ToolRule
+from germane.tool_rules.enforce import ToolRules
+from germane.tool_rules.value import ToolRule
 from germane.types.budget import LARGE, SMALL, LimitTable, RequestLimits
 from germane.types.candidate import BlockText
 from germane.types.context import Context

@@ -14,7 +14,6 @@ from typing import TypeVar
 
 from germane.api.arguments import flags, number, remarks
 from germane.api.wiring import Parts
-from germane.background import Background
 from germane.errors import InvalidInput
 from germane.kinds.events.reads import ListEvents
 from germane.kinds.events.value import DOCUMENT, Event
@@ -35,6 +34,7 @@ from germane.kinds.memories.consolidation import (
 from germane.kinds.memories.forgetting import Audit, AuditFinding, MemoryAudit, secret_finding
 from germane.kinds.memories.reads import OpenConflicts, SizedMemories
 from germane.kinds.memories.value import Holding, Holdings, SizedMemory
+from germane.ports.background import Background
 from germane.stores.contract import ScopedStore
 from germane.types.limits import PAGE
 from germane.types.query import EVERY_SENSITIVITY

@@ -14,17 +14,17 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 from germane.api.wiring import Parts
-from germane.background import Background
 from germane.errors import Conflict, GermaneError, InvalidInput
+from germane.extraction.messages import told_by
 from germane.kinds.archive.value import KeptEntry, KeptSummary
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.events.value import Event
 from germane.kinds.memories.conflicts import ContradictionRecord
 from germane.kinds.memories.value import Memory
-from germane.kinds.messages.extraction import told_by
 from germane.kinds.profile.reads import MarkedLine
 from germane.kinds.profile.telling import TellingClause
 from germane.kinds.tasks.value import TaskFrame
+from germane.ports.background import Background
 from germane.search.unit import Analysis, analyse_parts
 from germane.stores.contract import Store
 from germane.transfer.contents import (

@@ -16,13 +16,13 @@ import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from germane.background import Background
 from germane.engine.turns import human_turns
 from germane.errors import ConsentNeeded, GermaneError, StoreCorrupt
 from germane.kinds.blocks.cache import DocumentCache
 from germane.kinds.blocks.permission import ConsentRequest
 from germane.kinds.blocks.reads import FirstNamed
 from germane.kinds.blocks.value import Block
+from germane.ports.background import Background
 from germane.ports.batch_writer import BatchWriter
 from germane.stores.contract import Store
 from germane.types.caches import LruCache

@@ -13,7 +13,6 @@ from germane.api.arguments import flags, number, optional, remarks
 from germane.api.contents import search_archive, search_blocks
 from germane.api.wiring import Parts
 from germane.api.workers.open_blocks import BlockListener, agreed
-from germane.background import aside
 from germane.errors import InvalidInput, NotFound, StoreCorrupt
 from germane.kinds.blocks.access import Editor, answer_consent, consent_scope, share_block, unshare_block
 from germane.kinds.blocks.field import checked_label, label_key
@@ -47,6 +46,7 @@ from germane.kinds.blocks.settings import BlockSettings, change_block, delete_bl
 from germane.kinds.blocks.value import DEFAULT_LIMIT, ArchivalEntry, Block, FoundBlock, FoundEntry, Version, block_type
 from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.value import Receipt
+from germane.ports.background import aside
 from germane.types.limits import BLOCK_TEXT, COUNT, ID, PAGE, REMARK, quoted
 from germane.types.limits import check_text as string
 from germane.types.operation import operation

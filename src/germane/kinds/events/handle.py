@@ -15,9 +15,9 @@ from germane.api.contents import check_page
 from germane.api.wiring import Parts
 from germane.api.workers.threads import by_turns
 from germane.errors import InvalidInput
-from germane.kinds.archetypes.findings import RecordedEvent
-from germane.kinds.archetypes.plans import Before, ExtractedEvent, extract_from, look_back, record_event, window
-from germane.kinds.archetypes.value import Archetype
+from germane.extraction.archetypes.findings import RecordedEvent
+from germane.extraction.archetypes.plans import Before, ExtractedEvent, extract_from, look_back, record_event, window
+from germane.extraction.archetypes.value import Archetype
 from germane.kinds.events.prepared import prepared_event
 from germane.kinds.events.reads import LatestHighlights, ListEvents
 from germane.kinds.events.value import Event, EventPage, NewEvent

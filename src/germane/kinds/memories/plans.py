@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from germane.errors import InvalidInput, NotFound
+from germane.extraction.memories.statements import same_keys
 from germane.kinds.memories.conflicts import Contradiction
-from germane.kinds.memories.extraction.statements import same_keys
 from germane.kinds.memories.fields import (
     MAIN_FIELDS,
     a_kind,

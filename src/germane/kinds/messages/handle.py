@@ -18,17 +18,16 @@ from typing import Any, TypeVar, get_args
 
 from germane.api.arguments import as_dicts, check_message_list, check_messages, check_recordable, optional
 from germane.api.wiring import Parts
-from germane.background import Background
 from germane.dialects.edits import authored, authored_dict
 from germane.dialects.framework_messages import joined_messages
 from germane.dialects.registry import parse_all
 from germane.errors import InvalidInput
-from germane.kinds.archetypes.plans import message_noting
-from germane.kinds.archetypes.value import Archetype
+from germane.extraction.archetypes.plans import message_noting
+from germane.extraction.archetypes.value import Archetype
+from germane.extraction.messages import found_in, telling_in
 from germane.kinds.documents.value import is_document_session
 from germane.kinds.events.value import EventHead, Recorded
 from germane.kinds.messages.alignment import Resent, find_resent
-from germane.kinds.messages.extraction import found_in, telling_in
 from germane.kinds.messages.plans import (
     Origin,
     append_messages,
@@ -41,6 +40,7 @@ from germane.kinds.messages.plans import (
     without_repeats,
 )
 from germane.kinds.messages.prepared import PreparedMessage, counted_secrets, screened_message
+from germane.ports.background import Background
 from germane.search.unit import analyse_parts
 from germane.stores.contract import ScopedStore
 from germane.text.secrets.detection import refuse_in_name

@@ -12,12 +12,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from germane.errors import Conflict, InvalidInput
-from germane.kinds.events.reads import EventsByMessageId, LastSaid, PutEvent, SaidLately, SessionLength, SessionTail
-from germane.kinds.events.value import Event, EventHead, Recorded, ReplacementLink
-from germane.kinds.memories.extraction.plans import remember_found
-from germane.kinds.memories.reads import PutMemory
-from germane.kinds.messages.alignment import RETRY_TIME, Resent, find_resent
-from germane.kinds.messages.extraction import (
+from germane.extraction.memories.plans import remember_found
+from germane.extraction.messages import (
     OWN_KINDS,
     corrections_of,
     endings_of,
@@ -26,6 +22,10 @@ from germane.kinds.messages.extraction import (
     noting_own_words,
     telling_in,
 )
+from germane.kinds.events.reads import EventsByMessageId, LastSaid, PutEvent, SaidLately, SessionLength, SessionTail
+from germane.kinds.events.value import Event, EventHead, Recorded, ReplacementLink
+from germane.kinds.memories.reads import PutMemory
+from germane.kinds.messages.alignment import RETRY_TIME, Resent, find_resent
 from germane.kinds.messages.prepared import PreparedMessage, counted_secrets, screened_message
 from germane.text.secrets.detection import SecretPolicy
 from germane.types.candidate import Provenance, Sensitivity, SourceKind

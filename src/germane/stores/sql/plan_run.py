@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from germane.errors import InvalidInput
+from germane.extraction.llm.queue import ClaimHeld, FinishClaim
 from germane.kinds.events.reads import (
     EventsById,
     EventsByMessageId,
@@ -28,7 +29,6 @@ from germane.kinds.events.reads import (
 )
 from germane.kinds.events.value import FIRST_TYPED
 from germane.kinds.injections import PutInjection
-from germane.kinds.memories.llm_extraction.queue import ClaimHeld, FinishClaim
 from germane.kinds.memories.reads import (
     ConflictById,
     ConflictsBetween,

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from germane.errors import StoreUnavailable
+from germane.extraction.llm.queue import Claim, ClaimHeld, LLMUsage, QueueReport, readable
 from germane.kinds.events.value import Event
-from germane.kinds.memories.llm_extraction.queue import Claim, ClaimHeld, LLMUsage, QueueReport, readable
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import EVENT, event_of
 from germane.stores.sql.listing import FORGOTTEN_ORG, VisiblePartition
@@ -52,7 +52,7 @@ _SIZES = (
 
 
 class SqlExtractionQueue:
-    """Implements `germane.kinds.memories.llm_extraction.queue.ExtractionQueue`."""
+    """Implements `germane.extraction.llm.queue.ExtractionQueue`."""
 
     def __init__(self, writer: Writer | None, readers: Readers, name: str) -> None:
         self._writer, self._readers, self._name = writer, readers, name
