@@ -372,16 +372,8 @@ async def forget_org(parts: Parts, org: str, agent: str | None, *, dry_run: bool
 def _both_receipts(receipt: Receipt, more: Receipt) -> Receipt:
     """Both receipts as one; it says what was checked in each of them, and what the last one says of the files."""
     checked = more.checked if not receipt else tuple(place for place in receipt.checked if place in more.checked)
-    return replace(
-        more,
-        memory_ids=receipt.memory_ids + more.memory_ids,
-        event_ids=receipt.event_ids + more.event_ids,
-        block_ids=receipt.block_ids + more.block_ids,
-        graph_ids=receipt.graph_ids + more.graph_ids,
-        task_ids=receipt.task_ids + more.task_ids,
-        history_ids=receipt.history_ids + more.history_ids,
-        checked=checked,
-    )
+    ids: dict[str, Any] = {name: (*before, *getattr(more, name)) for name, before in receipt.by_kind().items()}
+    return replace(more, **ids, checked=checked)
 
 
 async def _agents(parts: Parts, org: str) -> list[str]:

@@ -488,11 +488,11 @@ class ForgetContract:
             return await scoped.commit(asking(Select(**criteria)))
 
         assert await select() == Selection()
-        assert await select(everything=True) == Selection((fact.id, note.id), (events[0].id, events[1].id))
-        assert await select(ids=(note.id, "m2")) == Selection((note.id,), (events[1].id,))
-        assert await select(key="k") == Selection((fact.id,))
-        assert await select(tag="t") == Selection((fact.id, note.id))
-        assert await select(session="s1") == Selection((fact.id,), (events[0].id,))
+        assert await select(everything=True) == Selection(memory_ids=(fact.id, note.id), event_ids=(events[0].id, events[1].id))
+        assert await select(ids=(note.id, "m2")) == Selection(memory_ids=(note.id,), event_ids=(events[1].id,))
+        assert await select(key="k") == Selection(memory_ids=(fact.id,))
+        assert await select(tag="t") == Selection(memory_ids=(fact.id, note.id))
+        assert await select(session="s1") == Selection(memory_ids=(fact.id,), event_ids=(events[0].id,))
         assert await select(tag="t", session="s2") == Selection()
 
 

@@ -22,9 +22,7 @@ from germane.types.scope import Scope
 def left_of(receipt: Receipt) -> Plan[Receipt]:
     """Looks for what is left of what was forgotten; the outcome is the receipt with the places in which nothing is. Where
     something is left, it waits for these places."""
-    gone = (*receipt.memory_ids, *receipt.event_ids, *receipt.block_ids, *receipt.graph_ids, *receipt.task_ids)
-    gone += receipt.history_ids
-    found = yield from read(LeftOf(gone))
+    found = yield from read(LeftOf(receipt.all_ids))
     waiting = f"{', '.join(found.holding)}, which still have something of it: a fault of germane's" if found.holding else ""
     clean = tuple(place for place in found.checked if place not in found.holding)
     return Decision((), replace(receipt, checked=clean, waiting_for=waiting))
@@ -87,15 +85,7 @@ def forget(
             everything=everything,
         )
     )
-    receipt = Receipt(
-        memory_ids=found.memory_ids,
-        event_ids=found.event_ids,
-        block_ids=found.block_ids,
-        graph_ids=found.graph_ids,
-        task_ids=found.task_ids,
-        history_ids=found.history_ids,
-        dry_run=dry_run,
-    )
+    receipt = Receipt(**found.by_kind(), dry_run=dry_run)
     given = {name for name, value in named.items() if value is not None}
     whole = everything or (ids is None and given == {"user"})
     ended = (session,) if session is not None and ids is None and given <= {"session", "user"} else ()
