@@ -41,7 +41,6 @@ from germane.transfer.contents import (
     StoredStack,
     Thing,
 )
-from germane.transfer.graph_lines import restore_entities, restore_patterns, restore_relations
 from germane.transfer.lines import Header, header_line, line_of, parse_line, read_line
 from germane.transfer.restore import (
     Placed,
@@ -58,6 +57,7 @@ from germane.transfer.restore import (
     restore_tasks,
     restore_tombstones,
 )
+from germane.transfer.restore_graph import restore_entities, restore_patterns, restore_relations
 from germane.types.candidate import LONG_TEXT
 from germane.types.inventory import Tombstone
 from germane.types.limits import VALUES_IN_ALL
