@@ -11,7 +11,7 @@ from germane.errors import InvalidInput
 from germane.kinds.memories.fields import check_provenance, moment
 from germane.kinds.messages.prepared import slim
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.limits import ID, REFERENCES, REMARK, Limit, check_size, quoted
+from germane.types.limits import ID, REFERENCES, REMARK, Limit, check_size
 from germane.types.limits import check_text as string
 from germane.types.nested_data import bounded
 from germane.types.scope import Scope
@@ -62,7 +62,7 @@ class LineFields:
     def whole(self, name: str, minimum: int, maximum: int = _MAX_COUNT, default: Any = _REQUIRED) -> int:
         value = self.take(name, default)
         if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
-            raise InvalidInput(f"{name} must be a whole number from {minimum:,} to {maximum:,}, not {quoted(value)}")
+            raise InvalidInput(f"must be a whole number from {minimum:,} to {maximum:,}, not {{}}", value, path=name)
         return value
 
     def count(self, name: str, default: Any = _REQUIRED, *, maximum: int = _MAX_COUNT) -> int:
@@ -85,7 +85,7 @@ class LineFields:
         value = self.take(name, default)
         if (value is not None and not isinstance(value, str)) or value not in allowed:
             names = ", ".join(str(one) or "''" for one in allowed)
-            raise InvalidInput(f"{name} must be one of {names}, not {quoted(value)}")
+            raise InvalidInput(f"must be one of {names}, not {{}}", value, path=name)
         return value
 
     def sensitivity(self) -> Sensitivity:
@@ -120,7 +120,7 @@ class LineFields:
         """Raises `InvalidInput` for a field that nobody took."""
         for name in sorted(map(str, self._left)):
             raise InvalidInput(
-                f"{self._what} has a field {name[:40]!r} that this germane doesn't know: upgrade germane, or remove it"
+                (f"{self._what} has a field {{}} that this germane doesn't know: upgrade germane, or remove it"), name
             )
 
 

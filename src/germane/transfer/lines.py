@@ -64,7 +64,7 @@ from germane.transfer.session_lines import (
 )
 from germane.transfer.task_lines import parsed_stack, parsed_task, stack_line, task_line
 from germane.types.inventory import Tombstone
-from germane.types.limits import ID, quoted
+from germane.types.limits import ID
 from germane.types.scope import Scope
 
 FORMAT = "germane-export"
@@ -178,7 +178,7 @@ def parse_line(line: Mapping[str, Any]) -> Header | Owned:
     if kind == "header":
         return _header(rest)
     if not isinstance(kind, str) or kind not in _THINGS:
-        raise InvalidInput(f"type must be one of {', '.join(_THINGS)}, not {quoted(kind)}")
+        raise InvalidInput(f"must be one of {', '.join(_THINGS)}, not {{}}", kind, path="type")
     owner = Owner(org=rest.pop("org", None), agent=rest.pop("agent", None), user=rest.pop("user", None))
     if owner.org is None and (kind != "tombstone" or owner != (None, None, None)):
         raise InvalidInput("org is missing: each line names its org, its agent, and its user or null")
@@ -191,7 +191,7 @@ def _header(line: Mapping[str, Any]) -> Header:
     given = LineFields(line, "the header")
     form = given.take("format", None)
     if form != FORMAT:
-        raise InvalidInput(f"format must be {FORMAT!r}, not {quoted(form)}")
+        raise InvalidInput("must be {}, not {}", FORMAT, form, path="format")
     version = given.whole("version", 1)
     if version > VERSION:
         raise InvalidInput(

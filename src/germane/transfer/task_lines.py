@@ -21,7 +21,7 @@ from germane.kinds.tasks.value import (
 from germane.transfer.contents import Owner, StoredStack
 from germane.transfer.line_fields import LineFields, parsed_provenance, provenance_fields, written_time
 from germane.types.candidate import Sensitivity
-from germane.types.limits import ID, LABEL, REFERENCES, TASK_GOAL, TASK_RESULT, TASK_TITLE, quoted
+from germane.types.limits import ID, LABEL, REFERENCES, TASK_GOAL, TASK_RESULT, TASK_TITLE
 from germane.types.limits import check_text as string
 
 
@@ -165,5 +165,5 @@ def _artifact(pair: Any) -> TaskArtifact:
 
 def _level(value: Any) -> Any:
     if value not in get_args(Sensitivity) or not isinstance(value, str):
-        raise InvalidInput(f"allowed must be some of {', '.join(get_args(Sensitivity))}, not {quoted(value)}")
+        raise InvalidInput(f"must be some of {', '.join(get_args(Sensitivity))}, not {{}}", value, path="allowed")
     return value

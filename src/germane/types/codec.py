@@ -34,8 +34,6 @@ TYPE = "$type"
 """The key of an object that names its class, where its fields don't tell."""
 _MAX_LIST_FIELDS = 4
 """Fields of a named tuple that is written as a list."""
-_SHOWN = 40
-"""Characters of a wrong value that an error shows."""
 
 
 def encode(value: Any, kind: Any = Any, *, other: Encoder = str) -> Any:
@@ -55,7 +53,7 @@ def decode(kind: Any, encoded: Any, where: str = "", *, lenient: bool = False) -
     try:
         return _decoder(kind, lenient)(encoded)
     except _Mismatch as error:
-        raise InvalidInput(error.told(where or getattr(kind, "__name__", "value").lower())) from None
+        raise error.at(where or getattr(kind, "__name__", "value").lower()) from None
 
 
 def tagged(key: str, classes: Mapping[str, type]) -> None:
@@ -162,17 +160,20 @@ def _is_mapping(kind: Any) -> bool:
 
 
 class _Mismatch(Exception):
-    """`whole` says that the problem is a sentence of the class itself, which names its fields."""
+    """`path` are the steps to the value, the innermost first, each with the caller's keys that it shows. `refused` is the error
+    of the class itself, which names its fields."""
 
-    def __init__(self, problem: str, *, whole: bool = False) -> None:
+    def __init__(self, problem: str, *shown: object, refused: InvalidInput | None = None) -> None:
         super().__init__(problem)
-        self.problem, self.path, self.whole = problem, list[str](), whole
+        self.problem, self.shown, self.refused = problem, shown, refused
+        self.path = list[tuple[str, tuple[object, ...]]]()
 
-    def told(self, where: str) -> str:
-        place = f"{where}{''.join(reversed(self.path))}"
-        if self.whole:
-            return f"{place}: {self.problem}" if self.path else self.problem
-        return f"{place} {self.problem}"
+    def at(self, where: str) -> InvalidInput:
+        place = f"{where}{''.join(step for step, _ in reversed(self.path))}"
+        keys = [key for _, keys in reversed(self.path) for key in keys]
+        if self.refused is not None:
+            return self.refused.within(place, *keys) if self.path else self.refused
+        return InvalidInput(self.problem, *keys, *self.shown, path=place)
 
 
 @lru_cache(maxsize=2048)
@@ -273,7 +274,7 @@ def _container_decoder(origin: type, inner: tuple[Any, ...], lenient: bool) -> D
         try:
             found.extend(map(entry, encoded))
         except _Mismatch as error:
-            error.path.append(f"[{len(found)}]")
+            error.path.append((f"[{len(found)}]", ()))
             raise
         return made(found)
 
@@ -293,7 +294,7 @@ def _mapping_decoder(kind: Any, lenient: bool) -> Decoder:
             try:
                 found[name] = entry(one)
             except _Mismatch as error:
-                error.path.append(f"[{name[:_SHOWN]!r}]")
+                error.path.append(("[{}]", (name,)))
                 raise
         return found
 
@@ -311,7 +312,7 @@ def _fixed_decoder(kinds: tuple[Any, ...], lenient: bool) -> Decoder:
             for entry, one in zip(entries, encoded, strict=True):
                 found.append(entry(one))
         except _Mismatch as error:
-            error.path.append(f"[{len(found)}]")
+            error.path.append((f"[{len(found)}]", ()))
             raise
         return tuple(found)
 
@@ -341,18 +342,18 @@ class _ObjectDecoder:
             if (decoder := decoders.get(name)) is None:
                 if self._lenient or (name, one) in ((TYPE, self._kind.__name__), _tag(self._kind)):
                     continue
-                raise _Mismatch(f"has an unknown field {name[:_SHOWN]!r}")
+                raise _Mismatch("has an unknown field {}", name)
             try:
                 given[name] = decoder(one)
             except _Mismatch as error:
-                error.path.append(f".{name}")
+                error.path.append((f".{name}", ()))
                 raise
         if not self._needed <= given.keys():
             raise _Mismatch(f"lacks {next(name for name in _hints(self._kind) if name in self._needed - given.keys())}")
         try:
             return self._kind(**given)
         except InvalidInput as error:
-            raise _Mismatch(str(error), whole=True) from None
+            raise _Mismatch(error.problem, refused=error) from None
 
     def _found(self) -> dict[str, Decoder]:
         hints = _hints(self._kind)
@@ -469,4 +470,4 @@ def _name(kind: Any) -> str:
 
 def _wrong(expected: str, *found: Any) -> NoReturn:
     """Raises `_Mismatch`; the error shows what was found instead, if that is given."""
-    raise _Mismatch(f"must be {expected}, not {repr(found[0])[:_SHOWN]}" if found else f"must be {expected}")
+    raise _Mismatch(f"must be {expected}, not {{}}" if found else f"must be {expected}", *found)
