@@ -66,9 +66,6 @@ class GermaneError(Exception):
         self.problem, self.shown = problem, shown
         super().__init__(self.said())
 
-    def __str__(self) -> str:
-        return self.said()
-
     def said(self, show: Callable[[object], str] = quoted) -> str:
         """Returns the whole text, in which `show` writes each of the `shown` values."""
         return _filled(self._sentence(), self.shown, show)
@@ -86,14 +83,13 @@ class InvalidInput(GermaneError, ValueError):
     def __init__(self, problem: str = "", *shown: object, path: str = "", advice: str = "") -> None:
         self.path, self.advice = path, advice
         self._whole = False
+        """Whether the problem is a sentence of its own, which a colon parts from the path."""
         super().__init__(problem, *shown)
 
     def within(self, place: str, *shown: object) -> Self:
         """Returns the same error of a value that stands at `place` in a larger one. `shown` are the values of `place`."""
         path = place if not self.path else f"{place}{self.path}" if self.path.startswith("[") else f"{place}.{self.path}"
-        made = type(self)(self.problem, *shown, *self.shown, path=path, advice=self.advice)
-        made._whole = self._whole or not self.path
-        return made
+        return self._at(path, *shown, whole=not self.path)
 
     def under(self, thing: str, *shown: object) -> Self:
         """Returns the same error as a sentence about `thing`, such as a strategy, which is no argument's place. `shown` are the
@@ -102,8 +98,12 @@ class InvalidInput(GermaneError, ValueError):
 
     def renamed(self, names: Callable[[str], str]) -> Self:
         """Returns the same error under the path that `names` makes of this one: that of a surface with names of its own."""
-        made = type(self)(self.problem, *self.shown, path=names(self.path), advice=self.advice)
-        made._whole = self._whole
+        return self._at(names(self.path))
+
+    def _at(self, path: str, *shown: object, whole: bool = False) -> Self:
+        made = type(self)(self.problem, *shown, *self.shown, path=path, advice=self.advice)
+        made._whole = self._whole or whole
+        made.args = (made.said(),)
         return made
 
     def _begun(self) -> str:

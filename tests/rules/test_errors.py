@@ -20,11 +20,11 @@ def written_values(tree: ast.AST) -> list[int]:
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in TOLD:
             texts = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg in ("path", "advice"))]
-            found += [one.lineno for text in texts for one in ast.walk(text) if _writes(one)]
+            found += [one.lineno for text in texts for one in ast.walk(text) if isinstance(one, ast.expr) and _writes(one)]
     return found
 
 
-def _writes(one: ast.AST) -> bool:
+def _writes(one: ast.expr) -> bool:
     if isinstance(one, ast.FormattedValue):
         return one.conversion == ord("r")
     return isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id in ("quoted", "repr")

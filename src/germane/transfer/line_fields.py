@@ -120,7 +120,7 @@ class LineFields:
         """Raises `InvalidInput` for a field that nobody took."""
         for name in sorted(map(str, self._left)):
             raise InvalidInput(
-                (f"{self._what} has a field {{}} that this germane doesn't know: upgrade germane, or remove it"), name
+                f"{self._what} has a field {{}} that this germane doesn't know", name, advice="upgrade germane, or remove it"
             )
 
 

@@ -2,9 +2,9 @@
 
 A dataclass becomes an object with its fields, but for fields with `repr=False` (vectors, functions). A named tuple becomes a
 list of its values, or an object where it has more than four fields or a default for each. A time becomes ISO 8601 text, bytes
-become base64, infinities become `"inf"` and `"-inf"`. Objects of classes that `tagged` was called with name their class under
-a key of their own; where a union's other classes can't be told apart by their fields, the object has the class's name under
-`$type`.
+become base64, infinities become `"inf"` and `"-inf"`, a `Hash` becomes 16 hexadecimal digits. Objects of classes that `tagged`
+was called with name their class under a key of their own; where a union's other classes can't be told apart by their fields,
+the object has the class's name under `$type`.
 
 Encoding and decoding take time linear in the value. For each annotation a decoder is made once and kept. `json_text.py` reads
 and writes the JSON itself and bounds it; what a caller may send beyond that, the called method checks.
@@ -21,7 +21,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import date, datetime
 from functools import lru_cache
-from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints, overload
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 from germane.errors import InvalidInput
 from germane.types.limits import DIGITS
@@ -29,6 +29,10 @@ from germane.types.limits import DIGITS
 T = TypeVar("T")
 Encoder = Callable[[Any], Any]
 Decoder = Callable[[Any], Any]
+
+Hash = Annotated[int, "hexadecimal"]
+"""A whole number of 64 bits with a sign. JavaScript and other readers of JSON lose bits of such a number."""
+_HASH_BITS, _HASH_FORM = 64, "16 hexadecimal digits"
 
 TYPE = "$type"
 """The key of an object that names its class, where its fields don't tell."""
@@ -107,6 +111,8 @@ def _field_encoders(kind: Any) -> tuple[tuple[str, _ValueEncoder], ...]:
 @lru_cache(maxsize=1024)
 def _encoder(kind: Any) -> _ValueEncoder:
     """Returns `_encode`, or a function that names classes where the annotation has a union that needs it."""
+    if kind == Hash:
+        return lambda value, other: f"{value % (1 << _HASH_BITS):016x}"
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         if _must_name(inner):
@@ -180,6 +186,8 @@ class _Mismatch(Exception):
 def _decoder(kind: Any, lenient: bool) -> Decoder:
     if kind is Any or kind is object:
         return lambda encoded: encoded
+    if kind == Hash:
+        return _hash
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return _union_decoder(inner, lenient)
@@ -234,6 +242,16 @@ def _int(encoded: Any) -> int:
     if encoded.bit_length() > DIGITS.maximum:
         raise _Mismatch(f"is a number of {encoded.bit_length():,} bits, {DIGITS.maximum:,} are allowed")
     return int(encoded)
+
+
+def _hash(encoded: Any) -> int:
+    try:
+        written = bytes.fromhex(encoded if isinstance(encoded, str) else _wrong(_HASH_FORM, encoded))
+    except ValueError:
+        return _wrong(_HASH_FORM, encoded)
+    if len(encoded) != _HASH_BITS // 4 or len(written) != _HASH_BITS // 8:  # `fromhex` skips blanks
+        _wrong(_HASH_FORM, encoded)
+    return int.from_bytes(written, signed=True)
 
 
 def _bytes(encoded: Any) -> bytes:
@@ -453,7 +471,7 @@ def _fields(kind: Any) -> tuple[frozenset[str], frozenset[str]]:
 
 @lru_cache(maxsize=1024)
 def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
+    return get_type_hints(kind, include_extras=True)
 
 
 def _name(kind: Any) -> str:

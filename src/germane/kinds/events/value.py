@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, get_args
 from germane.errors import InvalidInput
 from germane.text.normal import content_hash
 from germane.types.candidate import Outdated, PassageRange, Provenance, Sensitivity
+from germane.types.codec import Hash
 from germane.types.limits import EVENT_TYPE, ID, NAME, check_text
 
 DOCUMENT = "document"
@@ -76,7 +77,7 @@ class Event(NamedTuple):
     """What became of it, in a word or two such as `ok` or `failed`; empty where nobody said."""
     task: str | None = None
     """The id of the task that it belongs to."""
-    content_hash: int = 0
+    content_hash: Hash = 0
     """64 bits of role and text, for alignment and deduplication."""
     session_started_at: datetime | None = None
     session_number: int | None = None
