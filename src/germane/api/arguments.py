@@ -260,7 +260,7 @@ def check_message_list(messages: object, limit: Limit) -> Sequence[Any]:
     """Returns `messages` itself, a list within the limit. Its messages aren't checked. Raises `InvalidInput`."""
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
         raise InvalidInput(
-            (f"must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}"), path="messages"
+            f"must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}", path="messages"
         )
     check_size("messages", len(messages), limit)
     return messages

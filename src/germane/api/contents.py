@@ -108,7 +108,7 @@ async def find_thing(store: ScopedStore, name: str) -> Memory | Event:
         return thing
     if (stone := await store.inventory.tombstone(name)) is not None:
         raise NotFound(
-            (f"no memory or message {{}} here: this {stone.what} was forgotten on {stone.at:%Y-%m-%d %H:%M} UTC"), name
+            f"no memory or message {{}} here: this {stone.what} was forgotten on {stone.at:%Y-%m-%d %H:%M} UTC", name
         )
     hint = (
         ""
@@ -137,7 +137,7 @@ def _only(name: str, found: Sequence[str]) -> str:
     if len(found) == 1:
         return found[0]
     several = f"{len(found)}" if len(found) <= _MAX_NAMED else f"more than {_MAX_NAMED}"
-    raise InvalidInput((f"id {{}} stands for {several} things here: {', '.join(found[:_MAX_NAMED])}. Give more of it"), name)
+    raise InvalidInput(f"id {{}} stands for {several} things here: {', '.join(found[:_MAX_NAMED])}. Give more of it", name)
 
 
 async def _read(store: ScopedStore, id: str) -> Memory | Event | None:

@@ -117,7 +117,7 @@ class Shares:
         for source, pool in _table("shares.source_pools", self.source_pools).items():
             if source in self.sources or pool not in self.sources:
                 raise InvalidInput(
-                    (f"shares.source_pools: {source} must have no share of its own, and name a source that has one, not {{}}"),
+                    f"shares.source_pools: {source} must have no share of its own, and name a source that has one, not {{}}",
                     pool,
                 )
 

@@ -175,7 +175,7 @@ class _Restoring:
             raise InvalidInput("there is nothing in it", advice="give the lines of an export, its header first")
         if self._seen < self._header.contents.total:
             raise InvalidInput(
-                (f"the export was cut off after {self._seen:,} of {self._header.contents.total:,} things, which are stored"),
+                f"the export was cut off after {self._seen:,} of {self._header.contents.total:,} things, which are stored",
                 advice="get the whole of it and import it again",
             )
         return self._restored

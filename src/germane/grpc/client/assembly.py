@@ -184,7 +184,7 @@ def _request(
     """The request without its messages."""
     if not isinstance(messages, list):
         raise InvalidInput(
-            (f"must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}"), path="messages"
+            f"must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}", path="messages"
         )
     _check_count("max_tokens", max_tokens, 0)
     _check_count("window", window, 1)

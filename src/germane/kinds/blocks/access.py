@@ -93,7 +93,7 @@ def check_permission(
     the request where consent is needed first: then nothing else may be written. Raises `NotPermitted`."""
     if block.user != editor.scope.user:
         raise NotPermitted(
-            ("block {} is agent-wide: it is changed by a scope without a user, or make one of this user's own"), block.label
+            "block {} is agent-wide: it is changed by a scope without a user, or make one of this user's own", block.label
         )
     if editor.system and block.shared_from is None:
         return (), None
@@ -156,7 +156,7 @@ def _refuse_denied(block: Block, requests: Sequence[ConsentRequest], digest: byt
     same = [until for until, request in denied if request.digest == digest]
     if same:
         raise NotPermitted(
-            (f"this edit of block {{}} was denied: make another one, or ask again after {max(same):%Y-%m-%d %H:%M:%S} UTC"),
+            f"this edit of block {{}} was denied: make another one, or ask again after {max(same):%Y-%m-%d %H:%M:%S} UTC",
             block.label,
         )
     if len(denied) >= _MAX_DENIED:
@@ -188,10 +188,8 @@ def share_block(name: object, agent: str, permission: Permission, editor: Editor
         return Decision(changes, request)
     if not at_most(permission, block.permission):
         raise NotPermitted(
-            (
-                f"a share can't grant {SHOWN_PERMISSIONS[permission]} on block {{}}, whose permission "
-                f"is {SHOWN_PERMISSIONS[block.permission]}: grant at most that"
-            ),
+            f"a share can't grant {SHOWN_PERMISSIONS[permission]} on block {{}}, whose permission "
+            f"is {SHOWN_PERMISSIONS[block.permission]}: grant at most that",
             block.label,
         )
     shares = yield from read(SharesOf(block.id))

@@ -236,7 +236,7 @@ def _refuse_reading(block: Block, mutations: Sequence[Mutation]) -> None:
     if looking * len(block.text) > _MAX_READ:
         most = _MAX_READ // len(block.text)
         raise InvalidInput(
-            (f"{looking:,} replace_text and insert_lines on {len(block.text):,} characters, {most:,} are allowed"),
+            f"{looking:,} replace_text and insert_lines on {len(block.text):,} characters, {most:,} are allowed",
             advice="make several edits, or set the whole text",
         )
 

@@ -163,10 +163,8 @@ def refuse_long(label: str, text: str, limit: int) -> None:
     if len(text) > limit:
         over = len(text) - limit
         raise InvalidInput(
-            (
-                f"block {{}} would have {len(text):,} characters, {limit:,} are allowed: {over:,} "
-                "too many. Shorten it first, or have its limit changed"
-            ),
+            f"block {{}} would have {len(text):,} characters, {limit:,} are allowed: {over:,} "
+            "too many. Shorten it first, or have its limit changed",
             label,
         )
 

@@ -139,7 +139,7 @@ async def _whole_id(store: ScopedStore, name: str, now: datetime) -> str:
             raise InvalidInput(f"line {{}} stands for {len(found)} lines here: {several}. Give more of it", name)
         if found:
             return found[0]
-    raise NotFound(("there is no line {} in this profile: give the id of a line that it shows, or its beginning"), name)
+    raise NotFound("there is no line {} in this profile: give the id of a line that it shows, or its beginning", name)
 
 
 def _begins(id: str, name: str) -> bool:
