@@ -247,7 +247,7 @@ def checked_mutation(mutation: object) -> Mutation:
     `InvalidInput`."""
     if not isinstance(mutation, Mutation):
         raise InvalidInput(
-            f"a mutation must be one of {', '.join((one.__name__ for one in MUTATIONS.values()))}, not {{}}", mutation
+            f"a mutation must be one of {', '.join(one.__name__ for one in MUTATIONS.values())}, not {{}}", mutation
         )
     for one in fields(mutation):
         _CHECKS[one.name](getattr(mutation, one.name), f"{one.name} of {mutation.op}")
