@@ -28,7 +28,7 @@ from germane.kinds.events.reads import (
     TypedPosition,
 )
 from germane.kinds.events.value import FIRST_TYPED
-from germane.kinds.injections import PutInjection
+from germane.kinds.memories.directive import SetDirective
 from germane.kinds.memories.reads import (
     ConflictById,
     ConflictsBetween,
@@ -45,7 +45,6 @@ from germane.kinds.memories.reads import (
     MemoriesByHash,
     MemoriesById,
     MemoriesWith,
-    OwnDirective,
     PutConflict,
     PutMemory,
     PutTombstones,
@@ -55,7 +54,6 @@ from germane.kinds.memories.reads import (
     RestoreConflict,
     Select,
     Selection,
-    SetDirective,
 )
 from germane.stores.sql.archive.archive_rows import HISTORY_CHANGES, HISTORY_READS
 from germane.stores.sql.blocks.plans import BLOCK_CHANGES, BLOCK_READS
@@ -65,15 +63,17 @@ from germane.stores.sql.events.event_rows import put_replacement
 from germane.stores.sql.events.reader import SEEN_EVENT_READS
 from germane.stores.sql.events.typed_events import events_named, latest_typed, positions_taken, typed_position
 from germane.stores.sql.forgetting import forget, forget_whole, left_of
+from germane.stores.sql.gate import GATE_READS
 from germane.stores.sql.graph.plans import GRAPH_CHANGES, GRAPH_READS
-from germane.stores.sql.injections import put_injection
+from germane.stores.sql.injections import INJECTION_CHANGES, INJECTION_READS
+from germane.stores.sql.inventory import INVENTORY_READS
 from germane.stores.sql.links import bind
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.memories import memory_rows
 from germane.stores.sql.memories.conflicts import (
+    DIRECTIVE_READS,
     conflict_by_id,
     conflicts_between,
-    own_directive,
     put_conflict,
     resolve_conflict,
     restore_conflict,
@@ -141,9 +141,13 @@ def _owned(writing: ScopeWriting, user: str | None) -> VisiblePartition | None:
 
 READS: Answers = {
     **BLOCK_READS,
+    **DIRECTIVE_READS,
     **DOCUMENT_READS,
+    **GATE_READS,
     **GRAPH_READS,
     **HISTORY_READS,
+    **INJECTION_READS,
+    **INVENTORY_READS,
     **PROFILE_READS,
     **SEEN_EVENT_READS,
     **SEEN_MEMORY_READS,
@@ -155,7 +159,6 @@ READS: Answers = {
     DerivedFrom: _of_plan(memory_rows.derived_from, tuple),
     ConflictById: _of_plan(conflict_by_id, nothing),
     ConflictsBetween: _of_plan(conflicts_between, RecordedConflicts),
-    OwnDirective: _of_plan(own_directive, str),
     ClaimHeld: _of_plan(claim_held, bool),
     EventsById: _of_plan(event_rows.by_id, dict),
     EventsByMessageId: _of_plan(event_rows.by_message_id, dict),
@@ -197,11 +200,6 @@ def _set_directive(writing: ScopeWriting, change: SetDirective) -> None:
         set_directive(writing.transaction, writing.own_id(), change.text, change.id)
 
 
-def _put_injection(writing: ScopeWriting, change: PutInjection) -> None:
-    own = writing.own_id()
-    put_injection(writing.transaction, own, writing.visible, change)
-
-
 def _put_tombstones(writing: ScopeWriting, change: PutTombstones) -> None:
     put_tombstones(writing.transaction, None if change.ownerless else writing.own_id(), change)
 
@@ -222,6 +220,7 @@ CHANGES: Appliers = {
     **DOCUMENT_CHANGES,
     **GRAPH_CHANGES,
     **HISTORY_CHANGES,
+    **INJECTION_CHANGES,
     **PROFILE_CHANGES,
     **TASK_CHANGES,
     PutMemory: _put_memory,
@@ -236,7 +235,6 @@ CHANGES: Appliers = {
     FinishClaim: lambda to, change: finish_claim(to.connection, change.claim),
     PutReplacement: to_own(put_replacement),
     ReservePositions: to_own(event_rows.reserve_positions),
-    PutInjection: _put_injection,
     PutTombstones: _put_tombstones,
     Forget: _forget,
     ForgetOwner: _forget_owner,
