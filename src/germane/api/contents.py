@@ -46,9 +46,9 @@ async def list_messages(
     flags(whole=whole)
     chosen = normalise_filters(filters, store.scope.zone) or EVERY_SENSITIVITY
     if chosen.kinds is not None or chosen.tags is not None:
-        raise InvalidInput("filters: messages have no kinds and no tags: leave them out, or list the memories")
+        raise InvalidInput("filters: messages have no kinds and no tags", advice="leave them out, or list the memories")
     if session is not None and chosen.session not in (None, session):
-        raise InvalidInput("session is given twice, as an argument and in filters, and the two differ")
+        raise InvalidInput("is given twice, as an argument and in filters, and the two differ", path="session")
     if session is not None:
         chosen = replace(chosen, session=session)
     return await store.ask(ListEvents(chosen, limit=limit, cursor=cursor, whole=whole, typed=False))
@@ -64,7 +64,7 @@ async def list_users(store: ScopedStore, limit: int, cursor: str | None) -> User
     """See `Agent.users`."""
     check_page(limit, cursor)
     if store.scope.user is not None:
-        raise InvalidInput("a user's scope sees no other users: open the agent without a user to list them")
+        raise InvalidInput("a user's scope sees no other users", advice="open the agent without a user to list them")
     return await store.ask(ListUsers(limit, cursor))
 
 
@@ -109,13 +109,15 @@ async def find_thing(store: ScopedStore, name: str) -> Memory | Event:
     if found and (thing := await _read(store, _only(name, found))) is not None:
         return thing
     if (stone := await store.ask(TombstoneOf(name))) is not None:
-        raise NotFound(f"no memory or message {name!r} here: this {stone.what} was forgotten on {stone.at:%Y-%m-%d %H:%M} UTC")
+        raise NotFound(
+            f"no memory or message {{}} here: this {stone.what} was forgotten on {stone.at:%Y-%m-%d %H:%M} UTC", name
+        )
     hint = (
         ""
         if len(name) >= _ID_CHARACTERS
         else ": give an id, the first characters of one (four or more), or your own id of a message"
     )
-    raise NotFound(f"no memory or message {name!r} here{hint}")
+    raise NotFound(f"no memory or message {{}} here{hint}", name)
 
 
 async def texts_by_id(store: ScopedStore, ids: Sequence[str], clock: Clock) -> dict[str, str]:
@@ -130,14 +132,14 @@ async def texts_by_id(store: ScopedStore, ids: Sequence[str], clock: Clock) -> d
 def no_memory(name: str) -> NotFound:
     """Returns the error for a memory that isn't there."""
     hint = "" if len(name) >= _ID_CHARACTERS else ": give its id, or the first characters of it (four or more)"
-    return NotFound(f"no memory {name!r} here{hint}")
+    return NotFound(f"no memory {{}} here{hint}", name)
 
 
 def _only(name: str, found: Sequence[str]) -> str:
     if len(found) == 1:
         return found[0]
     several = f"{len(found)}" if len(found) <= _MAX_NAMED else f"more than {_MAX_NAMED}"
-    raise InvalidInput(f"id {name!r} stands for {several} things here: {', '.join(found[:_MAX_NAMED])}. Give more of it")
+    raise InvalidInput(f"id {{}} stands for {several} things here: {', '.join(found[:_MAX_NAMED])}. Give more of it", name)
 
 
 async def _read(store: ScopedStore, id: str) -> Memory | Event | None:

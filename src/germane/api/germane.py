@@ -111,17 +111,17 @@ class Germane:
         `InvalidInput` or `MissingExtra`.
         """
         if not isinstance(path, str | Path):
-            raise InvalidInput(f"path must be a string or a Path, not {type(path).__name__}")
+            raise InvalidInput(f"must be a string or a Path, not {type(path).__name__}", path="path")
         if not isinstance(settings, Settings | str | Path | None):
-            raise InvalidInput(f"settings must be a Settings or a TOML file's path, not {type(settings).__name__}")
+            raise InvalidInput(f"must be a Settings or a TOML file's path, not {type(settings).__name__}", path="settings")
         check_embedder(embedder, dimensions, embedder_model)
         check_llm(llm)
         if not isinstance(relevance, Relevance | str | Path | None):
-            raise InvalidInput(f"relevance must be a TOML file's path or a Relevance, not {type(relevance).__name__}")
+            raise InvalidInput(f"must be a TOML file's path or a Relevance, not {type(relevance).__name__}", path="relevance")
         policy = None if secrets is None else secret_policy(secrets)
         for name, switch in (("extraction", extraction), ("entities", entities)):
             if not isinstance(switch, bool | None):
-                raise InvalidInput(f"{name} must be True or False, not {type(switch).__name__}")
+                raise InvalidInput(f"must be True or False, not {type(switch).__name__}", path=name)
         if not isinstance(settings, Settings):
             settings = Settings.load(settings, os.environ)
         settings = settings if extraction is None else replace(settings, extraction=extraction)

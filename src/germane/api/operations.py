@@ -74,16 +74,16 @@ class Operation:
         """Returns the JSON values in `given` as the method's arguments. `*args` are a list under their name, `**kwargs` an
         object. Raises `InvalidInput`, naming the argument."""
         if unknown := sorted(given.keys() - self.parameters.keys()):
-            raise InvalidInput(f"{self.name} has no argument {unknown[0][:40]!r}")
+            raise InvalidInput(f"{self.name} has no argument {{}}", unknown[0])
         found: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
             if name in given:
                 found[name] = decode(_hint(parameter, self.hints[name]), given[name], name)
             elif parameter.default is Parameter.empty and parameter.kind not in (_LISTED, _NAMED):
-                raise InvalidInput(f"{name} is missing")
+                raise InvalidInput("is missing", path=name)
         for name, parameter in self.parameters.items():
             if parameter.kind is _NAMED and (twice := sorted(found.get(name, {}).keys() & self.hints.keys())):
-                raise InvalidInput(f"{name}: {twice[0]} is an argument of its own")
+                raise InvalidInput(f"holds {twice[0]}, which is an argument of its own", path=name)
         return found
 
     async def run(self, agent: Agent, arguments: Mapping[str, Any], *, germane: Germane, keep: bool = True) -> Any:

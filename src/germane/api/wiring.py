@@ -267,7 +267,7 @@ def _embedder(chosen: EmbedderArgument, dimensions: int | None, model: str | Non
     else:
         vectors = cast("Embedder", chosen)
     if dimensions is not None and not isinstance(vectors, Assuming) and vectors.dimension != dimensions:
-        raise InvalidInput(f"dimensions is {dimensions}, but the embedder {vectors.identity} has {vectors.dimension}")
+        raise InvalidInput(f"is {dimensions}, but the embedder {vectors.identity} has {vectors.dimension}", path="dimensions")
     return vectors
 
 

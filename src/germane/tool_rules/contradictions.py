@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
 
-from germane.errors import InvalidInput
+from germane.errors import InvalidInput, Phrase
 from germane.tool_rules.rule_index import RuleIndex, obstacle
 from germane.tool_rules.turn_state import TurnState
 from germane.tool_rules.value import MaxCalls, Periodic, RequiresConsent, StartWith, ToolRule
@@ -23,7 +23,9 @@ def refuse_contradictions(index: RuleIndex) -> None:
     """Raises `InvalidInput` that names two rules which can't both be kept, and says why."""
     for checks in (_twice, _pairs, _cycles, _groups, _repeated, _unreachable):
         for first, second, why in checks(index):
-            raise InvalidInput(f"two tool rules contradict each other: {first} and {second}: {why}: remove one of them")
+            raise InvalidInput(
+                "two tool rules contradict each other: {}", Phrase(f"{first} and {second}: {why}"), advice="remove one of them"
+            )
 
 
 def _twice(index: RuleIndex) -> Iterator[_Found]:

@@ -107,7 +107,7 @@ class ToolRules:
         """Records the consent to this call: to one call of the tool with the same arguments, in this turn or a later one.
         Raises `InvalidInput` for a tool that needs none."""
         if call.name not in self._index.consent:
-            raise InvalidInput(f"{quoted(call.name[:256])} needs no consent: make the call")
+            raise InvalidInput("{} needs no consent", call.name, advice="make the call")
         self._state = self._state.with_approval(Approval(call.name, digest_of_call(call)))
 
     def before_exit(self) -> tuple[Owed, ...]:

@@ -98,13 +98,13 @@ class RuleIndex:
 
 def _checked(rules: object) -> list[ToolRule]:
     if isinstance(rules, str | bytes) or not isinstance(rules, Iterable):
-        raise InvalidInput(f"rules must be a list of tool rules, not {type(rules).__name__}")
+        raise InvalidInput(f"must be a list of tool rules, not {type(rules).__name__}", path="rules")
     found = list(islice(rules, _RULES_LIMIT.maximum + 1))
     check_size("rules", len(found), _RULES_LIMIT, at_least=True)
     for place, rule in enumerate(found):
         if not isinstance(rule, get_args(ToolRule)):
             raise InvalidInput(
-                f"rules[{place}] must be a tool rule such as StartWith(tool='search'), not {type(rule).__name__}"
+                f"must be a tool rule such as StartWith(tool='search'), not {type(rule).__name__}", path=f"rules[{place}]"
             )
     return found
 

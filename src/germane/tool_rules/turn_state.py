@@ -68,7 +68,7 @@ class TurnState:
     def with_approval(self, approval: Approval) -> TurnState:
         """The state with one more approval. Raises `InvalidInput` where too many wait to be used."""
         if len(self.approved) >= _MAX_APPROVALS:
-            raise InvalidInput(f"{_MAX_APPROVALS} approvals wait to be used: make those calls first")
+            raise InvalidInput(f"{_MAX_APPROVALS} approvals wait to be used", advice="make those calls first")
         return replace(self, approved=(*self.approved, approval))
 
     def without_approval(self, approval: Approval) -> TurnState:
@@ -98,12 +98,14 @@ class TurnState:
         try:
             body = strict_json(text)
         except (ValueError, RecursionError):
-            raise InvalidInput("the state of the rules isn't JSON as as_json writes it: begin with a new state") from None
+            raise InvalidInput(
+                "the state of the rules isn't JSON as as_json writes it", advice="begin with a new state"
+            ) from None
         known = {"version", "turn", "batch", "ended_by", "approved", *_TABLES}
         if not isinstance(body, dict) or body.keys() != known:
-            raise InvalidInput("the state of the rules lacks fields, or has others: begin with a new state")
+            raise InvalidInput("the state of the rules lacks fields, or has others", advice="begin with a new state")
         if body["version"] != _VERSION or isinstance(body["version"], bool):
-            raise InvalidInput("the state of the rules is of another version: begin with a new state")
+            raise InvalidInput("the state of the rules is of another version", advice="begin with a new state")
         named = frozenset(tools)
         state = cls(
             turn=_count("turn", body["turn"], 1),
@@ -121,12 +123,12 @@ class TurnState:
         """Returns itself. Raises `InvalidInput` for counts that no sequence of calls gives."""
         called = self.counts.keys()
         if called != self.last.keys() or not called <= self.turns.keys() or self.turns.keys() != self.times.keys():
-            raise InvalidInput("the state of the rules contradicts itself: begin with a new state")
+            raise InvalidInput("the state of the rules contradicts itself", advice="begin with a new state")
         late = any(number > self.batch for number in self.last.values()) or any(
             number > self.turn for number in self.turns.values()
         )
         if late or any(self.turns[tool] != self.turn for tool in called):
-            raise InvalidInput("the state of the rules contradicts itself: begin with a new state")
+            raise InvalidInput("the state of the rules contradicts itself", advice="begin with a new state")
         return self
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from germane.errors import InvalidInput, UnknownName
 from germane.types.codec import tagged
-from germane.types.limits import Limit, check_entries, check_text, quoted
+from germane.types.limits import Limit, check_entries, check_text
 
 ConsentOf = Literal["partner", "human"]
 
@@ -142,7 +142,7 @@ class ToolCooldown(_Rule):
         if self.turns is not None:
             _number(self, "turns")
         elif isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float) or not _is_span(self.seconds):
-            raise InvalidInput(f"cooldown: seconds must be above 0 and at most a year, not {quoted(self.seconds)}")
+            raise InvalidInput("must be above 0 and at most a year, not {}", self.seconds, path="cooldown.seconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +157,7 @@ class ExclusiveGroup(_Rule):
             self, "tools", tuple(dict.fromkeys(check_entries("exclusive: tools", self.tools, _VALUES_LIMIT, _TOOL_LIMIT)))
         )
         if len(self.tools) < 2 or not all(map(str.strip, self.tools)):
-            raise InvalidInput("exclusive: tools must be two names at least, none of them empty")
+            raise InvalidInput("must be two names at least, none of them empty", path="exclusive.tools")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +184,7 @@ class RequiresConsent(_Rule):
     def __post_init__(self) -> None:
         _tools(self, "tool")
         if self.of not in get_args(ConsentOf):
-            raise InvalidInput(f"consent: of must be one of {', '.join(get_args(ConsentOf))}, not {quoted(self.of)}")
+            raise InvalidInput(f"must be one of {', '.join(get_args(ConsentOf))}, not {{}}", self.of, path="consent.of")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +201,9 @@ class AllowedOperations(_Rule):
         given = check_entries("allowed_operations: allowed", self.allowed, _VALUES_LIMIT, _VALUE_LIMIT)
         object.__setattr__(self, "allowed", tuple(dict.fromkeys(given)))
         if not self.allowed:
-            raise InvalidInput("allowed_operations: allowed must name an operation at least; don't offer a tool that has none")
+            raise InvalidInput(
+                "must name an operation at least; don't offer a tool that has none", path="allowed_operations.allowed"
+            )
 
 
 ToolRule = (
@@ -235,15 +237,15 @@ def parse_rule(raw: object) -> ToolRule:
     name = raw.get("kind")
     kind = kinds.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise UnknownName(f"unknown kind of tool rule {quoted(name)}: give one of {', '.join(kinds)}")
+        raise UnknownName("unknown kind of tool rule {}", name, advice=f"give one of {', '.join(kinds)}")
     known = [field.name for field in fields(kind)]
     given = {key: value for key, value in raw.items() if key != "kind"}
     if strangers := [key for key in given if key not in known]:
-        raise InvalidInput(f"{kind.kind}: unknown field {quoted(strangers[0])}: it has {', '.join(known)}")
+        raise InvalidInput(f"{kind.kind}: unknown field {{}}", strangers[0], advice=f"it has {', '.join(known)}")
     try:
         return kind(**given)
     except TypeError:
-        raise InvalidInput(f"{kind.kind}: a field is missing: it has {', '.join(known)}") from None
+        raise InvalidInput(f"{kind.kind}: a field is missing", advice=f"it has {', '.join(known)}") from None
 
 
 def rule_as_dict(rule: ToolRule) -> dict[str, Any]:
@@ -260,16 +262,16 @@ def _tools(rule: ToolRule, *names: str) -> None:
     for name in names:
         value = check_text(f"{rule.kind}: {name}", getattr(rule, name), _TOOL_LIMIT)
         if not value.strip():
-            raise InvalidInput(f"{rule.kind}: {name} is empty: give a name")
+            raise InvalidInput(f"{rule.kind}: {name} is empty", advice="give a name")
         values.append(value)
     if len(values) == 2 and values[0] == values[1] and names[1] != "argument":
-        raise InvalidInput(f"{rule.kind}: {names[0]} and {names[1]} are the same tool: give two")
+        raise InvalidInput(f"{rule.kind}: {names[0]} and {names[1]} are the same tool", advice="give two")
 
 
 def _number(rule: ToolRule, name: str) -> None:
     value = getattr(rule, name)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_COUNT:
-        raise InvalidInput(f"{rule.kind}: {name} must be a whole number from 1 to {_MAX_COUNT:,}, not {quoted(value)}")
+        raise InvalidInput(f"{rule.kind}: {name} must be a whole number from 1 to {_MAX_COUNT:,}, not {{}}", value)
 
 
 def _is_span(seconds: float) -> bool:

@@ -26,7 +26,7 @@ from germane.kinds.messages.prepared import slim
 from germane.transfer.contents import Owner
 from germane.types.candidate import Provenance
 from germane.types.codec import encode
-from germane.types.limits import ID, MESSAGE_TEXT, REFERENCES, REMARK, Limit, check_entries, check_text, quoted
+from germane.types.limits import ID, MESSAGE_TEXT, REFERENCES, REMARK, Limit, check_entries, check_text
 from germane.types.nested_data import bounded
 from germane.types.scope import Scope
 
@@ -131,9 +131,8 @@ class LineFormat(Generic[T]):
         left = dict(an_object(self._what, line))
         found = self.take(left, owner)
         for name in sorted(map(str, left)):
-            raise InvalidInput(
-                f"{self._what} has a field {name[:40]!r} that this germane doesn't know: upgrade germane, or remove it"
-            )
+            said = f"{self._what} has a field {{}} that this germane doesn't know"
+            raise InvalidInput(said, name, advice="upgrade germane, or remove it")
         return found
 
     def take(self, line: dict[str, Any], owner: Owner) -> T:
@@ -227,7 +226,7 @@ def session(name: str, value: Any) -> str:
 def whole(minimum: int, maximum: int) -> Read:
     def read_whole(name: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
-            raise InvalidInput(f"{name} must be a whole number from {minimum:,} to {maximum:,}, not {quoted(value)}")
+            raise InvalidInput(f"must be a whole number from {minimum:,} to {maximum:,}, not {{}}", value, path=name)
         return value
 
     return read_whole
@@ -238,7 +237,7 @@ def one_of(*allowed: str) -> Read:
 
     def read_one(name: str, value: Any) -> str:
         if not isinstance(value, str) or value not in allowed:
-            raise InvalidInput(f"{name} must be one of {said}, not {quoted(value)}")
+            raise InvalidInput(f"must be one of {said}, not {{}}", value, path=name)
         return value
 
     return read_one
@@ -295,7 +294,7 @@ def provenance(call: Limit) -> Read:
         given = dict(an_object(name, value))
         call_id = given.pop("tool_call_id", None)
         for unknown in sorted(map(str, given.keys() - {field.name for field in fields(Provenance)})):
-            raise InvalidInput(f"{name} has a field {unknown[:40]!r} that this germane doesn't know")
+            raise InvalidInput("has a field {} that this germane doesn't know", unknown, path=name)
         found = check_provenance(Provenance(**given))
         return found if call_id is None else replace(found, tool_call_id=check_text(f"{name}: tool_call_id", call_id, call))
 

@@ -17,7 +17,6 @@ from germane.errors import InvalidInput
 from germane.transfer.contents import Contents, Owned, Owner, Reach
 from germane.transfer.formats import FORMATS
 from germane.transfer.line_format import MAX_COUNT, As, LineFormat, one_object, whole
-from germane.types.limits import quoted
 from germane.types.scope import Scope
 
 FORMAT = "germane-export"
@@ -56,7 +55,7 @@ class _HeaderLine(NamedTuple):
 
 def _format(name: str, value: Any) -> str:
     if value != FORMAT:
-        raise InvalidInput(f"{name} must be {FORMAT!r}, not {quoted(value)}")
+        raise InvalidInput("must be {}, not {}", FORMAT, value, path=name)
     return FORMAT
 
 
@@ -132,7 +131,7 @@ def parse_line(line: Mapping[str, Any]) -> Header | Owned:
         header = _HEADER.read(rest)
         return Header(header.scope, header.holds)
     if not isinstance(kind, str) or kind not in FORMATS:
-        raise InvalidInput(f"type must be one of {', '.join(FORMATS)}, not {quoted(kind)}")
+        raise InvalidInput(f"must be one of {', '.join(FORMATS)}, not {{}}", kind, path="type")
     owner = Owner(org=rest.pop("org", None), agent=rest.pop("agent", None), user=rest.pop("user", None))
     if owner.org is None and (kind != "tombstone" or owner != (None, None, None)):
         raise InvalidInput("org is missing: each line names its org, its agent, and its user or null")

@@ -390,11 +390,11 @@ async def test_building_refuses_what_only_the_whole_tells(agent: Agent) -> None:
     """No model, messages or tools that can't be read."""
     with pytest.raises(InvalidInput, match="no model"):
         await agent.builder()
-    with pytest.raises(InvalidInput, match="message 0"):
+    with pytest.raises(InvalidInput, match=r"messages\[0\]"):
         await started(agent).with_messages([{"role": "robot", "content": "x"}])
     with pytest.raises(InvalidInput, match=r"tools\[0\]"):
         await started(agent).with_tools([5])  # type: ignore[list-item]
-    with pytest.raises(InvalidInput, match="unknown provider"):
+    with pytest.raises(InvalidInput, match=r"provider .* is unknown"):
         await started(agent, provider="cohere")
 
 

@@ -60,7 +60,7 @@ class Building:
     async def build(self, plan: BuildPlan) -> BuiltRequest:
         """Raises `InvalidInput` for arguments that can't be used, and nothing else but cancellation."""
         if plan.model is None:
-            raise InvalidInput("the builder has no model: name one with with_model('gpt-4o')")
+            raise InvalidInput("the builder has no model", advice="name one with with_model('gpt-4o')")
         parts, scope, began = self.parts, self.scope.within(plan.session), self.parts.clock.steady()
         strategy = parts.strategies.find(plan.strategy)
         read = partial(

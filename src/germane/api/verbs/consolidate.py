@@ -166,7 +166,7 @@ class _Told:
 def check_storage_budget(max_memories: object, max_bytes: object) -> StorageBudget:
     """Returns the budget. Raises `InvalidInput` without a limit, and for a limit that isn't a whole number from 0."""
     if max_memories is None and max_bytes is None:
-        raise InvalidInput("consolidate needs a budget: give max_memories, max_bytes, or both")
+        raise InvalidInput("needs a budget", path="consolidate", advice="give max_memories, max_bytes, or both")
     for name, value in (("max_memories", max_memories), ("max_bytes", max_bytes)):
         if value is not None:
             number(name, value, minimum=0, maximum=_MAX_BUDGET)

@@ -35,7 +35,7 @@ from germane.text.terms import query_terms
 from germane.types.budget import CompressedText, TokenCount
 from germane.types.candidate import Chosen
 from germane.types.context import BuiltContext, Context
-from germane.types.limits import CHARACTERS, COUNT, QUERY, check_text, quoted
+from germane.types.limits import CHARACTERS, COUNT, QUERY, check_text
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -76,12 +76,12 @@ async def expand_item(
         if number is None:
             return _of_task(frame, frame.result if frame.result and not frame.open else frame.goal)
         if not 1 <= number <= len(frame.artifacts):
-            raise NotFound(f"the task of {quoted(handle)} has {len(frame.artifacts)} artifacts, counted from 1")
+            raise NotFound(f"the task of {{}} has {len(frame.artifacts)} artifacts, counted from 1", handle)
         id, item = frame.artifacts[number - 1].id, None
         if (other := await _task(store, id, wanted)) is not None:
             return _of_task(other, other.result or other.goal)
     elif number is not None:
-        raise NotFound(f"{quoted(handle)} names an artifact, and the line isn't that of a task")
+        raise NotFound("{} names an artifact, and the line isn't that of a task", handle)
     return (
         await _thing(store, id, at, wanted) or await _archived(store, id, wanted) or await _other(store, id, item, at, wanted)
     )
@@ -92,7 +92,7 @@ def _named(handle: str, context: Context | BuiltContext | None) -> tuple[str, in
     if context is None:
         return handle, None
     if not isinstance(context, Context | BuiltContext):
-        raise InvalidInput(f"context must be what assemble or build returned, not {type(context).__name__}")
+        raise InvalidInput(f"must be what assemble or build returned, not {type(context).__name__}", path="context")
     known = context.attribution
     if handle in known:
         return known[handle], None
@@ -148,7 +148,7 @@ async def _other(store: ScopedStore, name: str, item: Chosen | None, at: datetim
             return _as_shown(item)
     thing = await find_thing(store, name)
     if not await store.ask(AllowedIds([thing.id], at, filters)):
-        raise NotFound(f"nothing that {quoted(name)} stands for is here: it was forgotten, has ended, or isn't yours to see")
+        raise NotFound("nothing that {} stands for is here: it was forgotten, has ended, or isn't yours to see", name)
     if isinstance(thing, Memory):
         return Expanded(id=thing.id, kind="memory", title=thing.kind, text=thing.text)
     return Expanded(id=thing.id, kind="message", title=thing.name or thing.role, text=thing.text)
@@ -200,7 +200,9 @@ async def compress(
     if use_llm is not None:
         flags(use_llm=use_llm)
     if use_llm and worker is None:
-        raise InvalidInput("use_llm: no language model is configured: open with Germane.open(…, llm=…), or leave it out")
+        raise InvalidInput(
+            "use_llm: no language model is configured", advice="open with Germane.open(…, llm=…), or leave it out"
+        )
     return await _compressed(
         content,
         max_tokens,

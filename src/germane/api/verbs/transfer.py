@@ -168,26 +168,29 @@ class _Restoring:
                 owned = self._placed(thing)
             except InvalidInput as error:
                 await self._write()
-                raise InvalidInput(f"line {number}: {error}") from None
+                raise error.under(f"line {number}") from None
             await self._take(number, owned)
         await self._write()
         if self._header is None:
-            raise InvalidInput("there is nothing in it: give the lines of an export, its header first")
+            raise InvalidInput("there is nothing in it", advice="give the lines of an export, its header first")
         if self._seen < self._header.contents.total:
             raise InvalidInput(
-                f"the export was cut off after {self._seen:,} of {self._header.contents.total:,} things, which are stored: get "
-                "the whole of it and import it again"
+                f"the export was cut off after {self._seen:,} of {self._header.contents.total:,} things, which are stored",
+                advice="get the whole of it and import it again",
             )
         return self._restored
 
     def _begin(self, header: Header) -> None:
         if self._header is not None:
-            raise InvalidInput("a second header: import the exports one by one")
+            raise InvalidInput("a second header", advice="import the exports one by one")
         target = self._target
         if target is not None and not self._into and not _is_inside(header.reach, target):
             raise InvalidInput(
-                f"the export is of {header.reach}, not of {target}: import it without naming a scope, so that it goes where it "
-                "came from, or say that it is to go into another one"
+                f"the export is of {header.reach}, not of {target}",
+                advice=(
+                    "import it without naming a scope, so that it goes where it came from, or say that "
+                    "it is to go into another one"
+                ),
             )
         several = header.reach.agent is None or (header.reach.all_users and target is not None and target.user is not None)
         if target is not None and self._into and several:
@@ -359,7 +362,7 @@ async def _each(lines: Iterable[Line] | AsyncIterable[Line]) -> AsyncIterator[Li
         for line in lines:
             yield line
     else:
-        raise InvalidInput(f"lines must be the lines of an export, one by one, not {type(lines).__name__}")
+        raise InvalidInput(f"must be the lines of an export, one by one, not {type(lines).__name__}", path="lines")
 
 
 # One call of `export`: plain dicts, which `restore` and `germane import` read back.

@@ -52,7 +52,7 @@ async def explain_one(parts: Parts, scope: Scope, id: str, context: Context, ses
     check_text("id", id, ID)
     store = parts.store.within(scope)
     if not isinstance(context, Context):
-        raise InvalidInput(f"context must be a Context, as assemble returns it, not {type(context).__name__}")
+        raise InvalidInput(f"must be a Context, as assemble returns it, not {type(context).__name__}", path="context")
     if (told := _told(id, context.trace)) is not None:
         return told
     try:

@@ -103,8 +103,9 @@ def agreed(outcome: T | ConsentRequest) -> T:
         return outcome
     who = "a human" if outcome.asked_of == "human" else "the agent's partner"
     raise ConsentNeeded(
-        f"{outcome.operation} of block {outcome.label!r} needs the consent of {who}: request {outcome.id} waits until"
-        f" {outcome.expires_at:%Y-%m-%d %H:%M:%S} UTC. Try again once it is approved",
+        f"{outcome.operation} of block {{}} needs the consent of {who}: request {outcome.id} "
+        f"waits until {outcome.expires_at:%Y-%m-%d %H:%M:%S} UTC. Try again once it is approved",
+        outcome.label,
         request=outcome.id,
         asked_of=outcome.asked_of,
     )

@@ -59,7 +59,9 @@ def record_event(extracted: ExtractedEvent, *, origin: Origin) -> Plan[RecordedE
         known = yield from read(EventsNamed(origin.session, (event.message_id,)))
         if (held := known.get(event.message_id)) is not None:
             if not same_event(held, event):
-                raise Conflict(f"event id {event.message_id!r} was recorded before with different content: give it another id")
+                raise Conflict(
+                    "event id {} was recorded before with different content", event.message_id, advice="give it another id"
+                )
             return Decision((), RecordedEvent(event=held, added=False))
     task = (yield from current_task(origin.session)) if extracted.with_task else event.task
     event = event._replace(position=(yield from read(TypedPosition(origin.session))), task=task)

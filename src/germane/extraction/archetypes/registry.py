@@ -11,7 +11,7 @@ from germane.extraction.archetypes import coding, extractors
 from germane.extraction.archetypes.extractors import names
 from germane.extraction.archetypes.findings import Extractor
 from germane.extraction.archetypes.value import Archetype, ContextWeights, derive_archetype
-from germane.types.limits import NAME, check_text, quoted
+from germane.types.limits import NAME, check_text
 
 _PLAIN = Archetype(
     name="plain",
@@ -59,12 +59,12 @@ class Archetypes:
         try:
             return self._known[wanted]
         except (KeyError, TypeError):
-            raise UnknownName(f"unknown archetype {quoted(wanted)}: use one of {', '.join(self)}, or an Archetype") from None
+            raise UnknownName("unknown archetype {}", wanted, advice=f"use one of {', '.join(self)}, or an Archetype") from None
 
     def register(self, archetype: Archetype) -> Archetype:
         """Registers an archetype under its name, and returns it; one of that name is replaced. Raises `InvalidInput`."""
         if not isinstance(archetype, Archetype):
-            raise InvalidInput(f"archetype must be an Archetype, not {type(archetype).__name__}")
+            raise InvalidInput(f"must be an Archetype, not {type(archetype).__name__}", path="archetype")
         self._registered(archetype)
         self._known[archetype.name] = archetype
         return archetype
@@ -73,7 +73,7 @@ class Archetypes:
         """Makes an archetype of its own, registers and returns it. Raises `InvalidInput`, also where the name is taken."""
         if name in self._known:
             raise InvalidInput(
-                f"archetype {quoted(name)} exists: extend it under another name, or register another in its place"
+                "archetype {} exists", name, advice="extend it under another name, or register another in its place"
             )
         return self.register(self._derived(_PLAIN, name, settings))
 
@@ -84,7 +84,7 @@ class Archetypes:
 
     def _derived(self, base: Archetype, name: str, changes: Mapping[str, Any]) -> Archetype:
         if "name" in changes:
-            raise InvalidInput(f"archetype {quoted(name)}: its name is given by itself, not among its settings")
+            raise InvalidInput("archetype {}: its name is given by itself, not among its settings", name)
         known: dict[str, Extractor] = {**EXTRACTORS}
         for archetype in self._known.values():
             known |= archetype.extractors

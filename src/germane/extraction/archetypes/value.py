@@ -11,7 +11,7 @@ from math import isclose
 from types import MappingProxyType
 from typing import Any, get_args
 
-from germane.errors import InvalidInput
+from germane.errors import InvalidInput, Phrase
 from germane.extraction.archetypes.findings import Extractor, RecordedEvent
 from germane.kinds.events.value import NewEvent
 from germane.types.limits import NAME, NAMES, check_entries, check_text, quoted
@@ -42,7 +42,7 @@ class ContextWeights:
     def __post_init__(self) -> None:
         given = (self.recency, self.relevance, self.salience)
         if any(not _is_number(one) or not 0 <= one <= 1 for one in given) or not isclose(sum(given), 1, abs_tol=1e-6):
-            raise InvalidInput(f"weights must lie between 0 and 1 and sum to 1, not {', '.join(map(quoted, given))}")
+            raise InvalidInput(f"must lie between 0 and 1 and sum to 1, not {', '.join(map(quoted, given))}", path="weights")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Archetype:
         if not check_text("name", self.name, NAME).strip():
             raise InvalidInput("an archetype needs a name")
         if not isinstance(self.weights, ContextWeights):
-            raise InvalidInput(f"weights must be ContextWeights, not {type(self.weights).__name__}")
+            raise InvalidInput(f"must be ContextWeights, not {type(self.weights).__name__}", path="weights")
         for what, functions in (
             ("extractors", _table("extractors", self.extractors).values()),
             ("before", self.before),
@@ -77,24 +77,24 @@ class Archetype:
             if not all(callable(one) for one in functions):
                 raise InvalidInput(f"{what} must be functions")
         if isinstance(self.depth, bool) or not isinstance(self.depth, int) or not 0 <= self.depth <= _MAX_DEPTH:
-            raise InvalidInput(f"depth must be a whole number from 0 to {_MAX_DEPTH}, not {quoted(self.depth)}")
+            raise InvalidInput(f"must be a whole number from 0 to {_MAX_DEPTH}, not {{}}", self.depth, path="depth")
         self._check_shares()
         for kind, days in _table("half_lives", self.half_lives).items():
             if not _is_number(days) or not days > 0:
-                raise InvalidInput(f"half_lives.{kind} must be a number of days above 0, not {quoted(days)}")
+                raise InvalidInput(f"half_lives.{kind} must be a number of days above 0, not {{}}", days)
         for intent, types in _table("intents", self.intents).items():
             if intent not in get_args(Intent):
-                raise InvalidInput(f"intents are {', '.join(get_args(Intent))}, not {quoted(intent)}")
+                raise InvalidInput(f"intents are {', '.join(get_args(Intent))}, not {{}}", intent)
             check_entries(f"intents.{intent}", types, NAMES, NAME)
         object.__setattr__(self, "entity_types", check_entries("entity_types", self.entity_types, NAMES, NAME))
 
     def _check_shares(self) -> None:
         shares = _table("shares", self.shares)
         if strangers := sorted(set(shares) - set(SHARES)):
-            raise InvalidInput(f"shares have no {', '.join(strangers)}: they are {', '.join(SHARES)}")
+            raise InvalidInput("shares have no {}", Phrase(", ".join(strangers)), advice=f"they are {', '.join(SHARES)}")
         if any(not _is_number(share) or share < 0 for share in shares.values()) or not isclose(sum(shares.values()), 100):
             given = ", ".join(f"{name}: {quoted(share)}" for name, share in shares.items())
-            raise InvalidInput(f"shares are percentages that sum to 100, not {given}")
+            raise InvalidInput("shares are percentages that sum to 100, not {}", Phrase(given))
 
     def __repr__(self) -> str:
         return f"<Archetype {self.name} extractors={', '.join(self.extractors)}>"
@@ -106,7 +106,7 @@ def _is_number(value: object) -> bool:
 
 def _table(setting: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise InvalidInput(f"{setting} must be a table of names, not {type(value).__name__}")
+        raise InvalidInput(f"must be a table of names, not {type(value).__name__}", path=setting)
     return value
 
 
@@ -118,23 +118,27 @@ def derive_archetype(base: Archetype, changes: Mapping[str, Any], *, known: Mapp
     weights and replaces the extractors by known ones. Extractors are a list of names of `known`, or a table of functions, which
     are added (None removes one). Shares, half-lives and intents are merged by name. Raises `InvalidInput` naming the archetype
     and what doesn't fit."""
-    label = f"archetype {changes.get('name', base.name)!r}"
     names = {field.name for field in fields(Archetype)}
     if strangers := sorted(set(changes) - names):
-        raise InvalidInput(f"{label}: an archetype has no {', '.join(strangers)}: its settings are {', '.join(sorted(names))}")
+        raise InvalidInput(
+            "archetype {} has no {}",
+            changes.get("name", base.name),
+            Phrase(", ".join(strangers)),
+            advice=f"its settings are {', '.join(sorted(names))}",
+        )
     try:
         return replace(base, **{name: _changed(base, name, value, known) for name, value in changes.items()})
     except InvalidInput as error:
-        raise InvalidInput(f"{label}: {error}") from error
+        raise error.under("archetype {}", changes.get("name", base.name)) from error
     except TypeError as error:
-        raise InvalidInput(f"{label}: {error}") from error
+        raise InvalidInput(f"archetype {{}}: {error}", changes.get("name", base.name)) from error
 
 
 def _changed(base: Archetype, name: str, value: Any, known: Mapping[str, Extractor]) -> Any:
     match name:
         case "extractors" if isinstance(value, list | tuple):
             if strangers := [one for one in value if not isinstance(one, str) or one not in known]:
-                raise InvalidInput(f"no extractor {strangers[0]!r}: known are {', '.join(sorted(known))}")
+                raise InvalidInput("no extractor {}", strangers[0], advice=f"known are {', '.join(sorted(known))}")
             return {one: known[one] for one in value}
         case "extractors":
             both = {**base.extractors, **_table_of_changes(value, name)}
@@ -142,7 +146,7 @@ def _changed(base: Archetype, name: str, value: Any, known: Mapping[str, Extract
         case "weights" if not isinstance(value, ContextWeights):
             table = _table_of_changes(value, name)
             if strangers := sorted(set(table) - {field.name for field in fields(ContextWeights)}):
-                raise InvalidInput(f"weights take recency, relevance, salience, not {', '.join(strangers)}")
+                raise InvalidInput("weights take recency, relevance, salience, not {}", Phrase(", ".join(strangers)))
             return replace(base.weights, **table)
         case "shares" | "half_lives":
             return {**getattr(base, name), **_table_of_changes(value, name)}
@@ -160,13 +164,13 @@ def _changed(base: Archetype, name: str, value: Any, known: Mapping[str, Extract
 
 def _words(where: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str) or not all(isinstance(one, str) for one in value):
-        raise InvalidInput(f"{where} must be a list of strings, not {value!r:.80}")
+        raise InvalidInput("must be a list of strings, not {}", value, path=where)
     return tuple(value)
 
 
 def _table_of_changes(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"{where} must be a table, not {type(value).__name__}")
+        raise InvalidInput(f"must be a table, not {type(value).__name__}", path=where)
     return value
 
 

@@ -14,7 +14,6 @@ from germane.kinds.memories.fields import SOURCE_KINDS, label
 from germane.kinds.memories.reads import ForgetOwner, LeftOf, Select
 from germane.kinds.memories.value import Memory, Receipt
 from germane.text.secrets.detection import find_secrets
-from germane.types.limits import quoted
 from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
@@ -60,16 +59,16 @@ def forget(
             "what to forget? Give ids, key, tag, session, source_kind, channel or user, or everything=True for all here"
         )
     if source_kind is not None and source_kind not in SOURCE_KINDS:
-        raise InvalidInput(f"source_kind {quoted(source_kind)} is none of {', '.join(SOURCE_KINDS)}")
+        raise InvalidInput(f"source_kind {{}} is none of {', '.join(SOURCE_KINDS)}", source_kind)
     for name, value in (named | {"by": by or "-", "reason": reason or "-"}).items():
         if value is not None and not isinstance(value, str):
-            raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
+            raise InvalidInput(f"must be a string, not {type(value).__name__}", path=name)
         if value is not None and not value.strip():
-            raise InvalidInput(f"{name} is blank: give one, or leave it out")
+            raise InvalidInput("is blank", path=name, advice="give one, or leave it out")
     if everything and (ids is not None or any(value is not None for name, value in named.items() if name != "user")):
-        raise InvalidInput("everything=True goes with no other criterion but user: leave one of them out")
+        raise InvalidInput("everything=True goes with no other criterion but user", advice="leave one of them out")
     if user is not None and scope.user is not None and user != scope.user:
-        raise InvalidInput("a user's scope forgets only its own: open the agent without a user to forget another's")
+        raise InvalidInput("a user's scope forgets only its own", advice="open the agent without a user to forget another's")
     wanted = None if ids is None else tuple(dict.fromkeys((ids,) if isinstance(ids, str) else ids))
     if wanted == ():
         return Decision((), Receipt(dry_run=dry_run))

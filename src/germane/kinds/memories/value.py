@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from germane.types.candidate import Provenance, Sensitivity
+from germane.types.codec import Hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +127,7 @@ class Memory:
     helpful: int = 0
     harmful: int = 0
     retrieval_count: int = 0
-    content_hash: int = 0
+    content_hash: Hash = 0
     """A 64-bit hash of the kind and the normalised text, equal for exact duplicates."""
     provenance: Provenance = field(default_factory=Provenance)
     secrets: Mapping[str, int] = field(default_factory=dict, compare=False)

@@ -45,7 +45,7 @@ from germane.search.unit import analyse_parts
 from germane.stores.contract import ScopedStore
 from germane.text.secrets.detection import refuse_in_name
 from germane.types.candidate import LONG_TEXT, SourceKind
-from germane.types.limits import CHARACTERS, NAME, RECORDED, quoted
+from germane.types.limits import CHARACTERS, NAME, RECORDED
 from germane.types.message import Message, Raw
 from germane.types.nested_data import Extent
 from germane.types.plan import Plan
@@ -91,10 +91,12 @@ def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts,
     """Where the messages of one call come from. Raises `InvalidInput` for a scope without a session, and for an argument of
     `record` that can't be used."""
     if scope.session is None:
-        raise InvalidInput("session must be the name of the conversation that is recorded, not None")
+        raise InvalidInput("must be the name of the conversation that is recorded, not None", path="session")
     optional("channel", channel, NAME)
     if is_document_session(scope.session):
-        raise InvalidInput("session names that begin with 'document:' are those of documents: use agent.documents.ingest")
+        raise InvalidInput(
+            "session names that begin with 'document:' are those of documents", advice="use agent.documents.ingest"
+        )
     refuse_in_name(parts.secrets, "the session's name", scope.session)
     for known in _SOURCE_KINDS:
         if known == source_kind:
@@ -107,7 +109,7 @@ def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts,
                 extraction=parts.extraction,
                 noting=message_noting(archetype, entities=parts.entities),
             )
-    raise InvalidInput(f"source_kind {quoted(source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
+    raise InvalidInput(f"source_kind {{}} is none of {', '.join(_SOURCE_KINDS)}", source_kind)
 
 
 class Recording:

@@ -130,7 +130,7 @@ def resolve_conflict(connection: Connection, partition: int, change: ResolveConf
     sql = "UPDATE links SET resolved_at = ?, kept = ? WHERE id = ? AND partition = ? AND kind = 'conflict'"
     connection.execute(sql, (micros(change.at), change.kept, change.id, partition))
     if not connection.changes():
-        raise NotFound(f"no conflict {change.id!r} here")
+        raise NotFound("no conflict {} here", change.id)
 
 
 def _memories(connection: Connection, partition: VisiblePartition, keys: Iterable[int]) -> dict[int, Memory]:
