@@ -11,7 +11,7 @@ import pytest
 
 from germane.clock import Clock
 from germane.kinds.archive.outline import OutlinedMessage, line_of_exchange, split_exchanges
-from germane.kinds.archive.value import LatestLines, ListOutline
+from germane.kinds.archive.reads import LatestLines, ListOutline
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.events.value import Event
 from germane.kinds.inventory import AllowedIds

@@ -13,7 +13,7 @@ from germane.clock import Clock
 from germane.engine.admission import AdmissionQueue
 from germane.engine.assembly import Outcome
 from germane.engine.engine import Engine
-from germane.kinds.archive.value import LatestLines
+from germane.kinds.archive.reads import LatestLines
 from germane.kinds.blocks.reads import FirstNamed, StandingBlocks
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.events.reads import ListSessions, RecentEvents, SeenEvents, SessionPage

@@ -10,15 +10,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from germane.kinds.archive.value import (
-    HandlesKept,
-    HistoryIdsInUse,
-    KeptEntry,
-    KeptSummary,
-    PutArchived,
-    PutSummary,
-    SummariesKept,
-)
+from germane.kinds.archive.reads import HandlesKept, HistoryIdsInUse, PutArchived, PutSummary, SummariesKept
+from germane.kinds.archive.value import KeptEntry, KeptSummary
 from germane.kinds.blocks.reads import BlocksNamed, IdsOfBlocks, PutBlock, PutEntry, RestoreHistory
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.events.reads import EventsById, EventsByMessageId, PositionsTaken, PutEvent, ReservePositions

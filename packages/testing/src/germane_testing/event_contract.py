@@ -11,7 +11,7 @@ import pytest
 
 from germane.compaction.notes import SpanSummary
 from germane.errors import InvalidInput
-from germane.kinds.archive.value import (
+from germane.kinds.archive.reads import (
     MAX_SUMMARIES,
     CompleteOutline,
     EntriesByHandle,

@@ -19,7 +19,7 @@ from germane.api.verbs.build import ADDITIONAL
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.archive.messages import entry_text
-from germane.kinds.archive.value import EntriesByHandle
+from germane.kinds.archive.reads import EntriesByHandle
 from germane.kinds.blocks.reads import FirstNamed, SeenEntries
 from germane.kinds.blocks.value import stored_id
 from germane.kinds.events.reads import SeenEvents

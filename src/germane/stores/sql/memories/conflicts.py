@@ -9,10 +9,11 @@ from itertools import islice
 
 from germane.errors import NotFound
 from germane.kinds.memories.conflicts import Contradiction, ContradictionRecord
-from germane.kinds.memories.directive import CurrentDirective, Directive
+from germane.kinds.memories.directive import CurrentDirective, Directive, SetDirective
 from germane.kinds.memories.reads import (
     ConflictById,
     ConflictsBetween,
+    OpenConflicts,
     PutConflict,
     RecordedConflicts,
     ResolveConflict,
@@ -23,7 +24,7 @@ from germane.stores.sql.connection import Connection
 from germane.stores.sql.links import put_link
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.stores.sql.memories.memory_rows import MEMORY, memory_of
-from germane.stores.sql.reading import Answers, ScopeReading
+from germane.stores.sql.reading import Answers, ScopeReading, nothing, of_own
 from germane.stores.sql.statements import (
     LISTED,
     Row,
@@ -37,7 +38,7 @@ from germane.stores.sql.statements import (
     to_json,
     to_sql,
 )
-from germane.stores.sql.transaction import Transaction
+from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction, of_plan, to_own
 
 _CONFLICT = "SELECT id, reason, one, other, created_at, resolved_at, kept FROM links WHERE kind = 'conflict' AND partition = ?"
 _RESTORE = "INSERT OR IGNORE INTO links VALUES (?, ?, 'conflict', ?, ?, ?, NULL, ?, ?, ?)"
@@ -139,6 +140,18 @@ def _memories(connection: Connection, partition: VisiblePartition, keys: Iterabl
     return {row[0]: memory_of(row, {partition.id: partition.user}) for row in found}
 
 
+CONFLICT_READS: Answers = {
+    OpenConflicts: of_own(lambda connection, own, read: open_conflicts(connection, own, read.at, read.limit), tuple),
+    ConflictById: of_plan(conflict_by_id, nothing),
+    ConflictsBetween: of_plan(conflicts_between, RecordedConflicts),
+}
+CONFLICT_CHANGES: Appliers = {
+    PutConflict: to_own(put_conflict),
+    RestoreConflict: to_own(restore_conflict),
+    ResolveConflict: lambda to, change: resolve_conflict(to.connection, to.own_id(), change),
+}
+
+
 # Directives: reads and writes the standing instructions of agents and of their users.
 
 
@@ -184,3 +197,11 @@ def _current(reading: ScopeReading, _: CurrentDirective) -> Directive:
 
 
 DIRECTIVE_READS: Answers = {CurrentDirective: _current}
+
+
+def _set(writing: ScopeWriting, change: SetDirective) -> None:
+    if change.text or writing.own is not None:  # removing nothing creates no partition
+        set_directive(writing.transaction, writing.own_id(), change.text, change.id)
+
+
+DIRECTIVE_CHANGES: Appliers = {SetDirective: _set}
