@@ -42,8 +42,9 @@ from germane.extraction.llm.answer import Accepted
 from germane.extraction.llm.plans import store_accepted
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.injections import Injection, PutInjection
+from germane.kinds.memories.directive import SetDirective
 from germane.kinds.memories.forgetting import forget
-from germane.kinds.memories.reads import ForgetOwner, PutConflict, PutMemory, SetDirective
+from germane.kinds.memories.reads import ForgetOwner, PutConflict, PutMemory
 from germane.kinds.tasks.plans import new_frame, push_task
 from germane.stores.sqlite.store import SqliteStore
 from germane.types.candidate import Provenance

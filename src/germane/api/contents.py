@@ -17,6 +17,7 @@ from germane.kinds.blocks.reads import AllIndexed, FirstNamed
 from germane.kinds.blocks.value import FoundBlock, FoundEntry
 from germane.kinds.events.reads import ListEvents, ListSessions, MessagePage, SeenEvents, SessionPage
 from germane.kinds.events.value import Event
+from germane.kinds.inventory import AllowedIds, IdsBeginning, IdsSaidAs, ListUsers, ScopeStats, TombstoneOf
 from germane.kinds.memories.reads import SeenMemories
 from germane.kinds.memories.value import Memory
 from germane.search.relevance import matrix, sigmoid
@@ -64,12 +65,12 @@ async def list_users(store: ScopedStore, limit: int, cursor: str | None) -> User
     check_page(limit, cursor)
     if store.scope.user is not None:
         raise InvalidInput("a user's scope sees no other users", advice="open the agent without a user to list them")
-    return await store.inventory.users(limit, cursor)
+    return await store.ask(ListUsers(limit, cursor))
 
 
 async def statistics(store: ScopedStore, clock: Clock) -> Stats:
     """See `Agent.stats`."""
-    return await store.inventory.stats(at=clock.now())
+    return await store.ask(ScopeStats(clock.now()))
 
 
 # The stored thing that a caller means by an id, by the beginning of one, or by a message id of its own.
@@ -90,7 +91,7 @@ async def memory_id(store: ScopedStore, name: str) -> str:
         return name
     if await store.ask(SeenMemories([name])):
         return name
-    found = await store.inventory.ids(name, _MAX_NAMED + 1, domain="memories")
+    found = await store.ask(IdsBeginning(name, _MAX_NAMED + 1, "memories"))
     return _only(name, found) if found else name
 
 
@@ -99,14 +100,15 @@ async def find_thing(store: ScopedStore, name: str) -> Memory | Event:
     of exactly one id of germane's, in this order. Raises `NotFound`, and `InvalidInput` where several have it."""
     if (thing := await _read(store, name)) is not None:
         return thing
-    found: Sequence[str] = await store.inventory.said_as(name, _MAX_NAMED + 1)
+    found: Sequence[str] = await store.ask(IdsSaidAs(name, _MAX_NAMED + 1))
     if not found and _PREFIX.fullmatch(name):
         found = [
-            id for domain in ("memories", "events") for id in await store.inventory.ids(name, _MAX_NAMED + 1, domain=domain)
+            *await store.ask(IdsBeginning(name, _MAX_NAMED + 1, "memories")),
+            *await store.ask(IdsBeginning(name, _MAX_NAMED + 1, "events")),
         ]
     if found and (thing := await _read(store, _only(name, found))) is not None:
         return thing
-    if (stone := await store.inventory.tombstone(name)) is not None:
+    if (stone := await store.ask(TombstoneOf(name))) is not None:
         raise NotFound(
             f"no memory or message {{}} here: this {stone.what} was forgotten on {stone.at:%Y-%m-%d %H:%M} UTC", name
         )
@@ -121,7 +123,7 @@ async def find_thing(store: ScopedStore, name: str) -> Memory | Event:
 async def texts_by_id(store: ScopedStore, ids: Sequence[str], clock: Clock) -> dict[str, str]:
     """See `Agent.texts`."""
     wanted = identifiers(ids)
-    allowed = await store.allowed(wanted, at=clock.now(), filters=Filters())
+    allowed = await store.ask(AllowedIds(wanted, clock.now(), Filters()))
     readable = [id for id in wanted if id in allowed]
     memories, events = await asyncio.gather(store.ask(SeenMemories(readable)), store.ask(SeenEvents(readable)))
     return {memory.id: memory.text for memory in memories} | {event.id: event.text for event in events}

@@ -26,6 +26,7 @@ from germane.errors import InvalidInput, StoreError, StoreUnavailable
 from germane.extraction.archetypes.registry import Archetypes
 from germane.extraction.archetypes.value import Archetype
 from germane.extraction.llm.queue import QueueReport
+from germane.kinds.inventory import ListUsers
 from germane.kinds.keys.handle import Keyring
 from germane.kinds.keys.value import pseudonym
 from germane.kinds.memories.value import Receipt
@@ -388,7 +389,7 @@ async def _agents(parts: Parts, org: str) -> list[str]:
 async def _users(parts: Parts, scope: Scope) -> list[str]:
     names, cursor = list[str](), None
     while True:
-        page = await parts.store.within(scope).inventory.users(PAGE.maximum, cursor)
+        page = await parts.store.within(scope).ask(ListUsers(PAGE.maximum, cursor))
         names += [one.user for one in page.users]
         if (cursor := page.cursor) is None:
             return names

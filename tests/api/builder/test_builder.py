@@ -348,7 +348,13 @@ async def test_a_store_that_fails_costs_what_it_holds(germane: Germane, agent: A
     """Blocks, instructions and messages are there."""
     await agent.remember("Prefers tea to coffee", kind="preference", pinned=True)
     engine = germane._open.engine
-    broken = faulty(germane._open.store.within(agent.scope), Raise(OSError), "directive", "allowed", "injections")
+    broken = faulty(
+        germane._open.store.within(agent.scope),
+        Raise(OSError),
+        "ask.CurrentDirective",
+        "ask.AllowedIds",
+        "ask.SessionInjections",
+    )
     monkeypatch.setattr(type(germane._open.store), "within", lambda *_: broken)
     request = await started(agent).with_base_instructions("Be kind.").with_blocks(BLOCKS)
     assert "<block:a " in system_of(request)

@@ -19,6 +19,7 @@ from germane.clock import zone
 from germane.engine.result_cache import ResultCache
 from germane.errors import InvalidInput
 from germane.kinds.events.value import Event
+from germane.kinds.inventory import AllowedIds
 from germane.stages.gather.builtin import FOUND, RECENT
 from germane.stages.gather.candidates import from_event
 from germane.stages.write.escape import nonce
@@ -211,7 +212,7 @@ async def update_context(parts: Parts, scope: Scope, built: BuiltContext, event:
     own = {*parts.engine.sources, ADDITIONAL}
     stored = [item.id for item in built.items if not item.scored.candidate.only_from(own)]
     at = built.at or parts.clock.now()
-    allowed = await store.allowed([*stored, found.id], at=at, filters=built.filters)
+    allowed = await store.ask(AllowedIds([*stored, found.id], at, built.filters))
     order = {component.source: place for place, component in enumerate(built.components)}
     kept = [item for item in built.items if item.id in allowed or item.id not in stored]
     kept.sort(key=lambda item: order[item.id])

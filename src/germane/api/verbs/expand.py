@@ -19,10 +19,11 @@ from germane.api.verbs.build import ADDITIONAL
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.archive.messages import entry_text
-from germane.kinds.archive.value import EntriesByHandle
+from germane.kinds.archive.reads import EntriesByHandle
 from germane.kinds.blocks.reads import FirstNamed, SeenEntries
 from germane.kinds.blocks.value import stored_id
 from germane.kinds.events.reads import SeenEvents
+from germane.kinds.inventory import AllowedIds
 from germane.kinds.memories.reads import SeenMemories
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.reads import FramesById
@@ -119,7 +120,7 @@ async def _task(store: ScopedStore, name: str, filters: Filters) -> TaskFrame | 
 async def _thing(store: ScopedStore, name: str, at: datetime, filters: Filters) -> Expanded | None:
     """What has exactly this id and may be shown; None where nothing has."""
     id = stored_id(name)
-    if not await store.allowed([name, id], at=at, filters=filters):
+    if not await store.ask(AllowedIds([name, id], at, filters)):
         return None
     for event in await store.ask(SeenEvents([id])):
         return Expanded(id=id, kind="message", title=event.name or event.role, text=event.text)
@@ -141,10 +142,12 @@ async def _archived(store: ScopedStore, handle: str, filters: Filters) -> Expand
 async def _other(store: ScopedStore, name: str, item: Chosen | None, at: datetime, filters: Filters) -> Expanded:
     """What the context shows and is no text of its own, such as a relation; else what the beginning of an id, or a caller's own
     id of a message, stands for."""
-    if item is not None and await store.allowed([name], at=at, filters=filters):
-        return _as_shown(item)
+    if item is not None:
+        allowed = await store.ask(AllowedIds([name], at, filters))
+        if allowed:
+            return _as_shown(item)
     thing = await find_thing(store, name)
-    if not await store.allowed([thing.id], at=at, filters=filters):
+    if not await store.ask(AllowedIds([thing.id], at, filters)):
         raise NotFound("nothing that {} stands for is here: it was forgotten, has ended, or isn't yours to see", name)
     if isinstance(thing, Memory):
         return Expanded(id=thing.id, kind="memory", title=thing.kind, text=thing.text)

@@ -272,7 +272,7 @@ class _Restoring:
     async def _plan(self, things: list[Any], owner: Owner, scope: Scope) -> tuple[str, Plan[Placed]]:
         match things[0]:
             case StoredDirective(text, id):
-                return "directives", restore_directive(text, id)
+                return "directives", restore_directive(text, id, scope=scope)
             case Memory():
                 return "memories", restore_memories(things, scope=scope, strict=self._strict)
             case ContradictionRecord():

@@ -18,17 +18,8 @@ from germane.errors import InvalidInput, NotFound
 from germane.integrations.compactor import compactable
 from germane.kinds.archive.messages import entry_text, rebuild
 from germane.kinds.archive.outline import OutlinePage
-from germane.kinds.archive.value import (
-    ArchiveEntry,
-    CompleteOutline,
-    EntriesByHandle,
-    EntryKind,
-    KeptEntry,
-    KeptSummary,
-    LatestSummaries,
-    ListOutline,
-    OutlineLeft,
-)
+from germane.kinds.archive.reads import CompleteOutline, EntriesByHandle, LatestSummaries, ListOutline, OutlineLeft
+from germane.kinds.archive.value import ArchiveEntry, EntryKind, KeptEntry, KeptSummary
 from germane.stores.contract import ScopedStore
 from germane.types.limits import ID, MESSAGES, PAGE
 from germane.types.limits import check_text as string

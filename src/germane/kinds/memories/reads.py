@@ -159,11 +159,6 @@ class IdUse:
     elsewhere: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class OwnDirective(Read[str]):
-    """The directive of the scope's own user, agent-wide where it has none; '' for none."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select(Read["Selection"]):
     """The memories and events that match every criterion given, and the memories that derive from them, for a plan that forgets
@@ -330,13 +325,3 @@ class CountRetrievals(Change):
 
     text_of: ClassVar[TextOf] = "nothing"
     ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SetDirective(Change):
-    """Sets the standing instructions of the scope's agent, or of its user with that agent; an empty text removes them."""
-
-    text_of: ClassVar[TextOf] = "somebody"
-    text: str
-    id: str = ""
-    """The id that an export gives it; '' for a directive that somebody sets now."""
