@@ -23,8 +23,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.extraction.entities.entities import extract_entities
 from germane.kinds.graph.aliases import name_key
-from germane.kinds.graph.extraction.entities import extract_entities
 from germane_eval.dataset import Dataset
 from germane_eval.fit.candidates import Candidates, folds, pack_candidates
 from germane_eval.fit.collect import collect_candidates

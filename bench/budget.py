@@ -27,6 +27,8 @@ from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, VERBOSE
 from germane.catalog.profiles import Catalog
 from germane.clock import Clock
 from germane.engine.engine import Engine
+from germane.kinds.inventory import AllowedIds
+from germane.kinds.memories.directive import CurrentDirective, Directive
 from germane.models.embedders.distilled import Distilled
 from germane.models.tokenizers import open_tokenizer
 from germane.ports.models import Tokenizer
@@ -35,7 +37,8 @@ from germane.types.candidate import Candidate
 from germane.types.context import Context
 from germane.types.evidence import Evidence
 from germane.types.message import Message
-from germane.types.query import Filters, Query
+from germane.types.plan import Read
+from germane.types.query import Query
 from germane.types.request import Request
 from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan, Strategy
@@ -62,11 +65,13 @@ class ScopedDummy:
         self.scope, self._directive = scope, directive
         self.events = self.memories = self
 
-    async def directive(self) -> str:
-        return self._directive
-
-    async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
-        return frozenset(ids)
+    async def ask(self, read: Read[Any]) -> Any:
+        match read:
+            case CurrentDirective():
+                return Directive(self._directive)
+            case AllowedIds(ids):
+                return frozenset(ids)
+        raise NotImplementedError
 
     async def speakers(self, said_in: str | None = None) -> tuple[str, ...]:
         return ()

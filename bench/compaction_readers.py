@@ -29,7 +29,7 @@ from germane.integrations.frameworks import MemoryArchive
 from germane.kinds.archive.messages import rebuild
 from germane.kinds.archive.value import handle_of
 from germane.text.demands import demand_rules, demands_in
-from germane.text.own.own_words import unquoted_sentences
+from germane.text.own_words.own_words import unquoted_sentences
 from germane.types.message import Message, ToolCall, ToolResult
 
 __all__ = ["COMPACTION_READERS", "COMPACTION_UNREAD"]

@@ -21,9 +21,9 @@ from functools import partial
 
 from bench.entities_sample import Half, LabelledMessage, sample
 from bench.machine import describe
+from germane.extraction.entities.entities import extract_entities
+from germane.extraction.entities.relations import extract_relations
 from germane.kinds.graph.aliases import index_keys, lookup_keys, name_key, resolve
-from germane.kinds.graph.extraction.entities import extract_entities
-from germane.kinds.graph.extraction.relations import extract_relations
 
 __all__ = ["AliasScore", "EntityScore", "alias_score", "entity_score", "main"]
 

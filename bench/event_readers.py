@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from germane.kinds.archetypes.extractors import lines_of
-from germane.kinds.archetypes.registry import EXTRACTORS
+from germane.extraction.archetypes.extractors import lines_of
+from germane.extraction.archetypes.registry import EXTRACTORS
 from germane.kinds.events.prepared import prepared_event
 from germane.kinds.events.value import FIRST_TYPED, Event, NewEvent, typed_hash
 from germane.kinds.events.wording import action_of, failed, path_of, succeeded, wording
@@ -42,11 +42,11 @@ def _extracted(text: str, type: str) -> None:
 
 EVENT_READERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
     {
-        "kinds.archetypes.extractors.lines_of": lines_of,
-        "kinds.archetypes.registry write": lambda text: _extracted(text, "file_write"),
-        "kinds.archetypes.registry execute": lambda text: _extracted(text, "shell_exec"),
-        "kinds.archetypes.registry error": lambda text: _extracted(text, "error"),
-        "kinds.archetypes.registry test": lambda text: _extracted(text, "test"),
+        "extraction.archetypes.extractors.lines_of": lines_of,
+        "extraction.archetypes.registry write": lambda text: _extracted(text, "file_write"),
+        "extraction.archetypes.registry execute": lambda text: _extracted(text, "shell_exec"),
+        "extraction.archetypes.registry error": lambda text: _extracted(text, "error"),
+        "extraction.archetypes.registry test": lambda text: _extracted(text, "test"),
         "kinds.events.prepared.prepared_event": lambda text: prepared_event(
             NewEvent(type="note", content={"a": text, "password": text}, outcome=clean(text[:200])), _ORIGIN, now=_NOW
         ),

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-from germane.kinds.memories.extraction.ending_forms import said_words
-from germane.kinds.memories.extraction.endings import find_endings, restating_terms
-from germane.kinds.memories.extraction.statements import find_corrections
-from germane.kinds.memories.llm_extraction.prompt import KnownStatement
+from germane.extraction.llm.prompt import KnownStatement
+from germane.extraction.memories.ending_forms import said_words
+from germane.extraction.memories.endings import find_endings, restating_terms
+from germane.extraction.memories.statements import find_corrections
 from germane.kinds.profile.telling import telling_clauses, word_tokens
 from germane.text.clauses import clauses, lower_words, only_always, read_cues
 
@@ -22,19 +22,15 @@ def _known(text: str) -> KnownStatement:
 
 EVERYDAY_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
-        "kinds.memories.extraction.statements.find_corrections": lambda text: [
+        "extraction.memories.statements.find_corrections": lambda text: [
             find_corrections(one) for one in (text, f"no, it's {text}, not {text}")
         ],
-        "kinds.memories.extraction.ending_forms.said_words": lambda text: list(said_words(text)),
-        "kinds.memories.extraction.endings.find_endings": lambda text: [
-            find_endings(one) for one in (text, f"I no longer {text}")
-        ],
-        "kinds.memories.extraction.endings.restating_terms": lambda text: restating_terms(
+        "extraction.memories.ending_forms.said_words": lambda text: list(said_words(text)),
+        "extraction.memories.endings.find_endings": lambda text: [find_endings(one) for one in (text, f"I no longer {text}")],
+        "extraction.memories.endings.restating_terms": lambda text: restating_terms(
             f"not {text} on Monday", find_endings(f"I quit {text}")
         ),
-        "kinds.memories.llm_extraction.prompt.KnownStatement.is_kept_by": lambda text: _known(text).is_kept_by(
-            f"{text} not", "fact"
-        ),
+        "extraction.llm.prompt.KnownStatement.is_kept_by": lambda text: _known(text).is_kept_by(f"{text} not", "fact"),
         "kinds.profile.telling.telling_clauses": lambda text: [telling_clauses(one) for one in (text, f"from now on {text}")],
         "text.clauses.clauses": clauses,
         "kinds.profile.telling.word_tokens": word_tokens,
@@ -48,21 +44,21 @@ EVERYDAY_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
 _WORD, _KEY, _ID = "compares a word with a list", "a fact's key, of at most 200 characters", "an id"
 EVERYDAY_UNREAD: Mapping[str, str] = MappingProxyType(
     {
-        "kinds.messages.extraction.corrections_of": "a message's id; reads what kinds.memories.extraction.statements found",
+        "extraction.messages.corrections_of": "a message's id; reads what extraction.memories.statements found",
         "kinds.events.reads.SaidBefore.and_then": "reads a message of at most 2,000 characters",
         "kinds.events.reads.SaidBefore.restated_by": "a speaker's name, compared",
-        "kinds.memories.extraction.plans.SaidEnding.as_memory": "puts the text in and doesn't read it",
-        "kinds.memories.extraction.endings.how_meant": "compares the words of a memory of at most 2,000 characters",
-        "kinds.memories.extraction.endings.opposite": "compares the words of two statements of at most 300 characters",
-        "kinds.memories.extraction.ending_forms.EndingLanguage.without": _WORD,
-        "kinds.memories.extraction.ending_forms.WordList.has": _WORD,
-        "kinds.memories.extraction.extracted.extracted_memory": "makes a memory, as kinds.memories.plans.new_memory does",
-        "kinds.memories.extraction.statements.canonical_key": _KEY,
-        "kinds.memories.extraction.statements.same_keys": _KEY,
-        "kinds.memories.extraction.statements.speaks_of": _KEY,
-        "kinds.memories.extraction.extracted.PendingMemories.ended_by": _ID,
-        "kinds.memories.extraction.extracted.PendingMemories.outdate": _ID,
-        "kinds.memories.extraction.extracted.PendingMemories.timeline": _KEY,
+        "extraction.memories.plans.SaidEnding.as_memory": "puts the text in and doesn't read it",
+        "extraction.memories.endings.how_meant": "compares the words of a memory of at most 2,000 characters",
+        "extraction.memories.endings.opposite": "compares the words of two statements of at most 300 characters",
+        "extraction.memories.ending_forms.EndingLanguage.without": _WORD,
+        "extraction.memories.ending_forms.WordList.has": _WORD,
+        "extraction.memories.extracted.extracted_memory": "makes a memory, as kinds.memories.plans.new_memory does",
+        "extraction.memories.statements.canonical_key": _KEY,
+        "extraction.memories.statements.same_keys": _KEY,
+        "extraction.memories.statements.speaks_of": _KEY,
+        "extraction.memories.extracted.PendingMemories.ended_by": _ID,
+        "extraction.memories.extracted.PendingMemories.outdate": _ID,
+        "extraction.memories.extracted.PendingMemories.timeline": _KEY,
         "stages.write.formats.Digest.further": "returns None",
         "stages.write.layout.Grammar.further": "a protocol",
         "stages.write.markdown.Markdown.further": "returns None",

@@ -119,7 +119,7 @@ class _Switched:
 
 
 def _scoped(scoped: Any, fault: Fault) -> Any:
-    reads = ("directive", "allowed", "revision")
+    reads = ("ask.CurrentDirective", "ask.AllowedIds", "revision")
     found = (
         "memories.search",
         "ask.PinnedMemories",

@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from germane.extraction.entities.days import date_key, hide_dates
+from germane.extraction.entities.entities import extract_entities, has_unspaced, unspaced_names
+from germane.extraction.entities.relations import extract_relations
+from germane.extraction.entities.shapes import hide_phrases
+from germane.extraction.entities.tokens import is_tool, without_ending
+from germane.extraction.llm.entities import UnusableGraph, accepted_graph, graph_question, sent_text
 from germane.kinds.graph.aliases import index_keys, lookup_keys, name_key, resolve
-from germane.kinds.graph.extraction.days import date_key, hide_dates
-from germane.kinds.graph.extraction.entities import extract_entities, has_unspaced, unspaced_names
-from germane.kinds.graph.extraction.relations import extract_relations
-from germane.kinds.graph.extraction.shapes import hide_phrases
-from germane.kinds.graph.extraction.tokens import is_tool, without_ending
-from germane.kinds.graph.llm_extraction import UnusableGraph, accepted_graph, graph_question, sent_text
 from germane.kinds.graph.name_forms import (
     first_forms,
     fits_organisation,
@@ -63,21 +63,21 @@ GRAPH_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "kinds.graph.name_forms.tool_alias": tool_alias,
         "kinds.graph.name_forms.without_legal_form": without_legal_form,
         "kinds.graph.name_forms.without_titles": without_titles,
-        "kinds.graph.extraction.days.date_key": date_key,
-        "kinds.graph.extraction.days.hide_dates": lambda text: hide_dates(f"7 May 2023 {text}", []),
-        "kinds.graph.extraction.entities.extract_entities": lambda text: (
+        "extraction.entities.days.date_key": date_key,
+        "extraction.entities.days.hide_dates": lambda text: hide_dates(f"7 May 2023 {text}", []),
+        "extraction.entities.entities.extract_entities": lambda text: (
             extract_entities(text, speaker=text[:99]),
             extract_entities(f"$ git\n`{text}` 2023 http://{text} Dear Anna {text} works at {text}"),
         ),
-        "kinds.graph.extraction.tokens.is_tool": is_tool,
-        "kinds.graph.extraction.tokens.without_ending": without_ending,
-        "kinds.graph.extraction.relations.extract_relations": _related,
-        "kinds.graph.extraction.shapes.hide_phrases": lambda text: hide_phrases(f"http://{text} a@{text} HTTP 4{text}", []),
-        "kinds.graph.extraction.entities.has_unspaced": has_unspaced,
-        "kinds.graph.extraction.entities.unspaced_names": lambda text: list(unspaced_names(f"東京{text}さん")),
-        "kinds.graph.llm_extraction.graph_question": lambda text: graph_question(text, speaker=text, nonce="n"),
-        "kinds.graph.llm_extraction.sent_text": sent_text,
-        "kinds.graph.llm_extraction.accepted_graph": lambda text: (_accepted(text, "a"), _accepted(_listed(text), text)),
+        "extraction.entities.tokens.is_tool": is_tool,
+        "extraction.entities.tokens.without_ending": without_ending,
+        "extraction.entities.relations.extract_relations": _related,
+        "extraction.entities.shapes.hide_phrases": lambda text: hide_phrases(f"http://{text} a@{text} HTTP 4{text}", []),
+        "extraction.entities.entities.has_unspaced": has_unspaced,
+        "extraction.entities.entities.unspaced_names": lambda text: list(unspaced_names(f"東京{text}さん")),
+        "extraction.llm.entities.graph_question": lambda text: graph_question(text, speaker=text, nonce="n"),
+        "extraction.llm.entities.sent_text": sent_text,
+        "extraction.llm.entities.accepted_graph": lambda text: (_accepted(text, "a"), _accepted(_listed(text), text)),
     }
 )
 
@@ -85,9 +85,9 @@ _OF_CODE = "given by germane's own code"
 _PROTOCOL = "a protocol"
 GRAPH_UNREAD: Mapping[str, str] = MappingProxyType(
     {
-        "kinds.graph.extraction.tokens.cue": _OF_CODE,
-        "kinds.graph.extraction.tokens.folded": _OF_CODE,
-        "kinds.graph.extraction.tokens.stemmed": _OF_CODE,
-        "kinds.graph.extraction.tokens.words": _OF_CODE,
+        "extraction.entities.tokens.cue": _OF_CODE,
+        "extraction.entities.tokens.folded": _OF_CODE,
+        "extraction.entities.tokens.stemmed": _OF_CODE,
+        "extraction.entities.tokens.words": _OF_CODE,
     }
 )

@@ -38,12 +38,13 @@ from bench.disk import Disk
 from bench.kept_things import KeptThing, other_thing
 from bench.machine import describe
 from germane.clock import Clock
+from germane.extraction.llm.answer import Accepted
+from germane.extraction.llm.plans import store_accepted
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.injections import Injection, PutInjection
+from germane.kinds.memories.directive import SetDirective
 from germane.kinds.memories.forgetting import forget
-from germane.kinds.memories.llm_extraction.answer import Accepted
-from germane.kinds.memories.llm_extraction.plans import store_accepted
-from germane.kinds.memories.reads import ForgetOwner, PutConflict, PutMemory, SetDirective
+from germane.kinds.memories.reads import ForgetOwner, PutConflict, PutMemory
 from germane.kinds.tasks.plans import new_frame, push_task
 from germane.stores.sqlite.store import SqliteStore
 from germane.types.candidate import Provenance

@@ -30,9 +30,9 @@ from germane.kinds.blocks.mutation import as_dict
 from germane.kinds.blocks.plans import screened_mutations, words_of
 from germane.kinds.blocks.schema import ListSchema, Schema, TextSchema
 from germane.kinds.documents.formats import divide as divide_document
-from germane.rules.enforce import ToolRules
-from germane.rules.tool_rule import MaxCalls
 from germane.stages.inject import place_texts
+from germane.tool_rules.enforce import ToolRules
+from germane.tool_rules.value import MaxCalls
 from germane.types.message import ToolCall
 
 __all__ = ["LISTS", "LISTS_UNREAD", "LIST_SHAPES", "ListReader"]
@@ -268,7 +268,7 @@ LISTS: Mapping[str, ListReader] = MappingProxyType(
         ),
         "kinds.blocks.document.BlockDocument.apply text": ListReader(items=_TEXT, read=_edited(TextSchema(), "x" * 9_000)),
         "kinds.blocks.document.BlockDocument.apply list": ListReader(items=_LIST, read=_edited(ListSchema(), ["a", "b"])),
-        "rules.enforce.ToolRules.check_all": ListReader(
+        "tool_rules.enforce.ToolRules.check_all": ListReader(
             items={"call": lambda n: ToolCall(id=f"c{n}", name="f", arguments="{}")},
             read=lambda calls: (_RULED.check_all(calls), _RULED.called(*calls)),
         ),
@@ -335,11 +335,11 @@ LISTS_UNREAD: Mapping[str, str] = MappingProxyType(
         "catalog.request_tokens.texts_of": _ONE,
         "catalog.request_tokens.tools_tokens": _ONE,
         "kinds.documents.value.join_pieces": "kinds.documents.value.blank_separated, which is measured with the whole division",
-        "kinds.messages.extraction.memories_of": _ONE,
-        "kinds.messages.extraction.endings_of": _ONE,
-        "kinds.messages.extraction.corrections_of": _ONE,
+        "extraction.messages.memories_of": _ONE,
+        "extraction.messages.endings_of": _ONE,
+        "extraction.messages.corrections_of": _ONE,
         "kinds.messages.plans.record": "a plan of the store; `bench ingest` measures it",
-        "rules.enforce.ToolRules.called": "rules.enforce.ToolRules.check_all, which is measured with it",
+        "tool_rules.enforce.ToolRules.called": "tool_rules.enforce.ToolRules.check_all, which is measured with it",
     }
 )
 """Functions that aren't measured by themselves, with the reason."""

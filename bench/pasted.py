@@ -26,7 +26,7 @@ from bench.machine import describe
 from germane import Germane
 from germane.api.agent import Agent
 from germane.compaction.reading.statements import constraints_in
-from germane.kinds.archetypes.extractors import names
+from germane.extraction.archetypes.extractors import names
 from germane_testing.builders import an_event
 
 __all__ = ["Said", "main", "measured", "pastes", "statements", "whole"]

@@ -35,19 +35,19 @@ from germane.dialects.media import data_url, image_size
 from germane.dialects.openai_content import known_item
 from germane.dialects.registry import DIALECTS, apart, dialect_of, parse, shaping, system_prompt
 from germane.errors import InvalidInput
+from germane.extraction.llm.answer import Unusable, accept_answer
+from germane.extraction.llm.prompt import prompt
+from germane.extraction.llm.queue import Claim
+from germane.extraction.memories.extract import extract
+from germane.extraction.memories.language import vocabulary
+from germane.extraction.memories.plans import alternatives
+from germane.extraction.memories.statements import find_states
 from germane.grpc.server.refusals import refusal
 from germane.grpc.server.to_wire import wire_text
 from germane.kinds.keys.value import pseudonym
 from germane.kinds.memories import fields
 from germane.kinds.memories.conflicts import Statement, contrast
-from germane.kinds.memories.extraction.extract import extract
-from germane.kinds.memories.extraction.language import vocabulary
-from germane.kinds.memories.extraction.plans import alternatives
-from germane.kinds.memories.extraction.statements import find_states
 from germane.kinds.memories.fields import compose
-from germane.kinds.memories.llm_extraction.answer import Unusable, accept_answer
-from germane.kinds.memories.llm_extraction.prompt import prompt
-from germane.kinds.memories.llm_extraction.queue import Claim
 from germane.kinds.messages.prepared import PreparedMessage, screened_message, slim
 from germane.kinds.messages.prepared import clean as whole
 from germane.models.embedders.distilled import Distilled
@@ -372,17 +372,15 @@ _SIGNALS: dict[str, Reader] = {
     "stages.read.query.with_goal": lambda text: with_goal(_QUERY, text, ()),
     "stages.read.query.phrases": phrases,
     "stages.read.query.read": lambda text: read(_request(text)),
-    "kinds.memories.extraction.language.vocabulary": vocabulary,
-    "kinds.memories.extraction.plans.alternatives": lambda text: alternatives(f"always answer in german {text}"),
-    "kinds.memories.extraction.extract.extract": lambda text: (
+    "extraction.memories.language.vocabulary": vocabulary,
+    "extraction.memories.plans.alternatives": lambda text: alternatives(f"always answer in german {text}"),
+    "extraction.memories.extract.extract": lambda text: (
         extract(f"i prefer {text}, and my sister {text}. always use {text}", speaker=text[:80]),
         extract(f"ich mag {text}. immer wenn ich {text}"),
     ),
-    "kinds.memories.extraction.statements.find_states": lambda text: list(
-        find_states(f"Marta lives in {text}", 0, len(text) + 15)
-    ),
-    "kinds.memories.llm_extraction.answer.accept_answer": lambda text: (_accepted(text, "a"), _accepted(_listed(text), text)),
-    "kinds.memories.llm_extraction.prompt.prompt": lambda text: prompt(_claim(text), [], _NONCE),
+    "extraction.memories.statements.find_states": lambda text: list(find_states(f"Marta lives in {text}", 0, len(text) + 15)),
+    "extraction.llm.answer.accept_answer": lambda text: (_accepted(text, "a"), _accepted(_listed(text), text)),
+    "extraction.llm.prompt.prompt": lambda text: prompt(_claim(text), [], _NONCE),
     "text.days.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),
 }
 

@@ -14,16 +14,16 @@ from germane.dialects.edits import authored_dict
 from germane.dialects.registry import body_of
 from germane.dialects.tools import convert_tools, parse_tools, write_tools
 from germane.errors import GermaneError
-from germane.rules.enforce import ToolRules
-from germane.rules.tool_rule import MaxCalls, parse_rule
-from germane.rules.turn_state import TurnState, digest_of_call, read_arguments, strict_json
-from germane.rules.wording import quoted, write_rules
 from germane.stages.read.asks import asked_day
 from germane.stages.write.item_text import block_tag, write_block
 from germane.text.days.beside import besides
 from germane.text.days.times import named_days
 from germane.text.days.vocabulary import unaccented
 from germane.text.injected import authors_words, injected_spans, system_words, without_injected
+from germane.tool_rules.enforce import ToolRules
+from germane.tool_rules.turn_state import TurnState, digest_of_call, read_arguments, strict_json
+from germane.tool_rules.value import MaxCalls, parse_rule
+from germane.tool_rules.wording import quoted, write_rules
 from germane.types.candidate import BlockText
 from germane.types.codec import decode
 from germane.types.json_text import JsonText, read_object, write_json
@@ -121,21 +121,21 @@ REQUEST_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "dialects.tools.write_tools": lambda text: [
             write_tools([_tool(text)] * 3, provider) for provider in ("openai", "openai-responses", "anthropic", "gemini")
         ],
-        "rules.turn_state.digest_of_call": lambda text: digest_of_call(_call(text)),
-        "rules.turn_state.read_arguments": lambda text: read_arguments(_call(json.dumps({text: text}))),
-        "rules.enforce.ToolRules.from_json": taken(lambda text: ToolRules.from_json(_RULES, text)),
-        "rules.enforce.ToolRules.check": lambda text: ToolRules(_RULES).check(_call(text)),
-        "rules.turn_state.strict_json": lambda text: strict_json(json.dumps({text: [text]})),
-        "rules.tool_rule.parse_rule": taken(lambda text: parse_rule({"kind": text, text: text})),
-        "rules.turn_state.TurnState.from_json": taken(lambda text: TurnState.from_json(json.dumps({text: text}), ["a"])),
+        "tool_rules.turn_state.digest_of_call": lambda text: digest_of_call(_call(text)),
+        "tool_rules.turn_state.read_arguments": lambda text: read_arguments(_call(json.dumps({text: text}))),
+        "tool_rules.enforce.ToolRules.from_json": taken(lambda text: ToolRules.from_json(_RULES, text)),
+        "tool_rules.enforce.ToolRules.check": lambda text: ToolRules(_RULES).check(_call(text)),
+        "tool_rules.turn_state.strict_json": lambda text: strict_json(json.dumps({text: [text]})),
+        "tool_rules.value.parse_rule": taken(lambda text: parse_rule({"kind": text, text: text})),
+        "tool_rules.turn_state.TurnState.from_json": taken(lambda text: TurnState.from_json(json.dumps({text: text}), ["a"])),
         "types.codec.decode": taken(lambda text: decode(_Nested, {"text": text, "inner": [{text: {text: text}}]})),
         "types.json_text.read_object": taken(lambda text: read_object(f'{{"a": {text}'.encode("utf-8", "replace"), "it")),
         "types.json_text.read_object deep": taken(lambda text: read_object(b'{"a": ' + b"[" * len(text), "it")),
         "types.json_text.read_object many": taken(lambda text: read_object(json.dumps({"a": [*text]}).encode(), "it")),
         "types.json_text.write_json": lambda text: write_json([text, "\ud800"]),
         "types.json_text.JsonText.read": taken(lambda text: JsonText().read(text, "it")),
-        "rules.wording.quoted": quoted,
-        "rules.wording.write_rules": taken(lambda text: write_rules([MaxCalls(tool=text[:256], count=1)])),
+        "tool_rules.wording.quoted": quoted,
+        "tool_rules.wording.write_rules": taken(lambda text: write_rules([MaxCalls(tool=text[:256], count=1)])),
     }
 )
 """As `READERS`."""
@@ -143,11 +143,11 @@ REQUEST_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
 _CHECKED = "the names of tools, which rules.tool_rule.parse_rule checks"
 REQUEST_UNREAD: Mapping[str, str] = MappingProxyType(
     {
-        "rules.rule_index.cooling": _CHECKED,
-        "rules.rule_index.excluded": _CHECKED,
-        "rules.rule_index.exhausted": _CHECKED,
-        "rules.rule_index.obstacle": _CHECKED,
-        "rules.turn_state.TurnState.with_batch": _CHECKED,
+        "tool_rules.rule_index.cooling": _CHECKED,
+        "tool_rules.rule_index.excluded": _CHECKED,
+        "tool_rules.rule_index.exhausted": _CHECKED,
+        "tool_rules.rule_index.obstacle": _CHECKED,
+        "tool_rules.turn_state.TurnState.with_batch": _CHECKED,
     }
 )
 """As `UNREAD`."""

@@ -17,8 +17,8 @@ from germane.compaction.llm_summary.acceptance import (
 )
 from germane.compaction.notes import Artifact, Constraint, ExchangeNotes
 from germane.compaction.summary_text import prose_lines, told_summary
+from germane.extraction.llm.grounds import Grounds, demanding_clauses
 from germane.kinds.memories.conflicts import negations
-from germane.kinds.memories.grounds import Grounds, demanding_clauses
 from germane.text.clauses import clause_texts, sentence_texts
 from germane.text.specifics import KnownSpecifics, specifics
 from germane.text.templates import json_line
@@ -77,11 +77,11 @@ SUMMARY_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         ),
         "text.clauses.clause_texts": clause_texts,
         "text.clauses.sentence_texts": sentence_texts,
-        "kinds.memories.grounds.demanding_clauses": demanding_clauses,
-        "kinds.memories.grounds.Grounds.missing": _grounded,
-        "kinds.memories.grounds.Grounds.reverses": _grounded,
-        "kinds.memories.grounds.Grounds.ends": _grounded,
-        "kinds.memories.grounds.Grounds.add": _grounded,
+        "extraction.llm.grounds.demanding_clauses": demanding_clauses,
+        "extraction.llm.grounds.Grounds.missing": _grounded,
+        "extraction.llm.grounds.Grounds.reverses": _grounded,
+        "extraction.llm.grounds.Grounds.ends": _grounded,
+        "extraction.llm.grounds.Grounds.add": _grounded,
         "text.specifics.specifics": lambda text: list(map(KnownSpecifics([text]).knows, specifics(text))),
         "compaction.llm_summary.abstractive.chunks": _chunked,
         "compaction.summary_text.prose_lines": prose_lines,

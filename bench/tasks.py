@@ -25,7 +25,7 @@ from bench.session_entries import KINDS, Entry, LabelledStep, Need
 from bench.session_replay import Mode, SessionReplay, holds
 from germane import Strategy
 from germane.api.strategies import COMPACT, DEFAULT, archetype_strategy
-from germane.kinds.archetypes.registry import CODING
+from germane.extraction.archetypes.registry import CODING
 from germane.stages.pack.shares import TASK_SHARES
 from germane.types.context import Context
 

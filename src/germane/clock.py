@@ -37,13 +37,15 @@ class Clock:
 def zone(name: str) -> tzinfo:
     """Returns the IANA time zone called `name`, such as `Europe/Vienna`. Raises `InvalidInput` for an unknown name."""
     if not isinstance(name, str):
-        raise InvalidInput(f"zone must be an IANA name such as 'Europe/Vienna', or 'UTC', not {type(name).__name__}")
+        raise InvalidInput(f"must be an IANA name such as 'Europe/Vienna', or 'UTC', not {type(name).__name__}", path="zone")
     if check_text("zone", name, NAME).upper() == "UTC":
         return UTC
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
-        raise InvalidInput(f"unknown time zone {name!r}: give an IANA name such as 'Europe/Vienna', or 'UTC'") from error
+        raise InvalidInput(
+            "{} is unknown", name, path="zone", advice="give an IANA name such as 'Europe/Vienna', or 'UTC'"
+        ) from error
 
 
 def aware(moment: datetime, zone_name: str = "UTC", name: str = "time") -> datetime:
@@ -54,4 +56,4 @@ def aware(moment: datetime, zone_name: str = "UTC", name: str = "time") -> datet
     try:
         return moment.astimezone(UTC)
     except (OverflowError, ValueError) as error:
-        raise InvalidInput(f"{name} {moment.isoformat()} is outside the years 1 to 9999 in UTC") from error
+        raise InvalidInput(f"{moment.isoformat()} is outside the years 1 to 9999 in UTC", path=name) from error

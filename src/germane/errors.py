@@ -18,19 +18,99 @@
 
 Adapters turn the exceptions of libraries into these. `assemble` raises only `InvalidInput`: a fault of germane's own gives less
 context, and the trace holds the reason. No error message contains stored content.
+
+A value that an error shows is never written into its text: the text has `{}` in its place, and the value is passed beside it.
+`str(error)` shows it, shortened; a service, whose texts hold no content, leaves it out (`GermaneError.said`).
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Self
+
+_MAX_QUOTED = 40
+"""Characters of a value that an error shows."""
+
+
+class Phrase(str):
+    """A piece of a sentence that holds values, such as a list of names: shown as it is, and by services not at all."""
+
+    __slots__ = ()
+
+
+def quoted(value: object) -> str:
+    """Returns `value` as text for an error message: itself where it is small and simple, else its type. Never raises."""
+    match value:
+        case None | bool() | float():
+            return repr(value)
+        case int() if value.bit_length() <= 64:
+            return repr(value)
+        case int():
+            return f"a whole number of {value.bit_length():,} bits"
+        case Phrase():
+            return str(value)
+        case str() if len(value) <= _MAX_QUOTED:
+            return repr(value)
+        case str():
+            return f"{value[:_MAX_QUOTED]!r}… ({len(value):,} characters)"
+    return type(value).__name__
 
 
 class GermaneError(Exception):
-    """The root of the tree. Catching it catches everything that germane raises on purpose."""
+    """The root of the tree. Catching it catches everything that germane raises on purpose.
+
+    `problem` says what is wrong, with `{}` in the place of each of the `shown` values: those of the caller, and stored ones."""
+
+    def __init__(self, problem: str = "", *shown: object) -> None:
+        self.problem, self.shown = problem, shown
+        super().__init__(self.said())
+
+    def said(self, show: Callable[[object], str] = quoted) -> str:
+        """Returns the whole text, in which `show` writes each of the `shown` values."""
+        return _filled(self._sentence(), self.shown, show)
+
+    def _sentence(self) -> str:
+        return self.problem
 
 
 class InvalidInput(GermaneError, ValueError):
-    """A value the caller passed can't be used."""
+    """A value the caller passed can't be used.
+
+    `path` is the argument's place as the caller of the library names it (`messages[3].role`), empty where the problem isn't one
+    argument's; `advice` says what to do, where that isn't plain. The text is "`path` `problem`: `advice`"."""
+
+    def __init__(self, problem: str = "", *shown: object, path: str = "", advice: str = "") -> None:
+        self.path, self.advice = path, advice
+        self._whole = False
+        """Whether the problem is a sentence of its own, which a colon parts from the path."""
+        super().__init__(problem, *shown)
+
+    def within(self, place: str, *shown: object) -> Self:
+        """Returns the same error of a value that stands at `place` in a larger one. `shown` are the values of `place`."""
+        path = place if not self.path else f"{place}{self.path}" if self.path.startswith("[") else f"{place}.{self.path}"
+        return self._at(path, *shown, whole=not self.path)
+
+    def under(self, thing: str, *shown: object) -> Self:
+        """Returns the same error as a sentence about `thing`, such as a strategy, which is no argument's place. `shown` are the
+        values of `thing`."""
+        return type(self)(f"{thing}: {self._begun()}", *shown, *self.shown, advice=self.advice)
+
+    def renamed(self, names: Callable[[str], str]) -> Self:
+        """Returns the same error under the path that `names` makes of this one: that of a surface with names of its own."""
+        return self._at(names(self.path))
+
+    def _at(self, path: str, *shown: object, whole: bool = False) -> Self:
+        made = type(self)(self.problem, *shown, *self.shown, path=path, advice=self.advice)
+        made._whole = self._whole or whole
+        made.args = (made.said(),)
+        return made
+
+    def _begun(self) -> str:
+        return f"{self.path}{':' if self._whole else ''} {self.problem}" if self.path else self.problem
+
+    def _sentence(self) -> str:
+        return f"{self._begun()}: {self.advice}" if self.advice else self._begun()
 
 
 class UnknownName(InvalidInput):
@@ -53,8 +133,8 @@ class ConsentNeeded(GermaneError):
     """An edit that needs the consent of a `partner` or a `human`. The request with the id `request` was stored, and nothing
     else: the edit can be tried again once somebody has approved it."""
 
-    def __init__(self, message: str, *, request: str, asked_of: str) -> None:
-        super().__init__(message)
+    def __init__(self, problem: str, *shown: object, request: str, asked_of: str) -> None:
+        super().__init__(problem, *shown)
         self.request, self.asked_of = request, asked_of
 
 
@@ -100,6 +180,14 @@ class MissingExtra(GermaneError, ImportError):
     def __init__(self, extra: str, package: str) -> None:
         super().__init__(f"{package} isn't installed: run  pip install 'germane[{extra}]'")
         self.extra = extra
+
+
+def _filled(text: str, shown: tuple[object, ...], show: Callable[[object], str]) -> str:
+    """Returns `text` with the values in the places of its `{}`."""
+    if not shown:
+        return text
+    first, *others = text.split("{}", len(shown))
+    return first + "".join(f"{show(value)}{piece}" for value, piece in zip(shown, others, strict=False))
 
 
 PROPAGATED: tuple[type[BaseException], ...] = (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)

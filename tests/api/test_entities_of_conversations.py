@@ -9,8 +9,8 @@ import pytest
 
 from germane import Agent, sync
 from germane.errors import NotFound
-from germane.kinds.archetypes.findings import Findings
-from germane.kinds.archetypes.value import Archetype, ContextWeights
+from germane.extraction.archetypes.findings import Findings
+from germane.extraction.archetypes.value import Archetype, ContextWeights
 from germane.kinds.graph.value import Entity, EntityFinding, EntityName, RelationFinding
 from germane_testing.builders import Hashed
 from support.calendar import Opening

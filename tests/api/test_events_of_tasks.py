@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from germane import Agent, Germane
-from germane.kinds.archetypes.findings import Findings
-from germane.kinds.archetypes.value import Archetype, ContextWeights
+from germane.extraction.archetypes.findings import Findings
+from germane.extraction.archetypes.value import Archetype, ContextWeights
 from germane.kinds.events.value import Event, NewEvent
 
 pytestmark = pytest.mark.requirement("TASK-1")

@@ -35,8 +35,8 @@ ROOMS = [
         "kinds.documents.plans",
         "models.embedders.openai",
         "models.embedders.static",
-        "kinds.graph.extraction.days",
-        "kinds.graph.extraction.entities",
+        "extraction.entities.days",
+        "extraction.entities.entities",
     ),
     *("grpc", "integrations", "service", "stores.sqlite.backup", "transfer"),
 ]

@@ -14,9 +14,9 @@ import pytest
 
 from germane import Germane, InvalidInput, LLMError
 from germane.api.workers.extraction import ExtractionWorker
-from germane.kinds.memories.llm_extraction.answer import Accepted, accept_answer
-from germane.kinds.memories.llm_extraction.prompt import KnownStatement
-from germane.kinds.memories.llm_extraction.queue import Claim
+from germane.extraction.llm.answer import Accepted, accept_answer
+from germane.extraction.llm.prompt import KnownStatement
+from germane.extraction.llm.queue import Claim
 from germane.ports.models import Completion
 from germane_testing.time_warp import Ticking
 from support.llm_store import Opening, opening_in, standing_clock

@@ -20,7 +20,7 @@ from germane.compaction.message_cost import Measure
 from germane.compaction.placeholders import held_summary
 from germane.compaction.strategy import Truncate
 from germane.errors import StoreUnavailable
-from germane.kinds.archive.value import HandlesKept, LatestSummaries, SummariesKept
+from germane.kinds.archive.reads import HandlesKept, LatestSummaries, SummariesKept
 from germane.types.message import Message
 from germane_testing.time_warp import Ticking
 from support.heated_rooms import rooms, turns

@@ -135,8 +135,8 @@ def test_a_built_in_can_be_changed_from_itself() -> None:
     ("written", "said"),
     [
         ({"a": {"like": "b"}, "b": {"like": "a"}}, "a, b are each like another"),
-        ({"a": {"like": "nobody"}}, "unknown strategy 'nobody'"),
-        ({"a": {"like": ["default"]}}, "unknown strategy"),
+        ({"a": {"like": "nobody"}}, "strategy 'nobody' is unknown"),
+        ({"a": {"like": ["default"]}}, "strategy list is unknown"),
         ({"a": 3}, "strategy 'a' must be a table"),
         ({"a": {"format": "jason"}}, "strategy 'a': format must be one of compact, digest, markdown, xml, not 'jason'"),
     ],

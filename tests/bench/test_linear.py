@@ -22,16 +22,16 @@ from support.source_tree import Module, modules
 from support.steps import growth
 
 PACKAGES = (
-    *("stages.write", "stages.read", "stages.gather", "stages.inject", "text", "catalog", "compaction", "dialects", "rules"),
-    *("search", "models.tokenizers", "kinds.archive", "kinds.archetypes", "kinds.documents", "kinds.events", "kinds.graph"),
-    *("kinds.memories", "kinds.messages"),
+    *("stages.write", "stages.read", "stages.gather", "stages.inject", "text", "catalog", "compaction", "dialects"),
+    *("tool_rules", "search", "models.tokenizers", "extraction", "kinds.archive", "kinds.documents", "kinds.events"),
+    *("kinds.graph", "kinds.memories", "kinds.messages"),
 )
 """Where texts are read. What a surface does with one is done by these."""
 
 
 LIST_PACKAGES = (
-    *("dialects", "compaction", "integrations", "rules", "catalog", "stages.inject", "kinds.archive", "kinds.blocks"),
-    *("kinds.documents", "kinds.events", "kinds.messages"),
+    *("dialects", "compaction", "integrations", "tool_rules", "catalog", "stages.inject", "kinds.archive", "kinds.blocks"),
+    *("kinds.documents", "kinds.events", "kinds.messages", "extraction.messages"),
 )
 """Where lists of a caller's are read."""
 _ITEMS = "Message|Raw|OutgoingMessage|Mutation|Tool|Line|ToolCall|ToolResult|Part|Piece|NewEvent|Event|Mapping"

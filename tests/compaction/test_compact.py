@@ -297,7 +297,7 @@ def test_nothing_and_little() -> None:
         ({"tools": [3]}, r"tools\[0\]"),
         ({"system": 3}, "system"),
         ({"messages": "hi"}, "messages"),
-        ({"messages": [{"role": "nobody", "content": "hi"}]}, "message 0"),
+        ({"messages": [{"role": "nobody", "content": "hi"}]}, r"messages\[0\]"),
     ],
 )
 def test_an_argument_that_cannot_be_used_is_named(wrong: dict[str, Any], said: str) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from germane.compaction.reading.statements import constraints_in, statement_rules
 from germane.text.demands import LANGUAGES, MAX_DEMAND, demand_rules
 from germane.text.normal import in_lower_case
-from germane.text.own.own_words import own_sentences
+from germane.text.own_words.own_words import own_sentences
 from support.expressions import faults
 
 pytestmark = pytest.mark.requirement("HIST-5")

@@ -9,7 +9,10 @@ import pytest
 
 from germane import Agent, Germane
 from germane.dialects.registry import dialect
+from germane.kinds.injections import SessionInjections
+from germane.stores.contract import ScopedStore
 from germane.types.message import Wire
+from germane.types.plan import Read
 from germane.types.query import Filters
 from germane.types.strategy import Cap, Shares
 from support.appending import APPEND, APPEND_XML, FACTS, QUESTIONS, Chat, prefix, prompt
@@ -324,21 +327,20 @@ async def test_a_human_who_imitates_germane_is_left_alone(knowing: Agent) -> Non
     assert [message for message in context.messages if message in forged] == forged
 
 
-async def test_a_store_that_fails_gives_less(knowing: Agent) -> None:
+async def test_a_store_that_fails_gives_less(knowing: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the records can't be had in time, nothing of earlier calls stands there, and the trace says so."""
     chat = Chat(knowing)
     await chat.say(QUESTIONS[0])
     scoped = type(knowing._parts.store.within(knowing.scope))
-    original = scoped.injections
+    original = scoped.ask
 
-    async def failing(*_: object, **__: object) -> Any:
-        raise RuntimeError
+    async def failing(store: ScopedStore, read: Read[Any]) -> Any:
+        if isinstance(read, SessionInjections):
+            raise RuntimeError
+        return await original(store, read)
 
-    scoped.injections = failing  # type: ignore[method-assign]
-    try:
-        context = await chat.say(QUESTIONS[1])
-    finally:
-        scoped.injections = original  # type: ignore[method-assign]
+    monkeypatch.setattr(scoped, "ask", failing)
+    context = await chat.say(QUESTIONS[1])
     assert context.earlier == ()
     assert context.items
     report = next(report for report in context.metadata.sources if report.name == "injections")

@@ -12,6 +12,8 @@ import pytest
 from germane import Agent, Context, Germane, InvalidInput
 from germane.api.strategies import COMPOSITE, VERBOSE
 from germane.engine import result_cache
+from germane.kinds.injections import SessionInjections
+from germane.kinds.inventory import AllowedIds
 from germane.types.query import Filters
 from germane_testing.builders import Hashed
 from germane_testing.injection_contract import all_records
@@ -144,7 +146,7 @@ async def test_blocks_are_private_and_their_scopes_own(germane: Germane, agent: 
         context = await assembled(other, blocks=["persona", block.id])
         assert (context.items, len(context.trace.warnings)) == ((), 2)
         store = other._scoped(other.scope)
-        assert await store.allowed([f"{block.id}@0"], at=block.created_at, filters=Filters()) == frozenset()
+        assert await store.ask(AllowedIds([f"{block.id}@0"], block.created_at, Filters())) == frozenset()
     context = await assembled(agent, filters=Filters(sensitivities=("public",)))
     assert (context.items, context.trace.left_out) == ((), ())
     for name in (block.id, f"{block.id}@0"):  # as it is stored, and as metadata name it
@@ -247,7 +249,7 @@ async def test_a_record_is_not_kept_where_its_block_changed_before_it_was_writte
     await agent.blocks.set_text("persona", "version two")
     await germane._open.injections.flush()
     store = agent._scoped(agent.scope.within("s"))
-    kept = await store.injections(all_records, at=germane._open.clock.now(), filters=Filters())
+    kept = await store.ask(SessionInjections(all_records, germane._open.clock.now(), Filters()))
     assert [record.text for record in kept.records] == []
 
 

@@ -25,7 +25,15 @@ from support.calendar import Opening
 from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, idle, keep_result, request, scoped
 
 STORE = (
-    *("memories.search", "ask.PinnedMemories", "events.search", "ask.RecentEvents", "events.speakers", "directive", "allowed"),
+    *(
+        "memories.search",
+        "ask.PinnedMemories",
+        "events.search",
+        "ask.RecentEvents",
+        "events.speakers",
+        "ask.CurrentDirective",
+        "ask.AllowedIds",
+    ),
     *("ask.StandingBlocks", "blocks.search", "revision", "ask.ListMemories", "ask.TellingClauses", "ask.LineMarks"),
 )
 ANN, BO = Scope(user="ann"), Scope(user="bo")
@@ -135,7 +143,7 @@ async def test_an_embedder_that_hangs_is_waited_for_no_more() -> None:
 @warped
 async def test_a_gate_that_hangs_is_not_waited_for_and_lets_nothing_through() -> None:
     """What can't be asked isn't allowed."""
-    germane, hung = engine(), failing(Hang(), "allowed")
+    germane, hung = engine(), failing(Hang(), "ask.AllowedIds")
     for number in range(20):
         context, seconds = await asked(germane, hung)
         assert (context.items, DIRECTIVE in context.added) == ((), True)
@@ -161,7 +169,7 @@ async def test_a_revision_that_cannot_be_read_costs_the_cache_and_soon_no_time()
 
 
 @pytest.mark.requirement("ENGINE-4", "ENGINE-6", "PACK-8")
-@pytest.mark.parametrize(("method", "name"), [("revision", "revision"), ("allowed", "gate")])
+@pytest.mark.parametrize(("method", "name"), [("revision", "revision"), ("ask.AllowedIds", "gate")])
 @pytest.mark.parametrize("rubbish", ["7", None, [1]], ids=repr)
 @warped
 async def test_rubbish_is_no_answer_to_a_small_question_either(method: str, name: str, rubbish: object) -> None:
@@ -264,7 +272,7 @@ async def test_a_scope_asked_for_the_first_time_while_the_store_hangs_goes_witho
         context, _ = await asked(germane, hung)
         assert (context.metadata.degradation_level, context.added) == (3, "")
         assert any("none is known of this scope yet" in warning for warning in context.trace.warnings)
-    context, _ = await asked(engine(), failing(Hang(), "directive"))
+    context, _ = await asked(engine(), failing(Hang(), "ask.CurrentDirective"))
     assert context.items
     assert any("none is known of this scope yet" in warning for warning in context.trace.warnings)
 
@@ -275,7 +283,7 @@ async def test_a_directive_that_another_process_changed_is_used_from_the_next_re
     """And it is the one that stands in from then."""
     germane = engine()
     await asked(germane, scoped())
-    changed = faulty(scoped(), Garbage(Directive("Answer in two words.")), "directive")
+    changed = faulty(scoped(), Garbage(Directive("Answer in two words.")), "ask.CurrentDirective")
     for stored in (changed, failing(Hang())):
         context, _ = await asked(germane, stored)
         assert "Answer in two words." in context.added

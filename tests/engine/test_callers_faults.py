@@ -24,7 +24,15 @@ from support.calendar import Opening
 from support.scoped_stores import Kept, engine, keep_result, request, scoped
 
 STORE = (
-    *("memories.search", "ask.PinnedMemories", "events.search", "ask.RecentEvents", "events.speakers", "directive", "allowed"),
+    *(
+        "memories.search",
+        "ask.PinnedMemories",
+        "events.search",
+        "ask.RecentEvents",
+        "events.speakers",
+        "ask.CurrentDirective",
+        "ask.AllowedIds",
+    ),
     *("ask.StandingBlocks", "blocks.search", "revision", "ask.ListMemories", "ask.TellingClauses", "ask.LineMarks"),
 )
 ASKED = [{"role": "user", "content": "What?"}]
@@ -84,14 +92,14 @@ async def test_nor_do_they_speak_against_the_embedder() -> None:
 
 
 @pytest.mark.requirement("ENGINE-4")
-@pytest.mark.parametrize("method", ["allowed", "revision"])
+@pytest.mark.parametrize("method", ["ask.AllowedIds", "revision"])
 @warped
 async def test_nor_against_the_gate_and_the_revision(method: str) -> None:
     """The small questions of an assembly are under the same rule; what the gate can't tell isn't allowed."""
     germane = engine()
     for _ in range(20):
         context = await asked(germane, failing(Raise(InvalidInput("too much")), "mallory", "ann", method))
-        assert bool(context.items) == (method != "allowed")
+        assert bool(context.items) == (method != "ask.AllowedIds")
     assert troubled(germane) == []
 
 

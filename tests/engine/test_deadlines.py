@@ -34,7 +34,16 @@ SEARCHES = {
     "ask.StandingBlocks": "blocks",
     "blocks.search": "archive",
 }
-POINTS = (*SEARCHES, "ask.RecentEvents", "events.speakers", "directive", "allowed", "revision", "embed", "embed_now")
+POINTS = (
+    *SEARCHES,
+    "ask.RecentEvents",
+    "events.speakers",
+    "ask.CurrentDirective",
+    "ask.AllowedIds",
+    "revision",
+    "embed",
+    "embed_now",
+)
 ERRORS = (
     *(OSError, TimeoutError, MemoryError, RecursionError, KeyError, ValueError, AssertionError, StopAsyncIteration),
     *(StoreUnavailable, StoreCorrupt, asyncio.CancelledError, asyncio.InvalidStateError),
@@ -203,12 +212,12 @@ async def test_a_directive_that_cannot_be_read_is_the_last_known_one(fault: Faul
     germane = engine()
     await answered(germane, scoped())
     for question in ("one?", "two?"):
-        context, _ = await answered(germane, faulty(scoped(), fault, "directive"), request(question))
+        context, _ = await answered(germane, faulty(scoped(), fault, "ask.CurrentDirective"), request(question))
         assert DIRECTIVE in context.added
         assert context.metadata.directive_injected
         assert statuses(context)["directive"].status in ("timeout", "error")
         assert context.metadata.degradation_level == 1
-    context, _ = await answered(engine(), faulty(scoped(), fault, "directive"))
+    context, _ = await answered(engine(), faulty(scoped(), fault, "ask.CurrentDirective"))
     assert not context.metadata.directive_injected
     assert context.items
 
@@ -219,7 +228,7 @@ def test_when_the_gate_fails_no_memory_goes_in(fault: Fault) -> None:
     """What can't be asked isn't allowed: the directive alone."""
 
     async def story() -> None:
-        context, _ = await answered(*broken("allowed", fault))
+        context, _ = await answered(*broken("ask.AllowedIds", fault))
         assert context.items == ()
         assert context.added.startswith("<directive")
         assert DIRECTIVE in context.added
@@ -234,7 +243,7 @@ def test_when_the_gate_fails_no_memory_goes_in(fault: Fault) -> None:
 @warped
 async def test_what_the_gate_no_longer_allows_is_taken_out_and_the_rest_stays() -> None:
     """Left out as withdrawn, at level 0: nothing failed."""
-    context, _ = await answered(engine(), faulty(scoped(), Garbage(frozenset({MESSAGE.id})), "allowed"))
+    context, _ = await answered(engine(), faulty(scoped(), Garbage(frozenset({MESSAGE.id})), "ask.AllowedIds"))
     assert [item.id for item in context.items] == [MESSAGE.id]
     assert [(out.id, out.reason) for out in context.trace.left_out] == [(MEMORY.id, "withdrawn")]
     assert context.metadata.degradation_level == 0
@@ -354,7 +363,7 @@ async def test_what_a_source_raised_before_the_call_was_cancelled_is_in_no_log()
 
 @pytest.mark.requirement("ENGINE-2")
 @pytest.mark.parametrize("leaving", [KeyboardInterrupt, SystemExit])
-@pytest.mark.parametrize("point", ["memories.search", "directive", "allowed", "revision", "embed_now"])
+@pytest.mark.parametrize("point", ["memories.search", "ask.CurrentDirective", "ask.AllowedIds", "revision", "embed_now"])
 def test_an_interpreter_exit_propagates_from_the_store(point: str, leaving: type[BaseException]) -> None:
     """Whoever presses Ctrl-C gets out."""
     germane, stored = broken(point, Raise(leaving))

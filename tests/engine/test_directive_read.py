@@ -10,8 +10,9 @@ import pytest
 
 from germane.api.strategies import DEFAULT
 from germane.engine.admission import AdmissionQueue, Overloaded
-from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.directive import CurrentDirective, Directive
 from germane.types.context import Context
+from germane.types.plan import Read
 from germane_testing.faults import Fault, Hang, Raise, Slow, faulty
 from germane_testing.time_warp import warped
 from support.calendar import Opening
@@ -31,10 +32,11 @@ class Panic(BaseException):
 class Counted(Kept):
     reads: tuple[list[None], ...] = ([],)
 
-    async def directive(self) -> Directive:
-        self.reads[0].append(None)
-        await asyncio.sleep(0.010)
-        return Directive(DIRECTIVE)
+    async def ask(self, read: Read[Any]) -> Any:
+        if isinstance(read, CurrentDirective):
+            self.reads[0].append(None)
+            await asyncio.sleep(0.010)
+        return await Kept.ask(self, read)
 
 
 async def refused(count: int, store: Kept, deadline: float = 0.048) -> tuple[list[Context], float]:
@@ -58,7 +60,7 @@ async def test_fifty_refused_calls_share_one_read_and_all_have_the_directive() -
 @pytest.mark.parametrize("fault", [Hang(), Raise(OSError), Raise(Panic), Raise(asyncio.CancelledError), Slow(0.5)])
 @warped
 async def test_a_read_that_fails_makes_no_answer_late(fault: Fault) -> None:
-    found, seconds = await refused(3, faulty(Kept(), fault, "directive"))
+    found, seconds = await refused(3, faulty(Kept(), fault, "ask.CurrentDirective"))
     assert seconds <= 0.048
     assert [context.metadata.degradation_level for context in found] == [3, 3, 3]
     await asyncio.sleep(1)

@@ -52,7 +52,15 @@ ERRORS: tuple[type[BaseException], ...] = (
     EmbedderError,
 )
 STORE = (
-    *("memories.search", "ask.PinnedMemories", "events.search", "ask.RecentEvents", "events.speakers", "directive", "allowed"),
+    *(
+        "memories.search",
+        "ask.PinnedMemories",
+        "events.search",
+        "ask.RecentEvents",
+        "events.speakers",
+        "ask.CurrentDirective",
+        "ask.AllowedIds",
+    ),
     *("ask.StandingBlocks", "blocks.search", "revision"),
 )
 STAGES = {
@@ -161,7 +169,7 @@ def test_any_error_of_the_store_or_the_embedder_leaves_the_directive(point: str,
     context = answer(engine(embedder), faulty(scoped(session), Raise(error(CANARY)), point), nullcontext())
     assert DIRECTIVE in context.added
     told = {report.name: report for report in context.metadata.sources}
-    if point == "allowed":
+    if point == "ask.AllowedIds":
         assert context.items == ()
         assert context.metadata.fallback_reason in reasons(error) | {"assembly_timeout"}
     elif point == "revision":

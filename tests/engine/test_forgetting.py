@@ -12,11 +12,12 @@ import apsw
 import pytest
 
 from germane import Agent, Germane
-from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.directive import CurrentDirective
 from germane.kinds.memories.value import Receipt
 from germane.stores.sql.memories.conflicts import directive_now
 from germane.stores.sqlite import erasure, store
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
+from germane.types.plan import Read
 from germane_testing.builders import Hashed
 
 ASKED = [{"role": "user", "content": "What does Caroline drink?"}]
@@ -86,17 +87,19 @@ async def test_a_directive_that_was_set_is_known_whatever_changes_meanwhile(
     germane: Germane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process's change is noticed while this one is read back."""
-    read, reads = SqliteScopedStore.directive, list[None]()
+    ask, reads = SqliteScopedStore.ask, list[None]()
 
-    async def noticed(store: SqliteScopedStore) -> Directive:
+    async def noticed(store: SqliteScopedStore, read: Read[Any]) -> Any:
+        found = await ask(store, read)
+        if not isinstance(read, CurrentDirective):
+            return found
         reads.append(None)
-        found = await read(store)
         if len(reads) == 1:
             germane._open.engine.directive_cache.revise(lambda *_: "")
         return found
 
     anna = germane.agent(user="anna")
-    monkeypatch.setattr(SqliteScopedStore, "directive", noticed)
+    monkeypatch.setattr(SqliteScopedStore, "ask", noticed)
     await anna.directive("be brief")
     assert "be brief" in str((await anna.fallback(ASKED, model=MODEL)).messages)
 

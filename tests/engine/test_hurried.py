@@ -111,7 +111,7 @@ async def test_what_was_found_before_gathering_ended_is_packed_also_where_a_sour
 @warped
 async def test_where_the_gate_cannot_answer_in_the_time_left_nothing_that_needs_it_goes_in(fault: Any) -> None:
     """What a registered source offered doesn't need it."""
-    stored = faulty(scoped(), fault, "allowed")
+    stored = faulty(scoped(), fault, "ask.AllowedIds")
     context, _ = await answered({"distinct": 0.044}, stored)
     assert rung(context) == (2, "assembly_timeout", set())
     context, _ = await answered({"distinct": 0.044}, stored, sources={"memories": lambda _: Own()})

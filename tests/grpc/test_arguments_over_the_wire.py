@@ -104,7 +104,7 @@ async def test_a_described_model_and_an_effort_reach_the_engine(wire: Wire) -> N
         ({"window": -1}, "options.window must be 0 or more"),
         ({"like": "frobnicate-9"}, "like must name a model of the catalog"),
         ({"system_json": "{"}, "options.system_json isn't JSON"),
-        ({"system_json": "5"}, "system must be a string"),
+        ({"system_json": "5"}, "system_json must be a string"),
         ({"system_json": '[{"type": "image"}]'}, "must be a text block"),
     ],
 )

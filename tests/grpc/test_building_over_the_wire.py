@@ -14,8 +14,8 @@ from germane import Agent, InvalidInput
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.messages import memory_pb2
-from germane.rules.enforce import ToolRules
-from germane.rules.tool_rule import (
+from germane.tool_rules.enforce import ToolRules
+from germane.tool_rules.value import (
     Allow,
     AskConsent,
     EndsTurn,

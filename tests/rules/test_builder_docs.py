@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from germane.rules.tool_rule import RULE_KINDS
+from germane.tool_rules.value import RULE_KINDS
 from germane.types.budget import LARGE, SMALL
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from germane.kinds.archetypes.registry import BUILT_IN, Archetypes
+from germane.extraction.archetypes.registry import BUILT_IN, Archetypes
 from germane.kinds.events.wording import action_of
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT

@@ -11,10 +11,10 @@ from support.source_tree import modules
 
 MADE_WHEN_IT_RUNS = {
     "text.demands:re.compile": "of the rules' files; each looks at no more than 120 characters from a word",
-    "text.own.forms:re.compile": "of forms.toml: tests/text/own/test_forms.py checks each",
-    "kinds.memories.extraction.plans:re.compile": "alternatives and optional words, no repeat in it; at most 80 characters",
-    "kinds.memories.extraction.statements:re.compile": "of corrections.toml, states.toml; each looks at 160 characters at most",
-    "kinds.memories.extraction.language:re.compile": "of files: tests/kinds/memories/extraction/test_extract.py checks each",
+    "text.own_words.forms:re.compile": "of forms.toml: tests/text/own_words/test_forms.py checks each",
+    "extraction.memories.plans:re.compile": "alternatives and optional words, no repeat in it; at most 80 characters",
+    "extraction.memories.statements:re.compile": "of corrections.toml, states.toml; each looks at 160 characters at most",
+    "extraction.memories.language:re.compile": "of files: tests/extraction/memories/test_extract.py checks each",
     "stages.write.escape:re.sub": "the nonce, escaped: twelve letters",
     "text.templates:re.compile": "held by the module, where the rule reads it",
     "stages.gather.source:re.sub": "at most 256 names, each escaped: no repeat in it",

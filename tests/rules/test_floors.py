@@ -11,10 +11,10 @@ from support.source_tree import Module, modules, room
 
 FLOORS = {
     "nouns": "types clock errors",
-    "ports": "ports catalog text background",
+    "ports": "ports catalog text",
     "dialects": "dialects",
     "search": "search",
-    "domains": "kinds rules compaction transfer stores.contract",
+    "domains": "kinds extraction tool_rules compaction transfer stores.contract",
     "stages": "stages stages.compact stages.measure stages.read stages.gather stages.score stages.pack stages.gate stages.write"
     " stages.inject",
     "engine": "engine",
@@ -38,7 +38,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 }
 """(importer, imported) → the reason for the exception."""
 
-ADAPTERS_REACH = [*FLOORS["nouns"].split(), "ports", "text", "background", "search", *FLOORS["domains"].split()]
+ADAPTERS_REACH = [*FLOORS["nouns"].split(), "ports", "text", "search", *FLOORS["domains"].split()]
 SURFACES_REACH = ["nouns", "domains", "front", "surfaces"]
 SURFACES_ALSO = ["text"]  # pure functions of strings
 WIRING_REACHES = {

@@ -14,11 +14,11 @@ from bench.disk import Disk
 
 from germane.api.verbs import consolidate
 from germane.api.verbs.consolidate import Consolidating
-from germane.background import Background
 from germane.clock import Clock
 from germane.kinds.memories.consolidation import StorageBudget
 from germane.kinds.memories.reads import ListMemories, PutMemory
 from germane.kinds.memories.value import Memory
+from germane.ports.background import Background
 from germane.stores.sqlite import SqliteStore
 from germane.types.query import Filters
 from germane.types.scope import Scope

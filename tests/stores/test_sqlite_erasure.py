@@ -10,8 +10,9 @@ import pytest
 
 from germane.clock import Clock
 from germane.kinds.events.reads import PutEvent
+from germane.kinds.memories.directive import SetDirective
 from germane.kinds.memories.plans import update
-from germane.kinds.memories.reads import Forget, ListMemories, PutMemory, SetDirective
+from germane.kinds.memories.reads import Forget, ListMemories, PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.types.candidate import Provenance
 from germane.types.plan import Change

@@ -11,8 +11,9 @@ import pytest
 
 from germane.clock import Clock
 from germane.kinds.events.reads import ListSessions, PutEvent
+from germane.kinds.memories.directive import CurrentDirective, SetDirective
 from germane.kinds.memories.forgetting import forget
-from germane.kinds.memories.reads import CountRetrievals, Forget, ForgetOwner, ListMemories, PutMemory, Select, SetDirective
+from germane.kinds.memories.reads import CountRetrievals, Forget, ForgetOwner, ListMemories, PutMemory, Select
 from germane.kinds.memories.value import Receipt
 from germane.kinds.profile.reads import MarkLine
 from germane.kinds.profile.telling import TellingClause
@@ -74,7 +75,7 @@ async def test_everything_takes_directive_sessions_names_and_ids_of_the_scope(tm
     assert len(receipt) == 3
     assert await scoped.scrub() == ""
     assert held(tmp_path, *NAMES, *SAID, "canary-reason", "Canary-User") == set()
-    assert (await scoped.directive()).text == ""
+    assert (await scoped.ask(CurrentDirective())).text == ""
     assert (await scoped.ask(ListSessions(9))).sessions == ()
     await store.close()
     assert held(tmp_path, *NAMES, *SAID, "canary-reason", "Canary-User") == set()
@@ -118,7 +119,7 @@ async def test_names_that_others_share_stay_with_the_others(tmp_path: Path) -> N
     await store.within(WIDE).commit(writing(PutMemory(a_memory("tea")), SetDirective("be kind")))
     await store.within(WIDE).commit(all_of(WIDE, user="canary-user"))
     assert held(tmp_path, *NAMES, *SAID) == {"canary-org", "canary-agent"}
-    assert (await store.within(ANNA).directive()).text == "be kind"
+    assert (await store.within(ANNA).ask(CurrentDirective())).text == "be kind"
     assert len((await store.within(ANNA).ask(ListMemories(Filters(), at=NOON, limit=9))).memories) == 1
     await store.close()
 
@@ -140,7 +141,7 @@ async def test_everything_of_a_user_who_never_was_takes_nothing_of_anybody(tmp_p
     store = opened(tmp_path)
     await lived_in(store.within(WIDE))
     await store.within(WIDE).commit(all_of(WIDE, user="nobody"))
-    assert (await store.within(WIDE).directive()).text == "canary-directive"
+    assert (await store.within(WIDE).ask(CurrentDirective())).text == "canary-directive"
     assert len((await store.within(WIDE).ask(ListMemories(Filters(), at=NOON, limit=9))).memories) == 1
     await store.close()
 
@@ -152,7 +153,7 @@ async def test_a_users_scope_takes_nothing_of_another(tmp_path: Path) -> None:
     bo = Scope(org=NAMES[0], agent=NAMES[1], user="bo")
     for user in (NAMES[2], None):
         await store.within(bo).commit(writing(ForgetOwner(user=user, at=NOON)))
-    assert (await store.within(ANNA).directive()).text == "canary-directive"
+    assert (await store.within(ANNA).ask(CurrentDirective())).text == "canary-directive"
     await store.close()
 
 
@@ -196,7 +197,7 @@ async def test_another_process_finds_it_gone_and_forgets_what_it_had_in_memory(
     there.when_vanished(lambda directive: told.append(directive(*NAMES)))
     await here.within(ANNA).commit(all_of(ANNA))
     assert (await scoped.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True)).hits == ()
-    assert (await scoped.directive()).text == ""
+    assert (await scoped.ask(CurrentDirective())).text == ""
     while not told:
         await there.nonce_key()
     assert set(told) == {""}

@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from germane.clock import Clock
 from germane.errors import NotFound
 from germane.kinds.events.reads import PutEvent, SeenEvents
+from germane.kinds.inventory import AllowedIds
 from germane.kinds.memories.reads import EndMemory, Forget, PutMemory, SeenMemories
 from germane.stores.sqlite import SqliteStore
 from germane.types.query import Filters
@@ -105,7 +106,7 @@ class Isolation(RuleBasedStateMachine):
         fetched = {memory.id for memory in await scoped.ask(SeenMemories(ids))} | {
             event.id for event in await scoped.ask(SeenEvents(ids))
         }
-        assert searched == fetched == await scoped.allowed(ids, at=NOON, filters=EVERYTHING)
+        assert searched == fetched == await scoped.ask(AllowedIds(ids, NOON, EVERYTHING))
         return searched
 
 

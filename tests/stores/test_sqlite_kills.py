@@ -20,7 +20,8 @@ from bench.disk import Disk
 
 from germane.clock import Clock
 from germane.kinds.events.reads import PutEvent
-from germane.kinds.memories.reads import Forget, ForgetOwner, PutMemory, SetDirective
+from germane.kinds.memories.directive import SetDirective
+from germane.kinds.memories.reads import Forget, ForgetOwner, PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.types.plan import Change
 from germane.types.scope import Scope

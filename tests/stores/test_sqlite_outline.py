@@ -11,9 +11,10 @@ import pytest
 
 from germane.clock import Clock
 from germane.kinds.archive.outline import OutlinedMessage, line_of_exchange, split_exchanges
-from germane.kinds.archive.value import LatestLines, ListOutline
+from germane.kinds.archive.reads import LatestLines, ListOutline
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.events.value import Event
+from germane.kinds.inventory import AllowedIds
 from germane.kinds.memories.reads import Forget
 from germane.stores.contract import ScopedStore
 from germane.stores.sql.archive import outlines
@@ -124,7 +125,7 @@ async def test_a_message_that_is_all_of_its_exchange_gets_its_line_when_it_is_re
     latest = await scoped.ask(LatestLines(9, filters=Filters()))
     assert [line.text for line in latest] == ["It lifts 12 tons. → Noted."]
     names = [f"{one.id}@outline" for one in events]
-    assert set(await scoped.allowed(names, at=NOON, filters=Filters())) == {names[1]}
+    assert set(await scoped.ask(AllowedIds(names, NOON, Filters()))) == {names[1]}
     await store.close()
     with apsw.Connection(str(tmp_path / "a.db")) as connection:
         kept = list(connection.execute("SELECT first, last, messages, line FROM history_outlines ORDER BY first"))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from germane.clock import Clock
 from germane.errors import EmbedderError
 from germane.kinds.events.reads import PutEvent, SeenEvents
+from germane.kinds.memories.directive import CurrentDirective
 from germane.kinds.memories.reads import Forget, PutMemory
 from germane.search.partition import Partition
 from germane.stores.contract import StillLoading
@@ -272,7 +273,7 @@ async def test_a_caller_who_gives_up_frees_the_reader(tmp_path: Path) -> None:
     await asyncio.to_thread(begun.wait, 10)
     call.cancel()
     await asyncio.wait([call])
-    assert (await store.within(Scope()).directive()).text == ""
+    assert (await store.within(Scope()).ask(CurrentDirective())).text == ""
     await store.close()
 
 

@@ -12,10 +12,10 @@ import apsw
 import pytest
 
 from germane.clock import Clock
+from germane.extraction import messages as extraction
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.events.value import Event
 from germane.kinds.memories.reads import Forget
-from germane.kinds.messages import extraction
 from germane.kinds.profile.reads import LineMarks, TellingClauses
 from germane.kinds.profile.telling import TellingClause
 from germane.stores.sql import upgrade as telling
@@ -120,7 +120,7 @@ async def test_another_version_reads_all_anew(tmp_path: Path, monkeypatch: pytes
 _KILLED = """
 import asyncio, os, sys
 from germane.clock import Clock
-from germane.kinds.messages import extraction as own_words
+from germane.extraction import messages as own_words
 from germane.kinds.profile.telling import TellingClause
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sql import upgrade as telling

@@ -15,6 +15,9 @@ from germane import Agent, Context, Germane
 from germane.api.strategies import COMPACT, DEFAULT
 from germane.engine import engine as stages
 from germane.engine.injection_log import InjectionLog
+from germane.kinds.injections import SessionInjections
+from germane.kinds.inventory import AllowedIds
+from germane.kinds.memories.directive import CurrentDirective
 from germane.stores.sqlite.readers import SqliteReaders
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
 from germane.stores.sqlite.writer import SqliteWriter
@@ -99,7 +102,9 @@ class Faults:
     def installed(self) -> Iterator[Faults]:
         patched = list[tuple[Any, str, Any]]()
 
-        def patch(owner: Any, name: str, kinds: Mapping[str, type[BaseException]], *, plain: bool = False) -> None:
+        def patch(
+            owner: Any, name: str, kinds: Mapping[str, type[BaseException]], *, plain: bool = False, of: type = object
+        ) -> None:
             original = getattr(owner, name)
             patched.append((owner, name, original))
 
@@ -109,7 +114,8 @@ class Faults:
                         raise error
 
             async def call(*args: Any, **named: Any) -> Any:
-                check()
+                if isinstance(args[-1], of):
+                    check()
                 return await original(*args, **named)
 
             def call_plainly(*args: Any, **named: Any) -> Any:
@@ -119,9 +125,9 @@ class Faults:
             setattr(owner, name, call_plainly if plain else call)
 
         late, failed = asyncio.CancelledError, OSError
-        patch(SqliteScopedStore, "injections", {"records": failed, "late": late})
-        patch(SqliteScopedStore, "allowed", {"gate": failed, "gate late": late})
-        patch(SqliteScopedStore, "directive", {"directive": failed})
+        patch(SqliteScopedStore, "ask", {"records": failed, "late": late}, of=SessionInjections)
+        patch(SqliteScopedStore, "ask", {"gate": failed, "gate late": late}, of=AllowedIds)
+        patch(SqliteScopedStore, "ask", {"directive": failed}, of=CurrentDirective)
         for name in ("run", "search", "read_batched"):
             patch(SqliteReaders, name, {"down": failed})
         patch(SqliteWriter, "run", {"down": failed})
@@ -129,7 +135,7 @@ class Faults:
         try:
             yield self
         finally:
-            for owner, name, original in patched:
+            for owner, name, original in reversed(patched):
                 setattr(owner, name, original)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from germane.extraction.llm.queue import Claim
 from germane.kinds.events.value import Event
-from germane.kinds.memories.llm_extraction.queue import Claim
 from germane.types.candidate import Sensitivity
 from germane.types.scope import Scope
 

@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from germane.api.strategies import COMPACT
 from germane.clock import Clock
-from germane.kinds.archive.value import LatestLines
+from germane.kinds.archive.reads import LatestLines
 from germane.kinds.events.reads import LatestHighlights, ListEvents, RecentEvents, SeenEvents
 from germane.kinds.events.value import Event
 from germane.kinds.graph.reads import MatchingPatterns, SalientEntities, SeenNamed, WalkFrom
-from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.directive import CurrentDirective, Directive
 from germane.kinds.memories.reads import PinnedMemories
 from germane.kinds.memories.value import Memory
 from germane.ports.models import Embedder
@@ -180,11 +180,10 @@ class _Scoped:
         self.events, self.memories, self.graph, self.history = events, memories, graph, history
         self._directive = directive
 
-    async def directive(self) -> Any:
-        answer = self._directive()
-        return await answer if asyncio.iscoroutine(answer) else answer
-
     async def ask(self, read: Read[Any]) -> Any:
+        if isinstance(read, CurrentDirective):
+            answer = self._directive()
+            return await answer if asyncio.iscoroutine(answer) else answer
         part, method = _STUBBED[type(read)]
         return await getattr(getattr(self, part), method)(**{field.name: getattr(read, field.name) for field in fields(read)})  # type: ignore[arg-type]
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
+from germane.kinds.memories.directive import SetDirective
 from germane.kinds.memories.reads import (
     CountFeedback,
     CountRetrievals,
@@ -22,7 +23,6 @@ from germane.kinds.memories.reads import (
     PutMemory,
     Select,
     Selection,
-    SetDirective,
 )
 from germane.kinds.memories.value import Fact, Memory
 from germane.types.plan import Change, Plan, Read, run_plan

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cache
 from math import inf
 from typing import Any, cast
@@ -15,13 +13,14 @@ from germane.clock import Clock
 from germane.engine.admission import AdmissionQueue
 from germane.engine.assembly import Outcome
 from germane.engine.engine import Engine
-from germane.kinds.archive.value import LatestLines
+from germane.kinds.archive.reads import LatestLines
 from germane.kinds.blocks.reads import FirstNamed, StandingBlocks
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.events.reads import ListSessions, RecentEvents, SeenEvents, SessionPage
 from germane.kinds.events.value import Event
-from germane.kinds.injections import KeptInjections, Wanting
-from germane.kinds.memories.directive import Directive
+from germane.kinds.injections import KeptInjections, SessionInjections
+from germane.kinds.inventory import AllowedIds
+from germane.kinds.memories.directive import CurrentDirective, Directive
 from germane.kinds.memories.reads import HistoryOfMemory, ListMemories, Page, PinnedMemories, SeenMemories
 from germane.kinds.memories.value import Memory
 from germane.kinds.profile.reads import LineMarks, TellingClauses
@@ -33,7 +32,7 @@ from germane.stores.contract import ScopedStore
 from germane.types.evidence import Evidence, Found, Hit
 from germane.types.message import Message
 from germane.types.plan import Read
-from germane.types.query import Filters, Query
+from germane.types.query import Query
 from germane.types.request import Request
 from germane.types.scope import Scope
 from germane_testing.builders import MOMENT, Hashed, a_memory, an_event
@@ -66,6 +65,9 @@ class _Blocks:
 
 
 _ANSWERS: dict[type[Read[Any]], Any] = {
+    CurrentDirective: Directive(DIRECTIVE),
+    AllowedIds: lambda read: frozenset(read.ids),
+    SessionInjections: KeptInjections(),
     StackView: None,
     DelegationInto: None,
     StandingBlocks: (),
@@ -81,7 +83,7 @@ _ANSWERS: dict[type[Read[Any]], Any] = {
     HistoryOfMemory: (MEMORY,),
     ListMemories: Page(memories=(MEMORY,)),
 }
-"""What `Kept` answers, by the type of the read."""
+"""What `Kept` answers, by the type of the read; a function makes the answer of the read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +92,10 @@ class Kept:
     memories: Any = field(default_factory=_Memories)
     events: Any = field(default_factory=_Events)
     blocks: Any = field(default_factory=_Blocks)
-    inventory: Any = None
 
     async def ask(self, read: Read[Any]) -> Any:
-        return _ANSWERS[type(read)]
+        answer = _ANSWERS[type(read)]
+        return answer(read) if callable(answer) else answer
 
     async def commit(self, plan: Any) -> Any:
         raise NotImplementedError
@@ -106,15 +108,6 @@ class Kept:
 
     async def scrub(self) -> str:
         return ""
-
-    async def directive(self) -> Directive:
-        return Directive(DIRECTIVE)
-
-    async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
-        return frozenset(ids)
-
-    async def injections(self, wanting: Wanting, *, at: datetime, filters: Filters) -> KeptInjections:
-        return KeptInjections()
 
 
 def scoped(session: str | None = None) -> ScopedStore:

@@ -321,7 +321,7 @@ def test_extended_thinking_demands_that_the_turn_begins_with_it() -> None:
 def test_what_is_no_conversation_is_said() -> None:
     """A message that is no dict is a violation, an unknown provider an error."""
     assert [violation.rule for violation in validate([USER, "hi"], "openai")] == ["message-type"]  # type: ignore[list-item]
-    with pytest.raises(UnknownName, match="unknown provider 'bedrock'"):
+    with pytest.raises(UnknownName, match="provider 'bedrock' is unknown"):
         validate([USER], "bedrock")
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from germane.clock import Clock
 from germane.errors import InvalidInput
-from germane.rules.enforce import ToolRules
-from germane.rules.tool_rule import (
+from germane.tool_rules.enforce import ToolRules
+from germane.tool_rules.value import (
     Allow,
     AllowedOperations,
     AskConsent,

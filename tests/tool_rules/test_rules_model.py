@@ -9,8 +9,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.rules.enforce import ToolRules
-from germane.rules.tool_rule import (
+from germane.tool_rules.enforce import ToolRules
+from germane.tool_rules.value import (
     Allow,
     EndsTurn,
     ExclusiveGroup,

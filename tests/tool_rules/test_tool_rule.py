@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput, UnknownName
-from germane.rules.tool_rule import RULE_KINDS, AllowedOperations, ExclusiveGroup, ToolCooldown, parse_rule, rule_as_dict
+from germane.tool_rules.value import RULE_KINDS, AllowedOperations, ExclusiveGroup, ToolCooldown, parse_rule, rule_as_dict
 
 EXAMPLES: list[dict[str, Any]] = [
     {"kind": "start", "tool": "a"},

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.rules.tool_rule import (
+from germane.tool_rules.value import (
     AllowedOperations,
     ContinuesTurn,
     EndsTurn,
@@ -24,7 +24,7 @@ from germane.rules.tool_rule import (
     ToolCooldown,
     ToolRule,
 )
-from germane.rules.wording import quoted, write_rules
+from germane.tool_rules.wording import quoted, write_rules
 
 FORMS: tuple[Literal["NFC", "NFKC", "NFKD"], ...] = ("NFC", "NFKC", "NFKD")
 NAMES = st.text(min_size=1, max_size=30).filter(str.strip)

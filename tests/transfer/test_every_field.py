@@ -200,7 +200,7 @@ def test_every_text_has_its_limit(kind: str, name: str, limit: Limit) -> None:
 @pytest.mark.parametrize("kind", LINES)
 def test_a_field_that_nobody_knows_is_refused(kind: str) -> None:
     """Its name is told as far as 40 characters."""
-    with pytest.raises(InvalidInput, match=r"has a field 'mo{39}' that this germane doesn't know"):
+    with pytest.raises(InvalidInput, match=r"has a field 'mo{39}'… \(100 characters\) that this germane doesn't know"):
         parse_line(LINES[kind] | {"m" + "o" * 99: 1})
 
 

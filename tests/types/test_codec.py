@@ -13,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.types.codec import decode, encode
+from germane.kinds.memories.value import Memory
+from germane.types.codec import Hash, decode, encode
 from germane.types.json_text import read_object, write_json
 from germane.types.limits import DEPTH, VALUES_IN_ALL
 from germane.types.message import Message, Text
+from germane_testing.builders import a_memory
 
 pytestmark = pytest.mark.requirement("RPC-2")
 
@@ -117,12 +119,12 @@ def test_any_json_value_is_a_value(value: Any) -> None:
         (Whole, {"at": "yesterday"}, "it.at must be a time in ISO 8601, not 'yesterday'"),
         (Whole, {"data": "?"}, "it.data must be base64 text"),
         (Whole, {"named": {"text": "t"}}, "it.named must name its type: $type is one of Small, Twin"),
-        (Whole, {"told": {"strange": 1}}, "it.told must be one of Small, Other, not {'strange': 1}"),
-        (Whole, {"inner": {"inner": {"pair": ["p"]}}}, "it.inner.inner.pair must be a list of 2, not ['p']"),
+        (Whole, {"told": {"strange": 1}}, "it.told must be one of Small, Other, not dict"),
+        (Whole, {"inner": {"inner": {"pair": ["p"]}}}, "it.inner.inner.pair must be a list of 2, not list"),
         (Whole, {"number": 10**400}, "it.number must be a smaller number"),
         (Whole, {"count": 2**2000}, "it.count is a number of 2,001 bits, 1,024 are allowed"),
         (Small, {}, "it lacks text"),
-        (Whole, [], "it must be an object, not []"),
+        (Whole, [], "it must be an object, not list"),
     ],
 )
 def test_what_doesnt_fit_is_named_by_its_place(kind: Any, value: Any, told: str) -> None:
@@ -160,3 +162,25 @@ def test_arguments_are_an_object() -> None:
 
 def test_a_lone_surrogate_is_sent_as_a_replacement() -> None:
     assert write_json(["a\ud800b", "ä"]) == '["a\ufffdb","ä"]'.encode()
+
+
+@pytest.mark.parametrize("number", [0, 1, -1, 2**63 - 1, -(2**63), 2**53 + 1])
+def test_a_hash_is_hexadecimal_and_loses_no_bit(number: int) -> None:
+    """16 digits, whatever its sign: JSON's numbers have 53 bits in JavaScript."""
+    written = encode(number, Hash)
+    assert (len(written), decode(Hash, written)) == (16, number)
+
+
+@pytest.mark.parametrize("wrong", [7, "7", "g" * 16, "0" * 18, " " * 16, None])
+def test_what_is_no_hash_is_refused(wrong: Any) -> None:
+    """Also a number, and digits of another length."""
+    with pytest.raises(InvalidInput, match="it must be 16 hexadecimal digits"):
+        decode(Hash, wrong, "it")
+
+
+def test_the_hash_of_a_memory_is_hexadecimal() -> None:
+    """In the JSON of operations, and of the command."""
+    memory = a_memory("I drink tea", "note", content_hash=-1)
+    written = encode(memory)
+    assert written["content_hash"] == "f" * 16
+    assert decode(Memory, written).content_hash == -1

@@ -50,7 +50,6 @@ from germane.types.limits import (
     check_size,
     check_task,
     check_text,
-    quoted,
 )
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 from germane.types.nested_data import Extent, plain_size, without_objects
@@ -90,7 +89,7 @@ def build_request(
     given = check_conversation(messages, MESSAGES)
     Extent("system", CHARACTERS).part("system", system)
     if not given and query is None:
-        raise InvalidInput("messages is empty: give at least one, or a query")
+        raise InvalidInput("is empty", path="messages", advice="give at least one, or a query")
     if query is not None:
         check_text("query", query, QUERY, valid=False)
     if deadline is not None:
@@ -138,14 +137,14 @@ def history_terms(history: object, tokens: int | None) -> HistoryTerms | None:
         return None
     strategy = Summarise() if history in (None, True) else history
     if not isinstance(strategy, get_args(CompactionStrategy)):
-        raise InvalidInput(f"history must be True, Truncate, Summarise, Importance or TimeDecay, not {quoted(history)}")
+        raise InvalidInput("must be True, Truncate, Summarise, Importance or TimeDecay, not {}", history, path="history")
     return HistoryTerms(strategy=strategy, max_tokens=most)
 
 
 def named_model(model: object) -> str:
     """Returns the model's name as given, also when the catalog doesn't know it. Raises `InvalidInput`."""
     if not isinstance(model, str) or not check_text("model", model, NAME).strip():
-        raise InvalidInput(f"model must be a name such as 'gpt-4o', not {quoted(model)}")
+        raise InvalidInput("must be a name such as 'gpt-4o', not {}", model, path="model")
     return model
 
 
@@ -155,13 +154,14 @@ def normalise_filters(filters: Filters | None, zone: str) -> Filters | None:
     if (filters := given_filters(filters)) is None:
         return None
     if strangers := sorted(set(filters.kinds or ()) - KINDS.keys()):
-        raise InvalidInput(f"filters: unknown kinds {strangers[:5]}: they are {', '.join(KINDS)}")
+        raise InvalidInput(f"must be of {', '.join(KINDS)}, not {{}}", strangers[0], path="filters.kinds")
     if filters.since is None and filters.until is None:
         return filters
-    since = None if filters.since is None else aware(filters.since, zone, "filters: since")
-    until = None if filters.until is None else aware(filters.until, zone, "filters: until")
+    since = None if filters.since is None else aware(filters.since, zone, "filters.since")
+    until = None if filters.until is None else aware(filters.until, zone, "filters.until")
     if since is not None and until is not None and since > until:
-        raise InvalidInput(f"filters: since {since.isoformat()} is after until {until.isoformat()}: nothing lies between")
+        problem = f"{since.isoformat()} is after until {until.isoformat()}: nothing lies between"
+        raise InvalidInput(problem, path="filters.since")
     return replace(filters, since=since, until=until)
 
 
@@ -169,14 +169,14 @@ def given_filters(filters: object) -> Filters | None:
     """Raises `InvalidInput` for what isn't a `Filters`."""
     if filters is None or isinstance(filters, Filters):
         return filters
-    raise InvalidInput(f"filters must be a Filters, such as Filters(tags=['work']), not {type(filters).__name__}")
+    raise InvalidInput(f"must be a Filters, such as Filters(tags=['work']), not {type(filters).__name__}", path="filters")
 
 
 def number(name: str, value: object, *, minimum: int = 0, maximum: int | None = None) -> int:
     """Returns `value`, a whole number within these bounds. Raises `InvalidInput`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < minimum or (maximum is not None and value > maximum):
         allowed = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum:,}"
-        raise InvalidInput(f"{name} must be a whole number, {allowed}, not {quoted(value)}")
+        raise InvalidInput(f"must be a whole number, {allowed}, not {{}}", value, path=name)
     return value
 
 
@@ -195,7 +195,7 @@ def flags(**given: object) -> None:
     """Checks that each argument is True or False. Raises `InvalidInput`, also for other truthy values."""
     for name, value in given.items():
         if not isinstance(value, bool):
-            raise InvalidInput(f"{name} must be True or False, not {quoted(value)}")
+            raise InvalidInput("must be True or False, not {}", value, path=name)
 
 
 def _profile(catalog: Catalog, model: str, like: object, window: object) -> Profile:
@@ -210,20 +210,20 @@ def _tools(tools: object) -> tuple[Mapping[str, Any], ...]:
     if tools is None:
         return ()
     if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Iterable):
-        raise InvalidInput(f"tools must be a list of tool schemas, not {type(tools).__name__}")
+        raise InvalidInput(f"must be a list of tool schemas, not {type(tools).__name__}", path="tools")
     found = tuple(islice(tools, TOOLS.maximum + 1))
     check_size("tools", len(found), TOOLS, at_least=True)
     extent = Extent("tools", TOOL_CHARACTERS)
     for index, tool in enumerate(found):
         if not isinstance(tool, Mapping):
-            raise InvalidInput(f"tools[{index}] must be a tool's schema as a dict, not {type(tool).__name__}")
+            raise InvalidInput(f"must be a tool's schema as a dict, not {type(tool).__name__}", path=f"tools[{index}]")
         extent.part(f"tools[{index}]", tool)
     return found
 
 
 def _moment(name: str, value: object, zone: str) -> datetime:
     if not isinstance(value, datetime):
-        raise InvalidInput(f"{name} must be a datetime, not {type(value).__name__}")
+        raise InvalidInput(f"must be a datetime, not {type(value).__name__}", path=name)
     return aware(value, zone, name)
 
 
@@ -260,7 +260,7 @@ def check_message_list(messages: object, limit: Limit) -> Sequence[Any]:
     """Returns `messages` itself, a list within the limit. Its messages aren't checked. Raises `InvalidInput`."""
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
         raise InvalidInput(
-            f"messages must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}"
+            f"must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}", path="messages"
         )
     check_size("messages", len(messages), limit)
     return messages
@@ -281,7 +281,7 @@ def as_dicts(messages: Iterable[Any], *, first: int = 0) -> Iterator[Any]:
                 continue
         except Exception as error:
             name = type(raw).__name__
-            raise InvalidInput(f"messages[{index}] is a {name} that can't be read ({type(error).__name__})") from error
+            raise InvalidInput(f"is a {name} that can't be read ({type(error).__name__})", path=f"messages[{index}]") from error
         yield raw
 
 
@@ -296,10 +296,10 @@ def check_messages(messages: Sequence[Any], extent: Extent, *, first: int = 0) -
         elif (size := plain_size(raw)) is not None:
             extent.sized(*size)
         elif isinstance(raw, Message):
-            extent.part(f"message {index}", _fields(f"message {index}", raw))
+            extent.part(f"messages[{index}]", _fields(f"messages[{index}]", raw))
         else:
-            raw = without_objects(f"message {index}", f"messages[{index}]", raw)
-            extent.part(f"message {index}", raw)
+            raw = without_objects(f"messages[{index}]", f"messages[{index}]", raw)
+            extent.part(f"messages[{index}]", raw)
         seen.append(raw)
     return seen
 
@@ -309,11 +309,11 @@ def check_recordable(messages: Sequence[Message], zone: str, *, first: int = 0) 
     message, for the error. Raises `InvalidInput` naming the message."""
     for index, message in enumerate(messages, first):
         if message.id is not None:
-            check_text(f"message {index}: id", message.id, ID)
+            check_text(f"messages[{index}].id", message.id, ID)
         if message.created_at is not None:
-            aware(message.created_at, zone, f"message {index}: created_at")
+            aware(message.created_at, zone, f"messages[{index}].created_at")
         held = sum(len(part.text) for part in message.parts if isinstance(part, Opaque))  # which is cut when it is stored
-        check_size(f"message {index}: its text", len(message.content) - held, MESSAGE_TEXT)
+        check_size(f"messages[{index}]: its text", len(message.content) - held, MESSAGE_TEXT)
 
 
 def _characters(raw: object) -> int | None:
@@ -349,21 +349,25 @@ def _fields(where: str, message: Message) -> list[Any]:
         ("created_at", message.created_at, datetime | None),
     ):
         if not isinstance(value, kind):
-            raise InvalidInput(f"{where}: {name} is {type(value).__name__}: give a {'datetime' if 'at' in name else 'string'}")
+            raise InvalidInput(
+                f"is {type(value).__name__}",
+                path=f"{where}.{name}",
+                advice=f"give a {'datetime' if 'at' in name else 'string'}",
+            )
     if message.role not in _ROLES:
-        raise InvalidInput(f"{where}: unknown role: give one of {', '.join(_ROLES)}")
+        raise InvalidInput(f"{where}: unknown role", advice=f"give one of {', '.join(_ROLES)}")
     if not isinstance(message.parts, list | tuple):
-        raise InvalidInput(f"{where}: parts is {type(message.parts).__name__}: give a tuple of parts")
+        raise InvalidInput(f"is {type(message.parts).__name__}", path=f"{where}.parts", advice="give a tuple of parts")
     found: list[Any] = [message.id, message.name]
     for index, part in enumerate(message.parts):
         if not isinstance(part, _PARTS):
             raise InvalidInput(
-                f"{where}: part {index} is {type(part).__name__}: give a Text, Image, ToolCall, ToolResult or Opaque"
+                f"{where}: part {index} is {type(part).__name__}", advice="give a Text, Image, ToolCall, ToolResult or Opaque"
             )
         values = [(name, getattr(part, name)) for name in part.__slots__]
         for name, value in values:
             if name in _STRING_FIELDS and not isinstance(value, str):
-                raise InvalidInput(f"{where}: {name} of part {index} is {type(value).__name__}: give a string")
+                raise InvalidInput(f"{where}: {name} of part {index} is {type(value).__name__}", advice="give a string")
         found.append([value for _, value in values])
     return found
 
@@ -380,7 +384,7 @@ _EMBEDDER_MEMBERS = ("identity", "dimension", "quick", "embed", "embed_now", "cl
 def check_embedder(embedder: Any, dimensions: Any, model: Any = None) -> None:
     """Raises `InvalidInput` that names what is missing or wrong. `model` is the caller's `embedder_model`."""
     if dimensions is not None and (isinstance(dimensions, bool) or not isinstance(dimensions, int) or dimensions < 1):
-        raise InvalidInput(f"dimensions must be the length of the embedder's vectors, such as 384, not {dimensions!r}")
+        raise InvalidInput("must be the length of the embedder's vectors, such as 384, not {}", dimensions, path="dimensions")
     if model is not None:
         limits.check_text("embedder_model", model, limits.NAME)
         if not model.strip() or not is_function(embedder):
@@ -388,24 +392,31 @@ def check_embedder(embedder: Any, dimensions: Any, model: Any = None) -> None:
     if embedder is None or isinstance(embedder, str):
         return
     if isinstance(embedder, type):
-        raise InvalidInput(f"embedder must be an object, not the class {embedder.__name__}: write {embedder.__name__}(…)")
+        raise InvalidInput(
+            f"must be an object, not the class {embedder.__name__}", path="embedder", advice=f"write {embedder.__name__}(…)"
+        )
     if is_function(embedder):
         if dimensions is None:
-            raise InvalidInput("embedder is a function: give the length of its vectors too, such as dimensions=384")
+            raise InvalidInput(
+                "is a function", path="embedder", advice="give the length of its vectors too, such as dimensions=384"
+            )
         nameless = "partial" if isinstance(embedder, partial) else "lambda"
         if model is None and (nameless == "partial" or getattr(embedder, "__name__", "") == "<lambda>"):
             raise InvalidInput(
-                f"embedder is a {nameless}, which has no name that tells its vectors from those of another model:"
-                " give embedder_model=, such as embedder_model='all-mpnet-base-v2'"
+                f"is a {nameless}, which has no name that tells its vectors from those of another model",
+                path="embedder",
+                advice="give embedder_model=, such as embedder_model='all-mpnet-base-v2'",
             )
         return
     missing = [name for name in _EMBEDDER_MEMBERS if not _has_members(embedder, name)]
     if len(missing) == len(_EMBEDDER_MEMBERS):
-        raise InvalidInput(f"embedder must be a name, a function or an Embedder, not {type(embedder).__name__}")
+        raise InvalidInput(f"must be a name, a function or an Embedder, not {type(embedder).__name__}", path="embedder")
     if missing:
         raise InvalidInput(
-            f"embedder {type(embedder).__name__} lacks {', '.join(missing)}: an Embedder has {', '.join(_EMBEDDER_MEMBERS)};"
-            " or pass a function from texts to vectors, with dimensions="
+            f"embedder {type(embedder).__name__} lacks {', '.join(missing)}",
+            advice=(
+                f"an Embedder has {', '.join(_EMBEDDER_MEMBERS)}; or pass a function from texts to vectors, with dimensions="
+            ),
         )
 
 
@@ -435,11 +446,11 @@ def check_llm(llm: Any) -> None:
     if llm is None or isinstance(llm, str) or is_llm(llm):
         return
     if isinstance(llm, type):
-        raise InvalidInput(f"llm must be an object, not the class {llm.__name__}: write {llm.__name__}(…)")
+        raise InvalidInput(f"must be an object, not the class {llm.__name__}", path="llm", advice=f"write {llm.__name__}(…)")
     if not callable(llm):
-        raise InvalidInput(f"llm must be a name, a coroutine function or an LLM, not {type(llm).__name__}")
+        raise InvalidInput(f"must be a name, a coroutine function or an LLM, not {type(llm).__name__}", path="llm")
     if not inspect.iscoroutinefunction(llm) and not inspect.iscoroutinefunction(getattr(llm, "__call__", None)):  # noqa: B004
-        raise InvalidInput("llm is a function that blocks: write it as  async def")
+        raise InvalidInput("is a function that blocks", path="llm", advice="write it as  async def")
 
 
 def is_llm(llm: Any) -> bool:

@@ -17,6 +17,7 @@ from germane.kinds.blocks.reads import AllIndexed, FirstNamed
 from germane.kinds.blocks.value import FoundBlock, FoundEntry
 from germane.kinds.events.reads import ListEvents, ListSessions, MessagePage, SeenEvents, SessionPage
 from germane.kinds.events.value import Event
+from germane.kinds.inventory import AllowedIds, IdsBeginning, IdsSaidAs, ListUsers, ScopeStats, TombstoneOf
 from germane.kinds.memories.reads import SeenMemories
 from germane.kinds.memories.value import Memory
 from germane.search.relevance import matrix, sigmoid
@@ -45,9 +46,9 @@ async def list_messages(
     flags(whole=whole)
     chosen = normalise_filters(filters, store.scope.zone) or EVERY_SENSITIVITY
     if chosen.kinds is not None or chosen.tags is not None:
-        raise InvalidInput("filters: messages have no kinds and no tags: leave them out, or list the memories")
+        raise InvalidInput("filters: messages have no kinds and no tags", advice="leave them out, or list the memories")
     if session is not None and chosen.session not in (None, session):
-        raise InvalidInput("session is given twice, as an argument and in filters, and the two differ")
+        raise InvalidInput("is given twice, as an argument and in filters, and the two differ", path="session")
     if session is not None:
         chosen = replace(chosen, session=session)
     return await store.ask(ListEvents(chosen, limit=limit, cursor=cursor, whole=whole, typed=False))
@@ -63,13 +64,13 @@ async def list_users(store: ScopedStore, limit: int, cursor: str | None) -> User
     """See `Agent.users`."""
     check_page(limit, cursor)
     if store.scope.user is not None:
-        raise InvalidInput("a user's scope sees no other users: open the agent without a user to list them")
-    return await store.inventory.users(limit, cursor)
+        raise InvalidInput("a user's scope sees no other users", advice="open the agent without a user to list them")
+    return await store.ask(ListUsers(limit, cursor))
 
 
 async def statistics(store: ScopedStore, clock: Clock) -> Stats:
     """See `Agent.stats`."""
-    return await store.inventory.stats(at=clock.now())
+    return await store.ask(ScopeStats(clock.now()))
 
 
 # The stored thing that a caller means by an id, by the beginning of one, or by a message id of its own.
@@ -90,7 +91,7 @@ async def memory_id(store: ScopedStore, name: str) -> str:
         return name
     if await store.ask(SeenMemories([name])):
         return name
-    found = await store.inventory.ids(name, _MAX_NAMED + 1, domain="memories")
+    found = await store.ask(IdsBeginning(name, _MAX_NAMED + 1, "memories"))
     return _only(name, found) if found else name
 
 
@@ -99,27 +100,30 @@ async def find_thing(store: ScopedStore, name: str) -> Memory | Event:
     of exactly one id of germane's, in this order. Raises `NotFound`, and `InvalidInput` where several have it."""
     if (thing := await _read(store, name)) is not None:
         return thing
-    found: Sequence[str] = await store.inventory.said_as(name, _MAX_NAMED + 1)
+    found: Sequence[str] = await store.ask(IdsSaidAs(name, _MAX_NAMED + 1))
     if not found and _PREFIX.fullmatch(name):
         found = [
-            id for domain in ("memories", "events") for id in await store.inventory.ids(name, _MAX_NAMED + 1, domain=domain)
+            *await store.ask(IdsBeginning(name, _MAX_NAMED + 1, "memories")),
+            *await store.ask(IdsBeginning(name, _MAX_NAMED + 1, "events")),
         ]
     if found and (thing := await _read(store, _only(name, found))) is not None:
         return thing
-    if (stone := await store.inventory.tombstone(name)) is not None:
-        raise NotFound(f"no memory or message {name!r} here: this {stone.what} was forgotten on {stone.at:%Y-%m-%d %H:%M} UTC")
+    if (stone := await store.ask(TombstoneOf(name))) is not None:
+        raise NotFound(
+            f"no memory or message {{}} here: this {stone.what} was forgotten on {stone.at:%Y-%m-%d %H:%M} UTC", name
+        )
     hint = (
         ""
         if len(name) >= _ID_CHARACTERS
         else ": give an id, the first characters of one (four or more), or your own id of a message"
     )
-    raise NotFound(f"no memory or message {name!r} here{hint}")
+    raise NotFound(f"no memory or message {{}} here{hint}", name)
 
 
 async def texts_by_id(store: ScopedStore, ids: Sequence[str], clock: Clock) -> dict[str, str]:
     """See `Agent.texts`."""
     wanted = identifiers(ids)
-    allowed = await store.allowed(wanted, at=clock.now(), filters=Filters())
+    allowed = await store.ask(AllowedIds(wanted, clock.now(), Filters()))
     readable = [id for id in wanted if id in allowed]
     memories, events = await asyncio.gather(store.ask(SeenMemories(readable)), store.ask(SeenEvents(readable)))
     return {memory.id: memory.text for memory in memories} | {event.id: event.text for event in events}
@@ -128,14 +132,14 @@ async def texts_by_id(store: ScopedStore, ids: Sequence[str], clock: Clock) -> d
 def no_memory(name: str) -> NotFound:
     """Returns the error for a memory that isn't there."""
     hint = "" if len(name) >= _ID_CHARACTERS else ": give its id, or the first characters of it (four or more)"
-    return NotFound(f"no memory {name!r} here{hint}")
+    return NotFound(f"no memory {{}} here{hint}", name)
 
 
 def _only(name: str, found: Sequence[str]) -> str:
     if len(found) == 1:
         return found[0]
     several = f"{len(found)}" if len(found) <= _MAX_NAMED else f"more than {_MAX_NAMED}"
-    raise InvalidInput(f"id {name!r} stands for {several} things here: {', '.join(found[:_MAX_NAMED])}. Give more of it")
+    raise InvalidInput(f"id {{}} stands for {several} things here: {', '.join(found[:_MAX_NAMED])}. Give more of it", name)
 
 
 async def _read(store: ScopedStore, id: str) -> Memory | Event | None:
@@ -150,12 +154,12 @@ _LOG = logging.getLogger("germane.blocks")
 
 
 async def search_archive(parts: Parts, scope: Scope, query: str, limit: int) -> tuple[FoundEntry, ...]:
-    """See `MemoryBlocks.search_archive`."""
+    """See `AgentBlocks.search_archive`."""
     return await _search(parts, scope, query, limit, ("entry", "archival"))
 
 
 async def search_blocks(parts: Parts, scope: Scope, query: str, limit: int) -> tuple[FoundBlock, ...]:
-    """See `MemoryBlocks.search`."""
+    """See `AgentBlocks.search`."""
     number("limit", limit, minimum=1, maximum=PAGE.maximum)
     string("query", query, QUERY, valid=False)
     await index_all(parts, scope)

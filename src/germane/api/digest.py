@@ -16,7 +16,6 @@ from germane.kinds.profile.offer import MAX_OFFERED
 from germane.stages.write.formats import DIGEST_HEADING
 from germane.types.candidate import Chosen, Sensitivity
 from germane.types.context import Context
-from germane.types.limits import quoted
 from germane.types.strategy import Cap, Shares, SourcePlan, Strategy
 from germane.types.trace import Trace
 
@@ -142,7 +141,7 @@ def digest_strategy(memory: Mapping[str, Any]) -> Strategy:
             sensitivities=_sensitivities(given.get("allow_sensitivities", DIGEST.sensitivities)),
         )
     except InvalidInput as error:
-        raise InvalidInput(f"{_TABLE_NAME}: {error}") from error
+        raise error.under(_TABLE_NAME) from error
 
 
 def _table(value: object, where: str, known: Any) -> Mapping[str, Any]:
@@ -150,9 +149,9 @@ def _table(value: object, where: str, known: Any) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"{where} must be a table, not {type(value).__name__}")
+        raise InvalidInput(f"must be a table, not {type(value).__name__}", path=where)
     if strangers := sorted(str(name) for name in value if name not in known):
-        raise InvalidInput(f"{where} takes {', '.join(known)}, not {', '.join(strangers)}")
+        raise InvalidInput(f"takes {', '.join(known)}, not {', '.join(strangers)}", path=where)
     return value
 
 
@@ -161,29 +160,29 @@ def _cap(default: Cap, value: object, kind: str) -> Cap:
     try:
         return replace(default, **_table(value, where, [field.name for field in fields(Cap)]))
     except InvalidInput as error:
-        raise InvalidInput(f"{where}: {error}" if where not in str(error) else str(error)) from error
+        raise (error if error.path.startswith(where) else error.under(where)) from error
 
 
 def _count(value: object, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidInput(f"{where} must be a whole number, 0 or more, not {quoted(value)}")
+        raise InvalidInput("must be a whole number, 0 or more, not {}", value, path=where)
     return value
 
 
 def _flag(value: object, where: str) -> bool:
     if not isinstance(value, bool):
-        raise InvalidInput(f"{where} must be true or false, not {quoted(value)}")
+        raise InvalidInput("must be true or false, not {}", value, path=where)
     return value
 
 
 def _names(value: object, name: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise InvalidInput(f"{_TABLE_NAME}.structured.{name} must be a list of strings, not {quoted(value)}")
+        raise InvalidInput(f"{_TABLE_NAME}.structured.{name} must be a list of strings, not {{}}", value)
     return tuple(value)
 
 
 def _sensitivities(value: object) -> tuple[Sensitivity, ...]:
     known = get_args(Sensitivity)
     if isinstance(value, str) or not isinstance(value, list | tuple) or not all(one in known for one in value):
-        raise InvalidInput(f"{_TABLE_NAME}.allow_sensitivities must be a list of {', '.join(known)}, not {quoted(value)}")
+        raise InvalidInput(f"{_TABLE_NAME}.allow_sensitivities must be a list of {', '.join(known)}, not {{}}", value)
     return tuple(value)

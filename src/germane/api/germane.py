@@ -23,11 +23,12 @@ from germane.catalog.profiles import Prices
 from germane.clock import Clock
 from germane.engine.engine import State
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
-from germane.kinds.archetypes.registry import Archetypes
-from germane.kinds.archetypes.value import Archetype
+from germane.extraction.archetypes.registry import Archetypes
+from germane.extraction.archetypes.value import Archetype
+from germane.extraction.llm.queue import QueueReport
+from germane.kinds.inventory import ListUsers
 from germane.kinds.keys.handle import Keyring
 from germane.kinds.keys.value import pseudonym
-from germane.kinds.memories.llm_extraction.queue import QueueReport
 from germane.kinds.memories.value import Receipt
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
@@ -110,17 +111,17 @@ class Germane:
         `InvalidInput` or `MissingExtra`.
         """
         if not isinstance(path, str | Path):
-            raise InvalidInput(f"path must be a string or a Path, not {type(path).__name__}")
+            raise InvalidInput(f"must be a string or a Path, not {type(path).__name__}", path="path")
         if not isinstance(settings, Settings | str | Path | None):
-            raise InvalidInput(f"settings must be a Settings or a TOML file's path, not {type(settings).__name__}")
+            raise InvalidInput(f"must be a Settings or a TOML file's path, not {type(settings).__name__}", path="settings")
         check_embedder(embedder, dimensions, embedder_model)
         check_llm(llm)
         if not isinstance(relevance, Relevance | str | Path | None):
-            raise InvalidInput(f"relevance must be a TOML file's path or a Relevance, not {type(relevance).__name__}")
+            raise InvalidInput(f"must be a TOML file's path or a Relevance, not {type(relevance).__name__}", path="relevance")
         policy = None if secrets is None else secret_policy(secrets)
         for name, switch in (("extraction", extraction), ("entities", entities)):
             if not isinstance(switch, bool | None):
-                raise InvalidInput(f"{name} must be True or False, not {type(switch).__name__}")
+                raise InvalidInput(f"must be True or False, not {type(switch).__name__}", path=name)
         if not isinstance(settings, Settings):
             settings = Settings.load(settings, os.environ)
         settings = settings if extraction is None else replace(settings, extraction=extraction)
@@ -372,16 +373,8 @@ async def forget_org(parts: Parts, org: str, agent: str | None, *, dry_run: bool
 def _both_receipts(receipt: Receipt, more: Receipt) -> Receipt:
     """Both receipts as one; it says what was checked in each of them, and what the last one says of the files."""
     checked = more.checked if not receipt else tuple(place for place in receipt.checked if place in more.checked)
-    return replace(
-        more,
-        memory_ids=receipt.memory_ids + more.memory_ids,
-        event_ids=receipt.event_ids + more.event_ids,
-        block_ids=receipt.block_ids + more.block_ids,
-        graph_ids=receipt.graph_ids + more.graph_ids,
-        task_ids=receipt.task_ids + more.task_ids,
-        history_ids=receipt.history_ids + more.history_ids,
-        checked=checked,
-    )
+    ids: dict[str, Any] = {name: (*before, *getattr(more, name)) for name, before in receipt.by_kind().items()}
+    return replace(more, **ids, checked=checked)
 
 
 async def _agents(parts: Parts, org: str) -> list[str]:
@@ -396,7 +389,7 @@ async def _agents(parts: Parts, org: str) -> list[str]:
 async def _users(parts: Parts, scope: Scope) -> list[str]:
     names, cursor = list[str](), None
     while True:
-        page = await parts.store.within(scope).inventory.users(PAGE.maximum, cursor)
+        page = await parts.store.within(scope).ask(ListUsers(PAGE.maximum, cursor))
         names += [one.user for one in page.users]
         if (cursor := page.cursor) is None:
             return names

@@ -19,12 +19,12 @@ from germane.api.agent import Agent
 from germane.api.germane import Germane
 from germane.api.remote_verbs import RemoteHistory, RemoteVerbs
 from germane.errors import InvalidInput
-from germane.kinds.blocks.handle import MemoryBlocks
-from germane.kinds.documents.handle import Documents
-from germane.kinds.events.handle import EventLog
-from germane.kinds.graph.handle import KnownGraph, Patterns
-from germane.kinds.memories.handle import Recollections
-from germane.kinds.tasks.handle import Delegations, TaskStack
+from germane.kinds.blocks.handle import AgentBlocks
+from germane.kinds.documents.handle import AgentDocuments
+from germane.kinds.events.handle import AgentEvents
+from germane.kinds.graph.handle import AgentGraph, Patterns
+from germane.kinds.memories.handle import AgentMemories
+from germane.kinds.tasks.handle import AgentTasks, Delegations
 from germane.types.budget import CompressedText, TokenCount
 from germane.types.codec import decode
 from germane.types.operation import Declared, Right, declared
@@ -32,15 +32,15 @@ from germane.types.operation import Declared, Right, declared
 HANDLES: tuple[tuple[str, type], ...] = (
     ("", Agent),
     ("", RemoteVerbs),
-    ("blocks", MemoryBlocks),
+    ("blocks", AgentBlocks),
     ("delegations", Delegations),
-    ("documents", Documents),
-    ("events", EventLog),
-    ("graph", KnownGraph),
+    ("documents", AgentDocuments),
+    ("events", AgentEvents),
+    ("graph", AgentGraph),
     ("graph.patterns", Patterns),
     ("history", RemoteHistory),
-    ("memories", Recollections),
-    ("tasks", TaskStack),
+    ("memories", AgentMemories),
+    ("tasks", AgentTasks),
 )
 """The classes whose methods are operations, by the attribute of `Agent` that holds each; the agent's own without one."""
 _LATER = {"TokenCount": TokenCount, "CompressedText": CompressedText}
@@ -74,16 +74,16 @@ class Operation:
         """Returns the JSON values in `given` as the method's arguments. `*args` are a list under their name, `**kwargs` an
         object. Raises `InvalidInput`, naming the argument."""
         if unknown := sorted(given.keys() - self.parameters.keys()):
-            raise InvalidInput(f"{self.name} has no argument {unknown[0][:40]!r}")
+            raise InvalidInput(f"{self.name} has no argument {{}}", unknown[0])
         found: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
             if name in given:
                 found[name] = decode(_hint(parameter, self.hints[name]), given[name], name)
             elif parameter.default is Parameter.empty and parameter.kind not in (_LISTED, _NAMED):
-                raise InvalidInput(f"{name} is missing")
+                raise InvalidInput("is missing", path=name)
         for name, parameter in self.parameters.items():
             if parameter.kind is _NAMED and (twice := sorted(found.get(name, {}).keys() & self.hints.keys())):
-                raise InvalidInput(f"{name}: {twice[0]} is an argument of its own")
+                raise InvalidInput(f"holds {twice[0]}, which is an argument of its own", path=name)
         return found
 
     async def run(self, agent: Agent, arguments: Mapping[str, Any], *, germane: Germane, keep: bool = True) -> Any:

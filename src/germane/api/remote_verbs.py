@@ -35,8 +35,8 @@ from germane.kinds.remote_values import (
     RemoteRequest,
     RemoteSummary,
 )
-from germane.rules.enforce import ToolRules
-from germane.rules.tool_rule import ToolRule, parse_rule
+from germane.tool_rules.enforce import ToolRules
+from germane.tool_rules.value import ToolRule, parse_rule
 from germane.types.budget import Effort, RequestLimits
 from germane.types.candidate import Chosen
 from germane.types.codec import encode
@@ -50,7 +50,6 @@ from germane.types.limits import (
     TOOL_CHARACTERS,
     check_answer_time,
     check_size,
-    quoted,
 )
 from germane.types.limits import check_text as string
 from germane.types.message import Message, Raw, ToolCall
@@ -458,7 +457,7 @@ def _rules(given: Sequence[ToolRule | Mapping[str, Any]]) -> list[ToolRule]:
 def _limits(given: Mapping[str, int]) -> dict[str, Any]:
     known = [one.name for one in fields(RequestLimits)]
     if unknown := sorted(given.keys() - set(known)):
-        raise InvalidInput(f"limits: unknown {quoted(unknown[0])}: there are {', '.join(known)}")
+        raise InvalidInput("limits: unknown {}", unknown[0], advice=f"there are {', '.join(known)}")
     return {name: number(f"limits.{name}", one, maximum=COUNT.maximum) for name, one in given.items()}
 
 

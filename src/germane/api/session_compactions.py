@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from germane.api.workers.threads import OrgTurns
-from germane.kinds.archive.value import HandlesForgotten, HandlesKept
+from germane.kinds.archive.reads import HandlesForgotten, HandlesKept
 from germane.types.caches import LruCache
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from dataclasses import fields, replace
 from typing import Any
 
 from germane.api.arguments import given_filters
-from germane.errors import InvalidInput, UnknownName
-from germane.kinds.archetypes.value import Archetype, strategy_of
+from germane.errors import InvalidInput, Phrase, UnknownName
+from germane.extraction.archetypes.value import Archetype, strategy_of
 from germane.kinds.profile.offer import MAX_OFFERED
 from germane.stages.write.formats import FORMATS, check_details
-from germane.types.limits import NAME, check_text, quoted
+from germane.types.limits import NAME, check_text
 from germane.types.query import Filters
 from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
 
@@ -100,7 +100,9 @@ class Strategies:
         try:
             return self._known[wanted]
         except (KeyError, TypeError):
-            raise UnknownName(f"unknown strategy {quoted(wanted)}: use one of {', '.join(self)}, or a Strategy") from None
+            raise UnknownName(
+                "{} is unknown", wanted, path="strategy", advice=f"use one of {', '.join(self)}, or a Strategy"
+            ) from None
 
     def register(self, strategy: Strategy) -> None:
         """Registers a strategy under its name; a built-in one of that name is replaced. Raises `InvalidInput` for an unknown
@@ -130,11 +132,11 @@ def _check_format(strategy: Strategy) -> None:
     """Raises `InvalidInput` where the strategy's format doesn't exist, or can't write the strategy's details."""
     if strategy.format not in FORMATS:
         formats = ", ".join(sorted(FORMATS))
-        raise InvalidInput(f"strategy {strategy.name!r}: format must be one of {formats}, not {strategy.format!r}")
+        raise InvalidInput(f"strategy {{}}: format must be one of {formats}, not {{}}", strategy.name, strategy.format)
     try:
         check_details(strategy.format, strategy.details)
     except InvalidInput as error:
-        raise InvalidInput(f"strategy {strategy.name!r}: {error}") from error
+        raise error.under("strategy {}", strategy.name) from error
 
 
 def derive(base: Strategy, changes: Mapping[str, Any]) -> Strategy:
@@ -142,14 +144,15 @@ def derive(base: Strategy, changes: Mapping[str, Any]) -> Strategy:
     weight and one limit. A source that `base` doesn't have is added. Raises `InvalidInput` naming what doesn't fit."""
     known = {field.name for field in fields(Strategy)}
     if strangers := sorted(set(changes) - known):
-        raise InvalidInput(f"a strategy has no {', '.join(strangers)}: its settings are {', '.join(sorted(known))}")
-    label = f"strategy {changes.get('name', base.name)!r}"
+        raise InvalidInput(
+            "a strategy has no {}", Phrase(", ".join(strangers)), advice=f"its settings are {', '.join(sorted(known))}"
+        )
     try:
         return replace(base, **_merged(base, changes))
     except InvalidInput as error:
-        raise InvalidInput(f"{label}: {error}") from error
+        raise error.under("strategy {}", changes.get("name", base.name)) from error
     except TypeError as error:
-        raise InvalidInput(f"{label}: {error}") from error
+        raise InvalidInput(f"strategy {{}}: {error}", changes.get("name", base.name)) from error
 
 
 def _merged(base: Strategy, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,7 +171,7 @@ def _merged(base: Strategy, changes: Mapping[str, Any]) -> dict[str, Any]:
                 merged[name] = {**base.intents, **_table(value, name)}
             case "details" | "entity_types" | "fact_keys" | "sensitivities" | "tags":
                 if isinstance(value, str) or not all(isinstance(one, str) for one in value):
-                    raise InvalidInput(f"{name} must be a list of strings, not {value!r}")
+                    raise InvalidInput("must be a list of strings, not {}", value, path=name)
                 merged[name] = tuple(value)
             case _:
                 merged[name] = value
@@ -185,7 +188,9 @@ def _sources(plans: tuple[SourcePlan, ...], changes: Mapping[str, Any]) -> tuple
 
 def _shares(shares: Shares, changes: Mapping[str, Any]) -> Shares:
     if strangers := sorted(set(changes) - {"sources", "kinds", "total", "pools", "source_pools"}):
-        raise InvalidInput(f"shares have no {', '.join(strangers)}: they are sources, kinds, total, pools and source_pools")
+        raise InvalidInput(
+            "shares have no {}", Phrase(", ".join(strangers)), advice="they are sources, kinds, total, pools and source_pools"
+        )
     kinds = dict(shares.kinds)
     for kind, change in _table(changes.get("kinds", {}), "shares.kinds").items():
         kinds[kind] = _changed(kinds.get(kind, Cap()), change, f"shares.kinds.{kind}")
@@ -203,14 +208,14 @@ def _shares(shares: Shares, changes: Mapping[str, Any]) -> Shares:
 def _changed(value: Any, change: Any, where: str) -> Any:
     table, known = _table(change, where), [field.name for field in fields(value)]
     if strangers := sorted(set(table) - set(known)):
-        raise InvalidInput(f"{where} takes {', '.join(known)}, not {', '.join(strangers)}")
+        raise InvalidInput(f"takes {', '.join(known)}, not {{}}", Phrase(", ".join(strangers)), path=where)
     try:
         return replace(value, **table)
     except InvalidInput as error:
-        raise InvalidInput(f"{where}: {error}") from error
+        raise error.under(where) from error
 
 
 def _table(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"{where} must be a table, not {type(value).__name__}")
+        raise InvalidInput(f"must be a table, not {type(value).__name__}", path=where)
     return value

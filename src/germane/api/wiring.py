@@ -18,14 +18,13 @@ from germane.api.strategies import Strategies, archetype_strategy
 from germane.api.workers.batch_writers import CatchUp, InjectionWriter, LLMBudget, RetrievalCounter
 from germane.api.workers.open_blocks import BatchReferences, BlockRoom
 from germane.api.workers.warm_up import warm_up
-from germane.background import Background, Throttle
 from germane.catalog.profiles import Catalog, Prices
 from germane.clock import Clock
 from germane.engine.admission import AdmissionQueue
 from germane.engine.engine import Engine
 from germane.errors import InvalidInput
-from germane.kinds.archetypes.registry import Archetypes
-from germane.kinds.archetypes.value import Archetype
+from germane.extraction.archetypes.registry import Archetypes
+from germane.extraction.archetypes.value import Archetype
 from germane.kinds.keys.verifier import KeyUsage, Verifier
 from germane.kinds.tasks.value import DelegationLimits
 from germane.models.embedders.distilled import Distilled
@@ -33,6 +32,7 @@ from germane.models.embedders.registry import FunctionEmbedder, open_embedder
 from germane.models.embedders.wrappers import CachedEmbedder, WatchedEmbedder
 from germane.models.llms import FunctionLLM, open_llm
 from germane.models.tokenizers import open_tokenizer
+from germane.ports.background import Background, Throttle
 from germane.ports.models import (
     LLM,
     Assuming,
@@ -267,7 +267,7 @@ def _embedder(chosen: EmbedderArgument, dimensions: int | None, model: str | Non
     else:
         vectors = cast("Embedder", chosen)
     if dimensions is not None and not isinstance(vectors, Assuming) and vectors.dimension != dimensions:
-        raise InvalidInput(f"dimensions is {dimensions}, but the embedder {vectors.identity} has {vectors.dimension}")
+        raise InvalidInput(f"is {dimensions}, but the embedder {vectors.identity} has {vectors.dimension}", path="dimensions")
     return vectors
 
 

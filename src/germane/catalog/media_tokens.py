@@ -44,7 +44,7 @@ def figures(rule: str) -> Mapping[str, int]:
     for each in rule.split():
         name, _, number = each.rpartition(":")
         if not name or not (number.isascii() and number.isdecimal() and len(number) < 10):
-            raise InvalidInput(f"unknown figures {rule!r}: write them as 'name:tokens', such as 'page:1568 pdf:2700'")
+            raise InvalidInput("unknown figures {}", rule, advice="write them as 'name:tokens', such as 'page:1568 pdf:2700'")
         found[name] = int(number)
     return MappingProxyType(found)
 
@@ -95,7 +95,7 @@ def _rule_tokens(rule: str, width: int | None, height: int | None, low: bool) ->
         return _RULES[name](figures, width, height, low)
     except (KeyError, ValueError, IndexError) as error:
         raise InvalidInput(
-            f"unknown image rule {rule!r}: write one such as 'tiles:85:170', 'area:750:1600' or 'fixed:258'"
+            "unknown image rule {}", rule, advice="write one such as 'tiles:85:170', 'area:750:1600' or 'fixed:258'"
         ) from error
 
 

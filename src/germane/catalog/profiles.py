@@ -14,7 +14,6 @@ from typing import Any
 
 from germane.catalog.media_tokens import MEDIA, figures, image_tokens
 from germane.errors import InvalidInput
-from germane.types.limits import quoted
 from germane.types.message import Image
 from germane.types.model_names import ModelNames, spelling
 
@@ -88,7 +87,7 @@ class Profile:
         return dialect == "anthropic" and (self.preserved_thinking or not self.known)
 
     def _refuse(self, field: str, why: str, cause: Exception | None = None) -> None:
-        raise InvalidInput(f"model {self.name!r}: {field} {why}") from cause
+        raise InvalidInput(f"model {{}}: {field} {why}", self.name) from cause
 
 
 _FIELDS = tuple(field.name for field in fields(Profile) if field.name not in ("name", "known"))
@@ -139,24 +138,24 @@ class Catalog:
             return profile
         near = ", ".join(self._profiles.near(model))
         instead = f"did you mean {near}?" if near else "give one that docs/use/models.md lists, such as gpt-4o"
-        raise InvalidInput(f"like must name a model of the catalog, not {quoted(model)}: {instead}")
+        raise InvalidInput(f"must name a model of the catalog, not {{}}: {instead}", model, path="like")
 
     def _made(self, name: str, given: Mapping[str, Any]) -> Profile:
         if not isinstance(given, Mapping):
-            raise InvalidInput(f"model {name!r}: give a table of {', '.join(_FIELDS)}, not {type(given).__name__}")
+            raise InvalidInput("model {}", name, advice=f"give a table of {', '.join(_FIELDS)}, not {type(given).__name__}")
         if not spelling(name):
-            raise InvalidInput(f"model {name!r}: the name must hold a letter or a digit")
+            raise InvalidInput("model {}: the name must hold a letter or a digit", name)
         like = given.get("like")
         if not isinstance(like, str | None):
-            raise InvalidInput(f"model {name!r}: like must be a model's name, not {type(like).__name__}")
+            raise InvalidInput(f"model {{}}: like must be a model's name, not {type(like).__name__}", name)
         changes = {field: value for field, value in given.items() if field != "like"}
         for field in changes:
             if field not in _FIELDS:
-                raise InvalidInput(f"model {name!r}: unknown field {field!r}; use {', '.join((*_FIELDS, 'like'))}")
+                raise InvalidInput(f"model {{}}: unknown field {{}}; use {', '.join((*_FIELDS, 'like'))}", name, field)
         try:
             base = self.find(name, like=like)
         except InvalidInput as error:
-            raise InvalidInput(f"model {name!r}: {error}") from error
+            raise error.under("model {}", name) from error
         return replace(base, name=name, known=True, **changes)
 
     def __len__(self) -> int:
@@ -238,9 +237,9 @@ class Price:
             if value is None and name != "input":
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_USD:
-                raise InvalidInput(f"{name} must be 0 or more dollars a million tokens, not {quoted(value)}")
+                raise InvalidInput("must be 0 or more dollars a million tokens, not {}", value, path=name)
         if not isinstance(self.dated, str):
-            raise InvalidInput(f"dated must be a day such as '2026-11-22', not {quoted(self.dated)}")
+            raise InvalidInput("must be a day such as '2026-11-22', not {}", self.dated, path="dated")
 
     def cost(self, tokens: int, cached_tokens: int = 0, written_tokens: int = 0) -> float:
         """Returns the dollars that a request of `tokens` input tokens costs, of which `cached_tokens` were read from the
@@ -283,19 +282,21 @@ class Prices:
 
     def _made(self, name: str, given: Mapping[str, Any]) -> Price:
         if not isinstance(given, Mapping):
-            raise InvalidInput(f"price of {name!r}: give a table of {', '.join(_PRICE_FIELDS)}, not {type(given).__name__}")
+            raise InvalidInput(
+                "price of {}", name, advice=f"give a table of {', '.join(_PRICE_FIELDS)}, not {type(given).__name__}"
+            )
         if not spelling(name):
-            raise InvalidInput(f"price of {name!r}: the name must hold a letter or a digit")
+            raise InvalidInput("price of {}: the name must hold a letter or a digit", name)
         for field in given:
             if field not in _PRICE_FIELDS:
-                raise InvalidInput(f"price of {name!r}: unknown field {field!r}; use {', '.join(_PRICE_FIELDS)}")
+                raise InvalidInput(f"price of {{}}: unknown field {{}}; use {', '.join(_PRICE_FIELDS)}", name, field)
         known = self.find(name)
         if known is None and "input" not in given:
-            raise InvalidInput(f"price of {name!r}: input is missing: give the dollars a million input tokens")
+            raise InvalidInput("price of {}: input is missing", name, advice="give the dollars a million input tokens")
         try:
             return Price(**given) if known is None else replace(known, **{"dated": "", **given})
         except InvalidInput as error:
-            raise InvalidInput(f"price of {name!r}: {error}") from error
+            raise InvalidInput(f"price of {{}}: {error}", name) from error
 
     def __len__(self) -> int:
         return len(self._prices)

@@ -18,7 +18,7 @@ from germane.errors import ConsentNeeded, InvalidInput, NotFound, NotPermitted
 if TYPE_CHECKING:
     from germane.api.agent import Agent
     from germane.api.germane import Germane
-    from germane.kinds.blocks.handle import MemoryBlocks
+    from germane.kinds.blocks.handle import AgentBlocks
     from germane.types.scope import Scope
 
 
@@ -168,7 +168,7 @@ async def open_with_hints(options: GlobalOptions, label: str) -> AsyncIterator[t
             raise NotPermitted(f"{refused}{await _permission_hint(agent, options, label)}") from None
 
 
-def ask_block(options: GlobalOptions, label: str, work: Callable[[MemoryBlocks], Awaitable[T]]) -> T:
+def ask_block(options: GlobalOptions, label: str, work: Callable[[AgentBlocks], Awaitable[T]]) -> T:
     """Opens the store as `open_with_hints` does, and returns what `work` returns for the agent's blocks."""
 
     async def asked() -> T:

@@ -129,7 +129,7 @@ def _changed(wording: Mapping[str, str], memories: Sequence[Memory]) -> Iterator
 def _named(texts: Sequence[_Text]) -> Iterator[tuple[str, str]]:
     """The person and the other name that come most often, the first of several; without other names, a long word that comes
     often behind an article. Each with what it is."""
-    from germane.kinds.graph.extraction.entities import extract_entities
+    from germane.extraction.entities.entities import extract_entities
 
     people, others, words = Counter[str](), Counter[str](), Counter[str]()
     for one in texts[-_MAX_READ:]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from germane.errors import InvalidInput
 from germane.types.codec import tagged
-from germane.types.limits import quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +63,7 @@ class TimeDecay(_Masking):
     def __post_init__(self) -> None:
         _check_whole_numbers(summary_tokens=self.summary_tokens, keep_outputs=self.keep_outputs)
         if isinstance(self.half_life, bool) or not isinstance(self.half_life, int | float) or not 0 < self.half_life < 1e9:
-            raise InvalidInput(f"half_life must be a number of exchanges above 0, not {quoted(self.half_life)}")
+            raise InvalidInput("must be a number of exchanges above 0, not {}", self.half_life, path="half_life")
 
 
 CompactionStrategy = Truncate | Summarise | Importance | TimeDecay
@@ -74,7 +73,7 @@ tagged("name", {"truncate": Truncate, "summarise": Summarise, "importance": Impo
 def _check_whole_numbers(**given: int) -> None:
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise InvalidInput(f"{name} must be a whole number, 0 or more, not {quoted(value)}")
+            raise InvalidInput("must be a whole number, 0 or more, not {}", value, path=name)
 
 
 SUMMARISE = Summarise()

@@ -64,7 +64,7 @@ class Anthropic:
         if isinstance(content, str):
             return Message(role=role, parts=(Text(content),) if content else (), **read_envelope(raw))
         if content is not None and not isinstance(content, list | tuple):
-            raise InvalidInput(f"content is {type_name(content)}: give a string or a list of blocks")
+            raise InvalidInput(f"is {type_name(content)}", path="content", advice="give a string or a list of blocks")
         parts = [part for index, block in enumerate(content or ()) for part in _read_part(block, index)]
         if role == "user" and content and all((mapping(block) or {}).get("type") == "tool_result" for block in content):
             role = "tool"
@@ -129,12 +129,13 @@ def _read_part(value: object, index: int) -> list[Part]:
         return [Text(value)]
     raw = mapping(value)
     if raw is None:
-        raise InvalidInput(f"content block {index} is {type_name(value)}: give a mapping with a type")
+        raise InvalidInput(f"content block {index} is {type_name(value)}", advice="give a mapping with a type")
     match raw.get("type"):
         case "text":
             if not isinstance(raw.get("text"), str):
                 raise InvalidInput(
-                    f"content block {index} is of type text, but its text is {type_name(raw.get('text'))}: give a string"
+                    f"content block {index} is of type text, but its text is {type_name(raw.get('text'))}",
+                    advice="give a string",
                 )
             return [Text(raw["text"])]
         case "image":
@@ -154,7 +155,9 @@ def _read_result(raw: Mapping[str, Any], index: int) -> list[Part]:
     elif isinstance(content, list | tuple):
         inner = [part for each in content for part in _read_part(each, index)]
     else:
-        raise InvalidInput(f"content of tool_result block {index} is {type_name(content)}: give a string or a list of blocks")
+        raise InvalidInput(
+            f"content of tool_result block {index} is {type_name(content)}", advice="give a string or a list of blocks"
+        )
     text, others = as_result(inner)
     result = ToolResult(call_id=_string(raw, "tool_use_id"), text=text, error=raw.get("is_error") is True)
     return [result, *(part for part in others if isinstance(part, Image | Opaque))]

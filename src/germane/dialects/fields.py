@@ -36,7 +36,7 @@ def read_envelope(raw: Mapping[str, Any]) -> Envelope:
         found["id"] = id
     if (name := raw.get("name")) is not None:
         if not isinstance(name, str):
-            raise InvalidInput(f"name is {type_name(name)}: give the speaker's name as a string")
+            raise InvalidInput(f"is {type_name(name)}", path="name", advice="give the speaker's name as a string")
         if name:
             found["name"] = name
     if (moment := raw.get("created_at")) is not None:
@@ -51,8 +51,8 @@ def read_role(raw: Mapping[str, Any], roles: Mapping[str, Any]) -> str:
         return found
     known = ", ".join(roles)
     if found is None:
-        raise InvalidInput(f"role is missing: give one of {known}")
-    raise InvalidInput(f"unknown role {str(found)[:40]!r}: give one of {known}")
+        raise InvalidInput("is missing", path="role", advice=f"give one of {known}")
+    raise InvalidInput("{} is unknown", found, path="role", advice=f"give one of {known}")
 
 
 def mapping(value: object) -> Mapping[str, Any] | None:
@@ -86,7 +86,7 @@ def _id(value: object) -> str:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise InvalidInput(f"id is {type_name(value)}: give a string")
+    raise InvalidInput(f"is {type_name(value)}", path="id", advice="give a string")
 
 
 def _moment(value: object) -> datetime:
@@ -100,7 +100,7 @@ def _moment(value: object) -> datetime:
     except (ValueError, OverflowError, OSError):
         pass
     shown = str(value)[:40] if isinstance(value, str | int | float) else type_name(value)
-    raise InvalidInput(f"created_at {shown!r} is not a time: give an ISO 8601 string, seconds since 1970 or a datetime")
+    raise InvalidInput("created_at {} is not a time", shown, advice="give an ISO 8601 string, seconds since 1970 or a datetime")
 
 
 # Texts in the place of parts that a provider can't accept, and cleaning of text, names and arguments.

@@ -157,7 +157,7 @@ def _answers(raw: Mapping[str, Any]) -> list[Part]:
         parts.append(opaque("openai:audio", audio))
     calls = raw.get("tool_calls")
     if calls is not None and not isinstance(calls, list | tuple):
-        raise InvalidInput(f"tool_calls is {type_name(calls)}: give a list")
+        raise InvalidInput(f"is {type_name(calls)}", path="tool_calls", advice="give a list")
     parts += [_call(call, index) for index, call in enumerate(calls or ())]
     if (function := mapping(raw.get("function_call"))) is not None:
         name = function.get("name")
@@ -170,7 +170,7 @@ def _call(value: object, index: int) -> ToolCall:
     function = None if raw is None else mapping(raw.get("function"))
     custom = None if raw is None else mapping(raw.get("custom"))
     if raw is None or (function is None and custom is None):
-        raise InvalidInput(f"tool call {index} has no function: give {{'id': …, 'type': 'function', 'function': {{…}}}}")
+        raise InvalidInput(f"tool call {index} has no function", advice="give {'id': …, 'type': 'function', 'function': {…}}")
     id = raw.get("id")
     id = id if isinstance(id, str) else ""
     if function is None:

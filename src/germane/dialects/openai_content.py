@@ -33,7 +33,7 @@ def read_content(content: object) -> tuple[Part, ...]:
     if content is None:
         return ()
     if not isinstance(content, list | tuple):
-        raise InvalidInput(f"content is {type_name(content)}: give a string, a list of parts or None")
+        raise InvalidInput(f"is {type_name(content)}", path="content", advice="give a string, a list of parts or None")
     return tuple(_read_part(part, index) for index, part in enumerate(content))
 
 
@@ -68,12 +68,14 @@ def _read_part(value: object, index: int) -> Part:
         return Text(value)
     raw = mapping(value)
     if raw is None:
-        raise InvalidInput(f"content part {index} is {type_name(value)}: give a mapping with a type")
+        raise InvalidInput(f"content part {index} is {type_name(value)}", advice="give a mapping with a type")
     kind = raw.get("type")
     if kind in _TEXTS or kind == "refusal":
         text = raw.get("refusal" if kind == "refusal" else "text")
         if not isinstance(text, str):
-            raise InvalidInput(f"content part {index} is of type {kind}, but its text is {type_name(text)}: give a string")
+            raise InvalidInput(
+                f"content part {index} is of type {kind}, but its text is {type_name(text)}", advice="give a string"
+            )
         return Text(text)
     if kind in _IMAGES:
         return _read_image(raw, index)

@@ -61,7 +61,9 @@ class OpenAIResponses:
         if is_message(raw) or not (isinstance(raw.get("type"), str) or set(raw) == {"id"}):
             if raw.get("role") is None and raw.get("type") != "message":
                 known = ", ".join(ROLES)
-                raise InvalidInput(f"type and role are missing: give a type such as 'function_call', or a role: {known}")
+                raise InvalidInput(
+                    "type and role are missing", advice=f"give a type such as 'function_call', or a role: {known}"
+                )
             role = ROLES[read_role(raw, ROLES)]
             return Message(role=role, parts=read_content(raw.get("content")), **read_envelope(raw))
         envelope = read_envelope({key: raw[key] for key in ("id", "created_at") if key in raw})

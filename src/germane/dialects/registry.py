@@ -18,7 +18,7 @@ from germane.dialects.gemini import Gemini
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.openai_responses import OpenAIResponses
 from germane.dialects.pairing import close_orphans, join_calls, pair_calls
-from germane.errors import InvalidInput, UnknownName
+from germane.errors import InvalidInput, Phrase, UnknownName
 from germane.types.limits import quoted
 from germane.types.message import Image, Message, Text, ToolCall, ToolResult, Wire, system_text
 
@@ -30,7 +30,7 @@ def dialect(name: str) -> Dialect:
     for each in DIALECTS:
         if each.name == name:
             return each
-    raise UnknownName(f"unknown provider {str(name)[:40]!r}: give one of {', '.join(each.name for each in DIALECTS)}")
+    raise UnknownName("{} is unknown", name, path="provider", advice=f"give one of {', '.join(each.name for each in DIALECTS)}")
 
 
 def dialect_of(raw: Mapping[str, Any], prefer: str) -> Dialect:
@@ -59,7 +59,7 @@ def parse(raw: Mapping[str, Any] | Message, prefer: str = "openai") -> Message:
         return raw
     fields = mapping(raw)
     if fields is None:
-        raise InvalidInput(f"message is {type_name(raw)}: give a mapping with role and content, or a germane Message")
+        raise InvalidInput(f"message is {type_name(raw)}", advice="give a mapping with role and content, or a germane Message")
     return dialect_of(fields, prefer).parse(fields)
 
 
@@ -67,13 +67,13 @@ def parse_all(raws: Iterable[Mapping[str, Any] | Message], prefer: str = "openai
     """Reads all messages. Raises `InvalidInput` with the index of the message that can't be read, counted from `first`."""
     dialect(prefer)
     if isinstance(raws, str | bytes | Mapping) or not isinstance(raws, Iterable):
-        raise InvalidInput(f"messages is {type_name(raws)}: give a list of messages")
+        raise InvalidInput(f"is {type_name(raws)}", path="messages", advice="give a list of messages")
     messages: list[Message] = []
     for index, raw in enumerate(raws, first):
         try:
             messages.append(plain_message(raw) if isinstance(raw, dict) and is_plain(raw) else parse(raw, prefer))
         except InvalidInput as error:
-            raise type(error)(f"message {index}: {error}") from None
+            raise error.within(f"messages[{index}]") from None
     return tuple(messages)
 
 
@@ -258,7 +258,9 @@ def system_prompt(system: object, provider: str) -> dict[str, Any] | None:
     if isinstance(given, str):
         given = [given]
     if not isinstance(given, list | tuple):
-        raise InvalidInput(f"system must be a string, a list of text blocks or {{'parts': […]}}, not {type_name(given)}")
+        raise InvalidInput(
+            f"must be a string, a list of text blocks or {{'parts': […]}}, not {type_name(given)}", path="system"
+        )
     blocks = [_block(block, index) for index, block in enumerate(given)]
     if not any(block["text"].strip() for block in blocks):
         return None
@@ -285,8 +287,10 @@ def _block(value: object, index: int) -> dict[str, Any]:
     block = {"text": value} if isinstance(value, str) else mapping(value)
     typed = "text" if block is None else block.get("type", "text")
     if block is None or typed != "text" or not isinstance(block.get("text"), str):
-        kind = type_name(value) if block is None else "one without a text" if typed == "text" else quoted(typed)
-        raise InvalidInput(f"system[{index}] must be a text block, not {kind}: give {{'type': 'text', 'text': '…'}}")
+        kind = Phrase(type_name(value) if block is None else "one without a text" if typed == "text" else quoted(typed))
+        raise InvalidInput(
+            "must be a text block, not {}", kind, path=f"system[{index}]", advice="give {'type': 'text', 'text': '…'}"
+        )
     return dict(block)
 
 

@@ -39,7 +39,7 @@ _OWN = {
 def parse_tools(raws: object) -> tuple[Tool, ...]:
     """Reads tools in any provider's shape; a `Tool` stays as it is. Raises `InvalidInput` naming what can't be read."""
     if isinstance(raws, str | bytes | Mapping) or not isinstance(raws, Iterable):
-        raise InvalidInput(f"tools must be a list of tool schemas, not {type_name(raws)}")
+        raise InvalidInput(f"must be a list of tool schemas, not {type_name(raws)}", path="tools")
     given = tuple(islice(raws, TOOLS.maximum + 1))
     check_size("tools", len(given), TOOLS, at_least=True)
     extent, found = Extent("tools", TOOL_CHARACTERS), list[Tool]()
@@ -51,7 +51,7 @@ def parse_tools(raws: object) -> tuple[Tool, ...]:
             continue
         fields = _fields(where, raw)
         if fields is None:
-            raise InvalidInput(f"{where} must be a tool's schema as a dict, not {type_name(raw)}")
+            raise InvalidInput(f"must be a tool's schema as a dict, not {type_name(raw)}", path=where)
         extent.part(where, fields)
         found += _read(where, fields)
     check_size("tools", len(found), TOOLS)
@@ -63,7 +63,7 @@ def _fields(where: str, raw: object) -> Mapping[str, Any] | None:
     try:
         return mapping(raw)
     except Exception as error:
-        raise InvalidInput(f"{where} is a {type_name(raw)} that can't be read ({type_name(error)})") from error
+        raise InvalidInput(f"is a {type_name(raw)} that can't be read ({type_name(error)})", path=where) from error
 
 
 def _read(where: str, raw: Mapping[str, Any]) -> Iterator[Tool]:
@@ -86,7 +86,7 @@ def _read(where: str, raw: Mapping[str, Any]) -> Iterator[Tool]:
     elif raw:
         yield from _of_gemini(where, raw)
     else:
-        raise InvalidInput(f"{where} is empty: give a tool's schema with a name")
+        raise InvalidInput("is empty", path=where, advice="give a tool's schema with a name")
 
 
 def _of_gemini(where: str, raw: Mapping[str, Any]) -> Iterator[Tool]:
@@ -96,11 +96,13 @@ def _of_gemini(where: str, raw: Mapping[str, Any]) -> Iterator[Tool]:
             yield _builtin("gemini", str(key)[:100], {key: value})
             continue
         if not isinstance(value, list | tuple):
-            raise InvalidInput(f"{where}: {key} is {type_name(value)}: give a list of functions")
+            raise InvalidInput(f"{where}: {key} is {type_name(value)}", advice="give a list of functions")
         for number, each in enumerate(value):
             fields = mapping(each)
             if fields is None:
-                raise InvalidInput(f"{where}: {key}[{number}] is {type_name(each)}: give a function's schema as a dict")
+                raise InvalidInput(
+                    f"{where}: {key}[{number}] is {type_name(each)}", advice="give a function's schema as a dict"
+                )
             yield _function(f"{where}: {key}[{number}]", "gemini", fields, fields)
 
 
@@ -113,11 +115,11 @@ def _builtin(provider: str, kind: str, raw: Mapping[str, Any]) -> Tool:
 def _function(where: str, provider: str, fields: Mapping[str, Any], raw: Mapping[str, Any]) -> Tool:
     name, description, strict = fields.get("name"), fields.get("description"), fields.get("strict")
     if not isinstance(name, str) or not name:
-        raise InvalidInput(f"{where}: name is {type_name(name)}: give the function's name as a string")
+        raise InvalidInput(f"is {type_name(name)}", path=f"{where}.name", advice="give the function's name as a string")
     if not isinstance(description, str | None):
-        raise InvalidInput(f"{where}: description is {type_name(description)}: give a string")
+        raise InvalidInput(f"is {type_name(description)}", path=f"{where}.description", advice="give a string")
     if not isinstance(strict, bool | None):
-        raise InvalidInput(f"{where}: strict is {type_name(strict)}: give True or False")
+        raise InvalidInput(f"is {type_name(strict)}", path=f"{where}.strict", advice="give True or False")
     schema = _schema(where, fields)
     if strict is None:  # the responses API keeps to the schema unless told otherwise, where it can
         strict = provider == "openai-responses" and is_closed(schema)
@@ -141,7 +143,7 @@ def _schema(where: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
             continue
         schema = mapping(value)
         if schema is None:
-            raise InvalidInput(f"{where}: {key} is {type_name(value)}: give a JSON Schema as a dict")
+            raise InvalidInput(f"{where}: {key} is {type_name(value)}", advice="give a JSON Schema as a dict")
         return from_openapi(schema) if key == "parameters" and _is_openapi(schema) else schema
     return {}
 

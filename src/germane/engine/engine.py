@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from germane.background import aside
 from germane.catalog.profiles import Catalog
 from germane.catalog.request_tokens import Ceiling
 from germane.clock import Clock, zone
@@ -29,9 +28,10 @@ from germane.engine.injection_log import InjectionLog
 from germane.engine.result_cache import NO_TASK, ResultCache, RunningTask, read_first
 from germane.engine.selection import ask_gate, best_of, choose_profile, pack_in_time, rank_candidates, room_for_new
 from germane.errors import PROPAGATED
+from germane.extraction.llm.queue import LLMUsage
 from germane.kinds.graph.aliases import forget_names
 from germane.kinds.memories.directive import Directive
-from germane.kinds.memories.llm_extraction.queue import LLMUsage
+from germane.ports.background import aside
 from germane.ports.models import Embedder, Tokenizer
 from germane.search.relevance import Relevance
 from germane.stages.compact import HistoryCompactor, HistoryTerms, compact_history

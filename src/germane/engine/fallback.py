@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 
 from germane.catalog import profiles
@@ -16,7 +17,7 @@ from germane.engine.assembly import Assembly, Deadline, counts_as_memory
 from germane.engine.breakers import Guard
 from germane.engine.turns import changed_turns
 from germane.errors import PROPAGATED
-from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.directive import CurrentDirective, Directive
 from germane.ports.models import Tokenizer
 from germane.stages.gather.gather import Gathered
 from germane.stages.gather.memories import PROFILE
@@ -240,7 +241,8 @@ class DirectiveReads:
 async def _read(store: ScopedStore, cache: DirectiveCache, guard: Guard) -> None:
     """A failure only means that nothing is learned."""
     try:
-        await cache.read(store.scope, lambda: guard.call("directive", store.directive, Directive, patience=_READ_PATIENCE))
+        read = partial(store.ask, CurrentDirective())
+        await cache.read(store.scope, lambda: guard.call("directive", read, Directive, patience=_READ_PATIENCE))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:

@@ -23,6 +23,7 @@ from germane.kinds.injections import (
     InjectionHead,
     KeptInjections,
     PutInjection,
+    SessionInjections,
     WantedInjections,
     Wanting,
     handles_of,
@@ -121,7 +122,7 @@ class InjectionLog:
         then nothing of earlier calls stands in the prompt, or what is last known, and nothing is recorded. Raises only what
         leaves an assembly."""
         began = guard.clock.steady()
-        start = partial(store.injections, wanting, at=request.at, filters=request.filters)
+        start = partial(store.ask, SessionInjections(wanting, request.at, request.filters))
         report = partial(SourceReport, name="injections")
         try:
             kept = await guard.call("injections", start, KeptInjections, patience=patience)

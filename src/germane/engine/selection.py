@@ -20,7 +20,8 @@ from germane.engine.assembly import Assembly, Deadline, Late
 from germane.engine.bound_injections import planned_room
 from germane.engine.breakers import Guard
 from germane.engine.earlier_injections import EarlierTexts
-from germane.kinds.injections import WantedInjections
+from germane.kinds.injections import SessionInjections, WantedInjections
+from germane.kinds.inventory import AllowedIds
 from germane.kinds.profile.lines import choose_lines, lines_said_by
 from germane.kinds.profile.reads import parse_clause_name
 from germane.search.relevance import Relevance
@@ -326,7 +327,7 @@ async def ask_gate(
     before = standing.ids
     if not stored and not before:
         return packing, standing
-    start: Any = partial(store.allowed, sorted(stored | before), at=request.at, filters=request.filters)
+    start: Any = partial(store.ask, AllowedIds(sorted(stored | before), request.at, request.filters))
     if standing.bound:
         start = partial(_with_presence, store, stored, before, request)
     others = {item.id for item in packing.chosen if item.id not in stored}
@@ -355,8 +356,8 @@ async def _with_presence(store: ScopedStore, new: Set[str], before: Set[str], re
     at, filters = request.at, request.filters
     wanted = WantedInjections(ids=before, presence=True)
     allowed, kept = await asyncio.gather(
-        store.allowed(sorted(new), at=at, filters=filters),
-        store.injections(lambda _: wanted, at=at, filters=filters),
+        store.ask(AllowedIds(sorted(new), at, filters)),
+        store.ask(SessionInjections(lambda _: wanted, at, filters)),
     )
     return _Passed(frozenset(allowed), kept.present)
 

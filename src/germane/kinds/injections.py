@@ -1,7 +1,7 @@
 """Injections: records of what was injected for each turn of a session, kept so that it stays where it stands (INJECT-6).
 
-A record is identified by its turn, as keyed hashes that don't tell what was said. The change `PutInjection` and the plan
-that keeps records are what every store must support.
+A record is identified by its turn, as keyed hashes that don't tell what was said. The read `SessionInjections` and the
+change `PutInjection` are what every store must support.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, NamedTuple
 
-from germane.types.plan import Change, Decision, Plan, TextOf
+from germane.types.plan import Change, Decision, Plan, Read, TextOf
+from germane.types.query import Filters
 from germane.types.trace import InjectedItem
 
 _GIVEN = re.compile(r"[a-z]{1,2}[0-9]{1,9}")
@@ -93,7 +94,7 @@ class KeptInjections:
     present: Set[str] = frozenset()
 
 
-# The change and the plan, and how much of a session's records is kept.
+# The read, the change and the plan, and how much of a session's records is kept.
 
 
 MAX_RECORDS = 512
@@ -104,6 +105,18 @@ MAX_CHARACTERS = 524_288
 """Bytes of all texts of one session, likewise."""
 MAX_AGE_DAYS = 30
 """Days after which a record is removed, when its scope's next record is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInjections(Read[KeptInjections]):
+    """What was injected for the turns of the scope's session: the heads of all records, the records that `wanting` chooses from
+    them, and which of their items, and of the ids it names, may be shown at `at`, by the rules of `AllowedIds` (INJECT-6). A
+    session may have hundreds of records, of which few stand in a prompt. Nothing where the scope has no session."""
+
+    quick: ClassVar[bool] = True
+    wanting: Wanting
+    at: datetime
+    filters: Filters
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from germane.kinds.tasks.value import TaskFrame
-from germane.rules.tool_rule import Owed, Verdict
+from germane.tool_rules.value import Owed, Verdict
 from germane.types.reports import HistoryReport
 
 

@@ -34,9 +34,13 @@ def open_llm(name: str, access: Mapping[str, str]) -> LLM:
     elif provider == "anthropic":
         address, key = access.get("ANTHROPIC_BASE_URL") or _ANTHROPIC_URL, access.get("ANTHROPIC_API_KEY")
     else:
-        raise UnknownName(f"no LLM is called {name!r}: take 'openai:<model>', 'anthropic:<model>' or '<address>#<model>'")
+        raise UnknownName(
+            "no LLM is called {}", name, advice="take 'openai:<model>', 'anthropic:<model>' or '<address>#<model>'"
+        )
     if not model.strip():
-        raise InvalidInput(f"the LLM {name!r} names no model: write it after the colon, or after # where it is an address")
+        raise InvalidInput(
+            "the LLM {} names no model", name, advice="write it after the colon, or after # where it is an address"
+        )
     return AnthropicMessages(address, model, key) if provider == "anthropic" else ChatCompletions(address, model, key)
 
 

@@ -237,7 +237,7 @@ def open_tokenizer(name: str) -> Tokenizer:
         return CachedTokenizer(bpe) if bpe.available else _estimated(name if name in UPPER else "unknown")
     if name in UPPER:
         return _estimated(name)
-    raise UnknownName(f"unknown tokenizer {name!r}: use one of {', '.join(sorted(TOKENIZERS))}")
+    raise UnknownName("unknown tokenizer {}", name, advice=f"use one of {', '.join(sorted(TOKENIZERS))}")
 
 
 def _estimated(family: str) -> Tokenizer:

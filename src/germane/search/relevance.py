@@ -49,17 +49,17 @@ class Relevance:
         weights, intercepts = np.zeros((len(_MODEL_COLUMNS), len(COEFFICIENTS))), np.zeros(len(_MODEL_COLUMNS))
         for row, column in enumerate(_MODEL_COLUMNS):
             if column not in table:
-                raise InvalidInput(f"relevance model: the column {column!r} is missing")
+                raise InvalidInput("relevance model: the column {} is missing", column)
             entries = dict(table[column])
             intercepts[row] = entries.pop("intercept", 0.0)
             for feature, weight in entries.items():
                 if feature not in COEFFICIENTS:
-                    raise InvalidInput(f"relevance model: {column} names the unknown feature {feature!r}")
+                    raise InvalidInput(f"relevance model: {column} names the unknown feature {{}}", feature)
                 weights[row, COEFFICIENTS.index(feature)] = weight
         reasons = table.get("reasons", {})
         for reason, probability in reasons.items():
             if reason not in REASONS or not 0 <= probability <= 1:
-                raise InvalidInput(f"relevance model: {reason!r} = {probability} isn't one of {', '.join(REASONS)} in [0, 1]")
+                raise InvalidInput(f"relevance model: {{}} = {probability} isn't one of {', '.join(REASONS)} in [0, 1]", reason)
         need = NeedModel.parse(table) if NEED_COLUMNS[0] in table else shipped().need
         return cls(weights, intercepts, np.array([reasons.get(name, 0.0) for name in REASONS]), need)
 
@@ -198,7 +198,7 @@ class NeedModel:
             entries = dict(tables.get(column, tables["need"]))
             intercepts[row] = entries.pop("intercept", 0.0)
             if strangers := sorted(set(entries) - set(NEED_FEATURES)):
-                raise InvalidInput(f"relevance model: {column} names the unknown feature {strangers[0]!r}")
+                raise InvalidInput(f"relevance model: {column} names the unknown feature {{}}", strangers[0])
             weights[row] = [entries.get(name, 0.0) for name in NEED_FEATURES]
         return cls(weights, intercepts)
 

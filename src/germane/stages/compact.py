@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-from germane.background import aside
 from germane.catalog.profiles import Catalog
 from germane.catalog.request_tokens import request_room
 from germane.compaction.eviction import keep_newest
@@ -22,6 +21,7 @@ from germane.compaction.strategy import CompactionStrategy
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.registry import parse_all, system_prompt
 from germane.errors import PROPAGATED
+from germane.ports.background import aside
 from germane.ports.models import Tokenizer
 from germane.stores.contract import ScopedStore
 from germane.types.message import Message, Raw

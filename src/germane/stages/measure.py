@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from germane.background import aside
 from germane.catalog.profiles import Catalog, Profile, log_unknown_model
 from germane.catalog.request_tokens import count_within, measure, texts_of
 from germane.dialects.registry import shaping
+from germane.ports.background import aside
 from germane.ports.models import Tokenizer
 from germane.types.budget import Budget
 from germane.types.request import Request

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
+    from germane.extraction.llm.queue import ExtractionQueue
     from germane.kinds.blocks.value import ArchivalEntry
     from germane.kinds.events.value import Event
-    from germane.kinds.injections import KeptInjections, Wanting
     from germane.kinds.keys.plans import KeyStore
-    from germane.kinds.memories.directive import Directive
-    from germane.kinds.memories.llm_extraction.queue import ExtractionQueue
     from germane.kinds.memories.value import Memory
     from germane.transfer.contents import Contents, Owned, Reach
     from germane.types.evidence import Found
-    from germane.types.inventory import AgentPage, OrgPage, Stats, Tombstone, UserPage
+    from germane.types.inventory import AgentPage, OrgPage
     from germane.types.plan import Plan, Read
-    from germane.types.query import Filters, Query
+    from germane.types.query import Query
     from germane.types.scope import Scope
 
 
@@ -59,27 +56,6 @@ class EventSearch(Protocol):
         common with it."""
 
 
-class Inventory(Protocol):
-    """Every method sees only the scope that the inventory was made for."""
-
-    async def stats(self, *, at: datetime) -> Stats:
-        """Counts what the scope sees. `at` decides which memories are valid."""
-
-    async def users(self, limit: int, cursor: str | None = None) -> UserPage:
-        """Returns a page of at most `limit` users of the scope's agent who have something stored, in the order of their first
-        write; an empty page where the scope has a user. Raises `InvalidInput` for a limit below 1 or a cursor of another
-        listing."""
-
-    async def ids(self, prefix: str, limit: int, *, domain: Literal["memories", "events"]) -> tuple[str, ...]:
-        """Returns at most `limit` ids of germane's that begin with `prefix`, sorted."""
-
-    async def said_as(self, message_id: str, limit: int) -> tuple[str, ...]:
-        """Returns germane's ids of at most `limit` messages that have this id of the caller's; each session may have one."""
-
-    async def tombstone(self, id: str) -> Tombstone | None:
-        """Returns what remains of a forgotten memory or message with this id of germane's; None where nothing does."""
-
-
 class ScopedStore(Protocol):
     """One scope's reads and writes."""
 
@@ -91,8 +67,6 @@ class ScopedStore(Protocol):
     def events(self) -> EventSearch: ...
     @property
     def blocks(self) -> ScopedSearch[ArchivalEntry]: ...
-    @property
-    def inventory(self) -> Inventory: ...
 
     async def ask(self, read: Read[T]) -> T:
         """Returns what the read answers, from a snapshot. The reads of a kind stand in its `reads.py`; plans ask the same ones,
@@ -114,22 +88,6 @@ class ScopedStore(Protocol):
         """Removes all forgotten content from the store's files, whichever scope forgot it. Returns '' when none is left, else a
         sentence that says what the removal still waits for. Idempotent. Raises nothing: forgotten content can't be read again
         in any case."""
-
-    async def directive(self) -> Directive:
-        """Returns the standing instructions, the agent's and those of the scope's user."""
-
-    async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
-        """Returns those of `ids` (of memories, events, archival entries, entities, relations and patterns, `<id>@<version>` of
-        blocks, `<id of the first message>@outline` of lines of outlines, and `<id of the message>@<start>-<end>` of clauses)
-        that this scope may see, that are valid at `at`, aren't forgotten and have an allowed sensitivity, as stored now
-        (PACK-8). A block's version must be the current one; blocks and entries are private; a clause may be shown while its
-        message may."""
-
-    async def injections(self, wanting: Wanting, *, at: datetime, filters: Filters) -> KeptInjections:
-        """Returns what was injected for the turns of the scope's session: the heads of all records, the records that `wanting`
-        chooses from them, and which of their items, and of the ids it names, may be shown now, by the rules of `allowed`
-        (INJECT-6). A session may have hundreds of records, of which few stand in a prompt. Nothing where the scope has no
-        session."""
 
 
 @runtime_checkable

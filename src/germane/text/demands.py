@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from germane.text.normal import in_lower_case
-from germane.text.own.own_words import MAX_READ, OwnSentence, own_sentences
+from germane.text.own_words.own_words import MAX_READ, OwnSentence, own_sentences
 from germane.text.specifics import letter_words
 
 MAX_DEMAND = 300

@@ -8,63 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
 from germane.errors import InvalidInput
-from germane.kinds.archive.value import KeptEntry, KeptSummary
-from germane.kinds.blocks.value import ArchivalEntry
-from germane.kinds.events.value import Event
-from germane.kinds.memories.conflicts import ContradictionRecord
-from germane.kinds.memories.value import Memory
-from germane.kinds.profile.reads import MarkedLine
-from germane.kinds.tasks.value import TaskFrame
-from germane.transfer.contents import (
-    Contents,
-    Owned,
-    Owner,
-    Reach,
-    SessionRecord,
-    StoredBlock,
-    StoredDirective,
-    StoredEntity,
-    StoredPattern,
-    StoredRelation,
-    StoredStack,
-    Thing,
-)
-from germane.transfer.graph_lines import graph_line, parsed_entity, parsed_pattern, parsed_relation
-from germane.transfer.line_fields import LineFields, written_time
-from germane.transfer.memory_lines import (
-    block_line,
-    contradiction_line,
-    directive_line,
-    entry_line,
-    memory_line,
-    parsed_block,
-    parsed_contradiction,
-    parsed_directive,
-    parsed_entry,
-    parsed_memory,
-    parsed_profile_mark,
-    parsed_tombstone,
-    profile_mark_line,
-    tombstone_line,
-)
-from germane.transfer.session_lines import (
-    archived_line,
-    message_line,
-    parsed_archived,
-    parsed_message,
-    parsed_session,
-    parsed_summary,
-    session_line,
-    summary_line,
-)
-from germane.transfer.task_lines import parsed_stack, parsed_task, stack_line, task_line
-from germane.types.inventory import Tombstone
-from germane.types.limits import ID, quoted
+from germane.transfer.contents import Contents, Owned, Owner, Reach
+from germane.transfer.formats import FORMATS
+from germane.transfer.line_format import MAX_COUNT, As, LineFormat, one_object, whole
 from germane.types.scope import Scope
 
 FORMAT = "germane-export"
@@ -81,23 +33,62 @@ _UNSAFE = re.compile(
 )
 
 
+_TYPES = MappingProxyType({form.kind: type for type, form in FORMATS.items()})
+
+
+class Header(NamedTuple):
+    """The first line of an export."""
+
+    reach: Reach
+    contents: Contents
+
+
+class _HeaderLine(NamedTuple):
+    """The fields of the first line. `latest` is for people: it isn't read back."""
+
+    format: str
+    version: int
+    scope: Reach
+    holds: Contents
+    latest: datetime | None = None
+
+
+def _format(name: str, value: Any) -> str:
+    if value != FORMAT:
+        raise InvalidInput("must be {}, not {}", FORMAT, value, path=name)
+    return FORMAT
+
+
+def _version(name: str, value: Any) -> int:
+    version: int = whole(1, MAX_COUNT)(name, value)
+    if version > VERSION:
+        raise InvalidInput(
+            f"the export has version {version} of the format, and this germane reads up to {VERSION}: upgrade germane"
+        )
+    return version
+
+
+_HEADER = LineFormat(
+    _HeaderLine,
+    "the header",
+    fields={
+        "format": As(read=_format),
+        "version": As(read=_version),
+        "scope": one_object(LineFormat(Reach, "scope")),
+        "holds": one_object(LineFormat(Contents, "holds", left_out=("latest",), order=" ".join(HOLDS))),
+    },
+)
+
+
 def header_line(reach: Reach, contents: Contents) -> dict[str, Any]:
     """Returns the first line: format and version, whose data it is, and how many things follow."""
-    return {
-        "type": "header",
-        "format": FORMAT,
-        "version": VERSION,
-        "scope": {"org": reach.org, "agent": reach.agent, "user": reach.user, "all_users": reach.all_users},
-        "holds": {name: getattr(contents, name) for name in HOLDS},
-        "latest": written_time(contents.latest),
-    }
+    return {"type": "header", **_HEADER.write(_HeaderLine(FORMAT, VERSION, reach, contents, contents.latest))}
 
 
 def line_of(owned: Owned) -> dict[str, Any]:
     """Returns the line of a stored thing."""
-    kind, rest = _parts(owned.thing)
-    owner = owned.owner
-    return {"type": kind, "org": owner.org, "agent": owner.agent, "user": owner.user, **rest}
+    kind = _TYPES[type(owned.thing)]
+    return {"type": kind, **owned.owner._asdict(), **FORMATS[kind].write(owned.thing)}
 
 
 def written(line: Mapping[str, Any]) -> str:
@@ -106,51 +97,12 @@ def written(line: Mapping[str, Any]) -> str:
     return _UNSAFE.sub(_escape, json.dumps(line, ensure_ascii=False))
 
 
-def _parts(thing: Thing) -> tuple[str, dict[str, Any]]:
-    match thing:
-        case StoredDirective():
-            return "directive", directive_line(thing)
-        case Memory():
-            return "memory", memory_line(thing)
-        case StoredBlock():
-            return "block", block_line(thing)
-        case ArchivalEntry():
-            return "entry", entry_line(thing)
-        case SessionRecord():
-            return "session", session_line(thing)
-        case Event():
-            return "message", message_line(thing)
-        case StoredEntity() | StoredRelation() | StoredPattern():
-            return graph_line(thing)
-        case ContradictionRecord():
-            return "contradiction", contradiction_line(thing)
-        case TaskFrame():
-            return "task", task_line(thing)
-        case StoredStack():
-            return "task_stack", stack_line(thing)
-        case KeptEntry():
-            return "archived", archived_line(thing)
-        case KeptSummary():
-            return "summary", summary_line(thing)
-        case MarkedLine():
-            return "profile_mark", profile_mark_line(thing)
-        case Tombstone():
-            return "tombstone", tombstone_line(thing)
-
-
 def _escape(match: re.Match[str]) -> str:
     return json.dumps(match[0])[1:-1] if match[0] != "\x7f" else "\\u007f"  # json leaves DEL as it is
 
 
 # Reads the lines back, and checks every field: the file may come from anywhere. A field that has a default may be left
 # out. Texts and times are kept as they are. Raises `InvalidInput`, which names the field and holds no content.
-
-
-class Header(NamedTuple):
-    """The first line of an export."""
-
-    reach: Reach
-    contents: Contents
 
 
 def read_line(line: str | bytes) -> Mapping[str, Any]:
@@ -176,73 +128,17 @@ def parse_line(line: Mapping[str, Any]) -> Header | Owned:
     rest = dict(line)
     kind = rest.pop("type", None)
     if kind == "header":
-        return _header(rest)
-    if not isinstance(kind, str) or kind not in _THINGS:
-        raise InvalidInput(f"type must be one of {', '.join(_THINGS)}, not {quoted(kind)}")
+        header = _HEADER.read(rest)
+        return Header(header.scope, header.holds)
+    if not isinstance(kind, str) or kind not in FORMATS:
+        raise InvalidInput(f"must be one of {', '.join(FORMATS)}, not {{}}", kind, path="type")
     owner = Owner(org=rest.pop("org", None), agent=rest.pop("agent", None), user=rest.pop("user", None))
     if owner.org is None and (kind != "tombstone" or owner != (None, None, None)):
         raise InvalidInput("org is missing: each line names its org, its agent, and its user or null")
     if owner.org is not None:
         Scope(org=owner.org, agent=owner.agent, user=owner.user)  # type: ignore[arg-type]
-    return Owned(owner, _THINGS[kind](rest, owner))
-
-
-def _header(line: Mapping[str, Any]) -> Header:
-    given = LineFields(line, "the header")
-    form = given.take("format", None)
-    if form != FORMAT:
-        raise InvalidInput(f"format must be {FORMAT!r}, not {quoted(form)}")
-    version = given.whole("version", 1)
-    if version > VERSION:
-        raise InvalidInput(
-            f"the export has version {version} of the format, and this germane reads up to {VERSION}: upgrade germane"
-        )
-    header = Header(_reach(given.take("scope")), _contents(given.take("holds")))
-    given.maybe_time("latest")  # for people
-    given.end()
-    return header
-
-
-def _reach(value: Any) -> Reach:
-    given = LineFields(value, "scope")
-    reach = Reach(
-        org=given.maybe_text("org", ID),
-        agent=given.maybe_text("agent", ID),
-        user=given.maybe_text("user", ID),
-        all_users=given.flag("all_users"),
-    )
-    given.end()
-    return reach
-
-
-def _contents(value: Any) -> Contents:
-    given = LineFields(value, "holds")
-    counts: dict[str, Any] = {name: given.count(name, 0) for name in HOLDS}
-    given.end()
-    return Contents(**counts)
+    return Owned(owner, FORMATS[kind].read(rest, owner))
 
 
 def _no_number(name: str) -> NoReturn:
     raise InvalidInput(f"{name} is no number of JSON")
-
-
-_THINGS: Mapping[str, Callable[[Mapping[str, Any], Owner], Thing]] = MappingProxyType(
-    {
-        "directive": lambda line, _: parsed_directive(line),
-        "memory": parsed_memory,
-        "contradiction": lambda line, _: parsed_contradiction(line),
-        "block": parsed_block,
-        "entry": parsed_entry,
-        "session": lambda line, _: parsed_session(line),
-        "message": parsed_message,
-        "entity": parsed_entity,
-        "relation": parsed_relation,
-        "pattern": parsed_pattern,
-        "task": parsed_task,
-        "task_stack": lambda line, _: parsed_stack(line),
-        "archived": lambda line, _: parsed_archived(line),
-        "summary": lambda line, _: parsed_summary(line),
-        "profile_mark": lambda line, _: parsed_profile_mark(line),
-        "tombstone": lambda line, _: parsed_tombstone(line),
-    }
-)

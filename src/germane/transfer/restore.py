@@ -10,30 +10,22 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from germane.kinds.archive.value import (
-    HandlesKept,
-    HistoryIdsInUse,
-    KeptEntry,
-    KeptSummary,
-    PutArchived,
-    PutSummary,
-    SummariesKept,
-)
+from germane.kinds.archive.reads import HandlesKept, HistoryIdsInUse, PutArchived, PutSummary, SummariesKept
+from germane.kinds.archive.value import KeptEntry, KeptSummary
 from germane.kinds.blocks.reads import BlocksNamed, IdsOfBlocks, PutBlock, PutEntry, RestoreHistory
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.events.reads import EventsById, EventsByMessageId, PositionsTaken, PutEvent, ReservePositions
 from germane.kinds.events.value import Event
 from germane.kinds.graph.reads import GraphStored
 from germane.kinds.memories.conflicts import ContradictionRecord
+from germane.kinds.memories.directive import CurrentDirective, SetDirective
 from germane.kinds.memories.reads import (
     ConflictsBetween,
     IdsInUse,
     MemoriesById,
-    OwnDirective,
     PutMemory,
     PutTombstones,
     RestoreConflict,
-    SetDirective,
 )
 from germane.kinds.memories.value import Memory
 from germane.kinds.profile.reads import LinesNamed, MarkedLine, MarkLine, thing_of
@@ -47,9 +39,11 @@ from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.scope import Scope
 
 
-def restore_directive(text: str, id: str = "") -> Plan[Placed]:
-    """Sets the directive where there is none, unless the one with this id was forgotten here."""
-    held = yield from read(OwnDirective())
+def restore_directive(text: str, id: str = "", *, scope: Scope) -> Plan[Placed]:
+    """Sets the directive of the scope's own user (agent-wide where it has none) where there is none, unless the one with this
+    id was forgotten here."""
+    found = yield from read(CurrentDirective())
+    held = found.agent if scope.user is None else found.own
     use = yield from read(IdsInUse((id,)))
     if id in use.forgotten:
         return Decision((), Placed(forgotten=1))

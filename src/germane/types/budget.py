@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from germane.errors import InvalidInput
 from germane.types.candidate import LeftOut, Scored
 from germane.types.evidence import Unread
-from germane.types.limits import COUNT, NAME, check_text, quoted
+from germane.types.limits import COUNT, NAME, check_text
 
 _CONSTRAINED_BELOW = 256
 
@@ -96,7 +96,7 @@ class RequestLimits:
         for name in (each.name for each in fields(self)):
             value, minimum = getattr(self, name), 0 if name == "memory_tokens" else 1
             if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= COUNT.maximum:
-                raise InvalidInput(f"limits: {name} must be a whole number, {minimum} or more, not {quoted(value)}")
+                raise InvalidInput(f"must be a whole number, {minimum} or more, not {{}}", value, path=f"limits.{name}")
 
     def within(self, window: int, max_output: int) -> RequestLimits:
         """The limits as a model of this window can keep them: never more than it has, and in a small window with room for each
@@ -130,10 +130,10 @@ class LimitTable:
     def __post_init__(self) -> None:
         for name, limits in self.overrides.items():
             if not check_text("limits: the name of a model", name, NAME).strip() or not isinstance(limits, RequestLimits):
-                raise InvalidInput(f"limits: overrides must map names of models to RequestLimits, not {quoted(name)}")
+                raise InvalidInput("must map names of models to RequestLimits, not {}", name, path="limits.overrides")
         if strangers := self.changes.keys() - {each.name for each in fields(RequestLimits)}:
             raise InvalidInput(
-                f"limits: unknown {quoted(min(strangers))}: give {', '.join(e.name for e in fields(RequestLimits))}"
+                "limits has no {}", min(strangers), advice=f"give {', '.join(e.name for e in fields(RequestLimits))}"
             )
         self._changed(self.large)
 
@@ -323,7 +323,7 @@ def price_of_effort(effort: Effort | float) -> float:
         return _MEDIUM_PRICE / effort
     words = ", ".join(_PRICES)
     raise InvalidInput(
-        f"effort must be {words}, or a number from {_MIN_EFFORT} to {_MAX_EFFORT} (1 is medium), not {quoted(effort)}"
+        f"must be {words}, or a number from {_MIN_EFFORT} to {_MAX_EFFORT} (1 is medium), not {{}}", effort, path="effort"
     )
 
 

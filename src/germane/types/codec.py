@@ -2,9 +2,9 @@
 
 A dataclass becomes an object with its fields, but for fields with `repr=False` (vectors, functions). A named tuple becomes a
 list of its values, or an object where it has more than four fields or a default for each. A time becomes ISO 8601 text, bytes
-become base64, infinities become `"inf"` and `"-inf"`. Objects of classes that `tagged` was called with name their class under
-a key of their own; where a union's other classes can't be told apart by their fields, the object has the class's name under
-`$type`.
+become base64, infinities become `"inf"` and `"-inf"`, a `Hash` becomes 16 hexadecimal digits. Objects of classes that `tagged`
+was called with name their class under a key of their own; where a union's other classes can't be told apart by their fields,
+the object has the class's name under `$type`.
 
 Encoding and decoding take time linear in the value. For each annotation a decoder is made once and kept. `json_text.py` reads
 and writes the JSON itself and bounds it; what a caller may send beyond that, the called method checks.
@@ -21,7 +21,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import date, datetime
 from functools import lru_cache
-from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints, overload
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 from germane.errors import InvalidInput
 from germane.types.limits import DIGITS
@@ -30,12 +30,14 @@ T = TypeVar("T")
 Encoder = Callable[[Any], Any]
 Decoder = Callable[[Any], Any]
 
+Hash = Annotated[int, "hexadecimal"]
+"""A whole number of 64 bits with a sign. JavaScript and other readers of JSON lose bits of such a number."""
+_HASH_BITS, _HASH_FORM = 64, "16 hexadecimal digits"
+
 TYPE = "$type"
 """The key of an object that names its class, where its fields don't tell."""
 _MAX_LIST_FIELDS = 4
 """Fields of a named tuple that is written as a list."""
-_SHOWN = 40
-"""Characters of a wrong value that an error shows."""
 
 
 def encode(value: Any, kind: Any = Any, *, other: Encoder = str) -> Any:
@@ -55,7 +57,7 @@ def decode(kind: Any, encoded: Any, where: str = "", *, lenient: bool = False) -
     try:
         return _decoder(kind, lenient)(encoded)
     except _Mismatch as error:
-        raise InvalidInput(error.told(where or getattr(kind, "__name__", "value").lower())) from None
+        raise error.at(where or getattr(kind, "__name__", "value").lower()) from None
 
 
 def tagged(key: str, classes: Mapping[str, type]) -> None:
@@ -109,6 +111,8 @@ def _field_encoders(kind: Any) -> tuple[tuple[str, _ValueEncoder], ...]:
 @lru_cache(maxsize=1024)
 def _encoder(kind: Any) -> _ValueEncoder:
     """Returns `_encode`, or a function that names classes where the annotation has a union that needs it."""
+    if kind == Hash:
+        return lambda value, other: f"{value % (1 << _HASH_BITS):016x}"
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         if _must_name(inner):
@@ -162,23 +166,28 @@ def _is_mapping(kind: Any) -> bool:
 
 
 class _Mismatch(Exception):
-    """`whole` says that the problem is a sentence of the class itself, which names its fields."""
+    """`path` are the steps to the value, the innermost first, each with the caller's keys that it shows. `refused` is the error
+    of the class itself, which names its fields."""
 
-    def __init__(self, problem: str, *, whole: bool = False) -> None:
+    def __init__(self, problem: str, *shown: object, refused: InvalidInput | None = None) -> None:
         super().__init__(problem)
-        self.problem, self.path, self.whole = problem, list[str](), whole
+        self.problem, self.shown, self.refused = problem, shown, refused
+        self.path = list[tuple[str, tuple[object, ...]]]()
 
-    def told(self, where: str) -> str:
-        place = f"{where}{''.join(reversed(self.path))}"
-        if self.whole:
-            return f"{place}: {self.problem}" if self.path else self.problem
-        return f"{place} {self.problem}"
+    def at(self, where: str) -> InvalidInput:
+        place = f"{where}{''.join(step for step, _ in reversed(self.path))}"
+        keys = [key for _, keys in reversed(self.path) for key in keys]
+        if self.refused is not None:
+            return self.refused.within(place, *keys) if self.path else self.refused
+        return InvalidInput(self.problem, *keys, *self.shown, path=place)
 
 
 @lru_cache(maxsize=2048)
 def _decoder(kind: Any, lenient: bool) -> Decoder:
     if kind is Any or kind is object:
         return lambda encoded: encoded
+    if kind == Hash:
+        return _hash
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return _union_decoder(inner, lenient)
@@ -235,6 +244,16 @@ def _int(encoded: Any) -> int:
     return int(encoded)
 
 
+def _hash(encoded: Any) -> int:
+    try:
+        written = bytes.fromhex(encoded if isinstance(encoded, str) else _wrong(_HASH_FORM, encoded))
+    except ValueError:
+        return _wrong(_HASH_FORM, encoded)
+    if len(encoded) != _HASH_BITS // 4 or len(written) != _HASH_BITS // 8:  # `fromhex` skips blanks
+        _wrong(_HASH_FORM, encoded)
+    return int.from_bytes(written, signed=True)
+
+
 def _bytes(encoded: Any) -> bytes:
     try:
         return b64decode(encoded if isinstance(encoded, str) else _wrong("base64 text", encoded), validate=True)
@@ -273,7 +292,7 @@ def _container_decoder(origin: type, inner: tuple[Any, ...], lenient: bool) -> D
         try:
             found.extend(map(entry, encoded))
         except _Mismatch as error:
-            error.path.append(f"[{len(found)}]")
+            error.path.append((f"[{len(found)}]", ()))
             raise
         return made(found)
 
@@ -293,7 +312,7 @@ def _mapping_decoder(kind: Any, lenient: bool) -> Decoder:
             try:
                 found[name] = entry(one)
             except _Mismatch as error:
-                error.path.append(f"[{name[:_SHOWN]!r}]")
+                error.path.append(("[{}]", (name,)))
                 raise
         return found
 
@@ -311,7 +330,7 @@ def _fixed_decoder(kinds: tuple[Any, ...], lenient: bool) -> Decoder:
             for entry, one in zip(entries, encoded, strict=True):
                 found.append(entry(one))
         except _Mismatch as error:
-            error.path.append(f"[{len(found)}]")
+            error.path.append((f"[{len(found)}]", ()))
             raise
         return tuple(found)
 
@@ -341,18 +360,18 @@ class _ObjectDecoder:
             if (decoder := decoders.get(name)) is None:
                 if self._lenient or (name, one) in ((TYPE, self._kind.__name__), _tag(self._kind)):
                     continue
-                raise _Mismatch(f"has an unknown field {name[:_SHOWN]!r}")
+                raise _Mismatch("has an unknown field {}", name)
             try:
                 given[name] = decoder(one)
             except _Mismatch as error:
-                error.path.append(f".{name}")
+                error.path.append((f".{name}", ()))
                 raise
         if not self._needed <= given.keys():
             raise _Mismatch(f"lacks {next(name for name in _hints(self._kind) if name in self._needed - given.keys())}")
         try:
             return self._kind(**given)
         except InvalidInput as error:
-            raise _Mismatch(str(error), whole=True) from None
+            raise _Mismatch(error.problem, refused=error) from None
 
     def _found(self) -> dict[str, Decoder]:
         hints = _hints(self._kind)
@@ -452,7 +471,7 @@ def _fields(kind: Any) -> tuple[frozenset[str], frozenset[str]]:
 
 @lru_cache(maxsize=1024)
 def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
+    return get_type_hints(kind, include_extras=True)
 
 
 def _name(kind: Any) -> str:
@@ -469,4 +488,4 @@ def _name(kind: Any) -> str:
 
 def _wrong(expected: str, *found: Any) -> NoReturn:
     """Raises `_Mismatch`; the error shows what was found instead, if that is given."""
-    raise _Mismatch(f"must be {expected}, not {repr(found[0])[:_SHOWN]}" if found else f"must be {expected}")
+    raise _Mismatch(f"must be {expected}, not {{}}" if found else f"must be {expected}", *found)

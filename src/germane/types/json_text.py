@@ -41,7 +41,7 @@ class JsonText:
             return self._decoder.decode(written)
         except (ValueError, RecursionError) as error:
             place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
-            raise InvalidInput(f"{where} isn't JSON that can be read{place}") from None
+            raise InvalidInput(f"isn't JSON that can be read{place}", path=where) from None
 
     def _check_size(self, written: str, where: str) -> None:
         opened = written.count("[") + written.count("{")
@@ -50,7 +50,7 @@ class JsonText:
             values = _count_values(written, where, self._each, self._levels)
         self._values += values
         if self._values > self._limit.maximum:
-            raise InvalidInput(f"{where}: more than {self._limit.maximum:,} values in the request: send fewer")
+            raise InvalidInput(f"{where}: more than {self._limit.maximum:,} values in the request", advice="send fewer")
 
 
 def _count_values(written: str, where: str, limit: Limit, levels: int) -> int:
@@ -62,13 +62,13 @@ def _count_values(written: str, where: str, limit: Limit, levels: int) -> int:
             depth += 1
             values += 1
             if depth > levels:
-                raise InvalidInput(f"{where} is nested deeper than {levels} levels")
+                raise InvalidInput(f"is nested deeper than {levels} levels", path=where)
         elif sign in "]}":
             depth -= 1
         elif sign == ",":
             values += 1
         if values > limit.maximum or tokens > _TOKENS_PER_VALUE * limit.maximum:
-            raise InvalidInput(f"{where} has more than {limit.maximum:,} values")
+            raise InvalidInput(f"has more than {limit.maximum:,} values", path=where)
     return values
 
 
@@ -96,10 +96,10 @@ def read_object(data: bytes, where: str) -> dict[str, Any]:
     try:
         written = data.decode()
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{where} isn't UTF-8 at byte {error.start:,}") from None
+        raise InvalidInput(f"isn't UTF-8 at byte {error.start:,}", path=where) from None
     found = JsonText(each=VALUES_IN_ALL, levels=DEPTH.maximum + _ENVELOPE, decoder=_STRICT).read(written, where)
     if not isinstance(found, dict):
-        raise InvalidInput(f"{where} must be a JSON object")
+        raise InvalidInput("must be a JSON object", path=where)
     if "\\u" in written:
         _refuse_surrogates(found, where)
     return found
@@ -118,7 +118,7 @@ def _refuse_surrogates(value: Any, where: str) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise InvalidInput(f"{where} holds a lone surrogate: it isn't valid Unicode") from None
+        raise InvalidInput("holds a lone surrogate: it isn't valid Unicode", path=where) from None
 
 
 def _finite(written: str) -> float:

@@ -14,6 +14,7 @@ from itertools import islice
 from math import inf
 
 from germane.errors import InvalidInput
+from germane.errors import quoted as quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,14 +247,13 @@ def check_size(argument: str, size: int, limit: Limit, *, at_least: bool = False
     """Raises `InvalidInput` where `size` exceeds the limit. `at_least`: counting stopped there, the real size may be larger."""
     if size > limit.maximum:
         known = f"{'at least ' if at_least else ''}{size:,} {limit.unit}"
-        instead = f": {limit.instead}" if limit.instead else ""
-        raise InvalidInput(f"{argument} has {known}, {limit.maximum:,} are allowed{instead}")
+        raise InvalidInput(f"has {known}, {limit.maximum:,} are allowed", path=argument, advice=limit.instead)
 
 
 def check_text(argument: str, value: object, limit: Limit, *, valid: bool = True) -> str:
     """Returns `value`, a string within the limit; `valid` also demands that UTF-8 can hold it. Raises `InvalidInput`."""
     if not isinstance(value, str):
-        raise InvalidInput(f"{argument} must be a string, not {type(value).__name__}")
+        raise InvalidInput(f"must be a string, not {type(value).__name__}", path=argument)
     check_size(argument, len(value), limit)
     return check_unicode(argument, value) if valid else value
 
@@ -266,7 +266,7 @@ def check_unicode(argument: str, value: str) -> str:
             value.encode()
         except UnicodeEncodeError as error:
             raise InvalidInput(
-                f"{argument} holds a lone surrogate at character {error.start}: it isn't valid Unicode"
+                f"holds a lone surrogate at character {error.start}: it isn't valid Unicode", path=argument
             ) from None
     return value
 
@@ -274,7 +274,7 @@ def check_unicode(argument: str, value: str) -> str:
 def check_entries(argument: str, value: object, limit: Limit, each: Limit) -> tuple[str, ...]:
     """Returns an iterable of strings as a tuple. Reads at most one entry more than the limit. Raises `InvalidInput`."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise InvalidInput(f"{argument} must be a list of strings, not {type(value).__name__}")
+        raise InvalidInput(f"must be a list of strings, not {type(value).__name__}", path=argument)
     size = len(value) if isinstance(value, list | tuple | set | frozenset) else 0
     check_size(argument, size, limit)
     found = tuple(islice(value, limit.maximum + 1))
@@ -291,22 +291,6 @@ def check_digits(argument: str, value: int) -> int:
     return value
 
 
-def quoted(value: object) -> str:
-    """Returns `value` as text for an error message: itself where it is small and simple, else its type. Never raises."""
-    match value:
-        case None | bool() | float():
-            return repr(value)
-        case int() if value.bit_length() <= 64:
-            return repr(value)
-        case int():
-            return f"a whole number of {value.bit_length():,} bits"
-        case str() if len(value) <= 40:
-            return repr(value)
-        case str():
-            return f"{value[:40]!r}… ({len(value):,} characters)"
-    return type(value).__name__
-
-
 # The seconds until an answer is due.
 
 
@@ -319,12 +303,12 @@ def check_answer_time(name: str, value: object, *, forever: str = "") -> None:
     None."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
         allowed = f"at most {_MAX_SECONDS}, or None, which {forever}" if forever else f"at most {_MAX_SECONDS}"
-        raise InvalidInput(f"{name} must be above 0 seconds and {allowed}, not {quoted(value)}")
+        raise InvalidInput(f"must be above 0 seconds and {allowed}, not {{}}", value, path=name)
     whole = isinstance(value, int)
     if value > (_MAX_WHOLE_SECONDS if whole else _MAX_SECONDS):
         hint = f": did you mean {value / 1000:g}?" if value <= 1000 * _MAX_SECONDS else f": None {forever}" if forever else ""
         other = f" {value} seconds are {float(value)!r}." if whole and value <= _MAX_SECONDS else ""
-        raise InvalidInput(f"{name} is in seconds, at most {_MAX_SECONDS}, not {quoted(value)}{hint}{other}")
+        raise InvalidInput(f"is in seconds, at most {_MAX_SECONDS}, not {{}}{hint}{other}", value, path=name)
 
 
 def parse_answer_time(name: str, written: str) -> float:
@@ -332,7 +316,7 @@ def parse_answer_time(name: str, written: str) -> float:
     try:
         value = int(written) if written.strip().lstrip("+-").isdecimal() else float(written)
     except ValueError:
-        raise InvalidInput(f"{name} is in seconds, such as 0.25, not {quoted(written)}") from None
+        raise InvalidInput("is in seconds, such as 0.25, not {}", written, path=name) from None
     check_answer_time(name, value)
     return value
 
@@ -348,7 +332,7 @@ def check_task(task: object, session: str | None) -> str | bool | None:
     else:
         wanted = check_text("task", task, ID)
         if not wanted.strip():
-            raise InvalidInput("task is blank: give a task's id, True, False or None")
+            raise InvalidInput("is blank", path="task", advice="give a task's id, True, False or None")
     if wanted and not session:
-        raise InvalidInput("task needs a session: name the conversation that the task belongs to")
+        raise InvalidInput("needs a session", path="task", advice="name the conversation that the task belongs to")
     return wanted

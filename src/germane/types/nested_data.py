@@ -102,7 +102,7 @@ def bounded(where: str, data: object, limit: Limit = VALUES) -> tuple[int, int]:
         else:
             stack.append(deeper)
             if len(stack) > DEPTH.maximum + 1:
-                raise InvalidInput(f"{where} is nested deeper than {DEPTH.maximum} levels, or contains itself")
+                raise InvalidInput(f"is nested deeper than {DEPTH.maximum} levels, or contains itself", path=where)
     return values, characters
 
 
@@ -125,7 +125,9 @@ def _inside(where: str, one: Any, limit: Limit) -> tuple[Any, int]:
         try:
             one = dump(one)
         except Exception as error:
-            raise InvalidInput(f"{where} holds a {type(one).__name__} that can't be read ({type(error).__name__})") from error
+            raise InvalidInput(
+                f"holds a {type(one).__name__} that can't be read ({type(error).__name__})", path=where
+            ) from error
     return (one.values(), _keys(where, one, limit)) if isinstance(one, Mapping) else (None, 0)
 
 
@@ -185,7 +187,7 @@ class _Walk:
         if isinstance(value, _SIMPLE):
             return value
         if depth > DEPTH.maximum:
-            raise InvalidInput(f"{self._where} is nested deeper than {DEPTH.maximum} levels, or contains itself")
+            raise InvalidInput(f"is nested deeper than {DEPTH.maximum} levels, or contains itself", path=self._where)
         if isinstance(value, Mapping):
             return self._mapping(value, path, depth)
         if isinstance(value, list | tuple):
@@ -194,7 +196,9 @@ class _Walk:
         if dumped is not None:
             return self._mapping(dumped, path, depth)
         if placed:
-            raise InvalidInput(f"{self._place(path)} is {type(value).__name__}: give text, a mapping or an object of an SDK")
+            raise InvalidInput(
+                f"{self._place(path)} is {type(value).__name__}", advice="give text, a mapping or an object of an SDK"
+            )
         return value
 
     def _mapping(self, value: Mapping[Any, Any], path: tuple[object, ...], depth: int) -> Mapping[Any, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from germane.clock import zone
 from germane.errors import InvalidInput
 from germane.types.candidate import SENSITIVITIES, Sensitivity
-from germane.types.limits import COUNT, ID, IDS, NAME, NAMES, TAG, Limit, check_entries, check_text, quoted
+from germane.types.limits import COUNT, ID, IDS, NAME, NAMES, TAG, Limit, check_entries, check_text
 
 _INSTANT = timedelta(microseconds=1)
 _LISTS: Mapping[str, tuple[Limit, Limit]] = MappingProxyType(
@@ -63,18 +63,20 @@ class Filters:
             value = getattr(self, name)
             if value is None and name not in ("sensitivities", "exclude"):
                 continue
-            found = check_entries(f"filters: {name}", value, maximum, each)
+            found = check_entries(f"filters.{name}", value, maximum, each)
             object.__setattr__(self, name, frozenset(found) if name == "exclude" else found)
         if strangers := sorted(set(self.sensitivities) - set(get_args(Sensitivity))):
-            raise InvalidInput(f"filters: unknown sensitivities {strangers[:5]}: they are {', '.join(get_args(Sensitivity))}")
+            raise InvalidInput(
+                f"must be of {', '.join(get_args(Sensitivity))}, not {{}}", strangers[0], path="filters.sensitivities"
+            )
         for name in ("since", "until"):
             if not isinstance(value := getattr(self, name), datetime | None):
-                raise InvalidInput(f"filters: {name} must be a datetime, not {type(value).__name__}")
+                raise InvalidInput(f"must be a datetime, not {type(value).__name__}", path=f"filters.{name}")
         for name in ("session", "task"):
             if (value := getattr(self, name)) is not None:
-                check_text(f"filters: {name}", value, ID)
+                check_text(f"filters.{name}", value, ID)
         if not isinstance(self.with_history, bool):
-            raise InvalidInput(f"filters: with_history must be True or False, not {quoted(self.with_history)}")
+            raise InvalidInput("must be True or False, not {}", self.with_history, path="filters.with_history")
 
 
 EVERY_SENSITIVITY = Filters(sensitivities=SENSITIVITIES)

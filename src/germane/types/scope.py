@@ -49,8 +49,8 @@ class Scope:
 
 def _check(label: str, value: object) -> None:
     if not isinstance(value, str):
-        raise InvalidInput(f"{label} must be a string, not {type(value).__name__}")
+        raise InvalidInput(f"must be a string, not {type(value).__name__}", path=label)
     if not 1 <= len(value) <= ID.maximum:
-        raise InvalidInput(f"{label} must have 1 to {ID.maximum} characters, not {len(value):,}")
+        raise InvalidInput(f"must have 1 to {ID.maximum} characters, not {len(value):,}", path=label)
     if not value.isprintable() and any(unicodedata.category(char) in ("Cc", "Cs") for char in value):
-        raise InvalidInput(f"{label} must not hold control characters or lone surrogates")
+        raise InvalidInput("must not hold control characters or lone surrogates", path=label)

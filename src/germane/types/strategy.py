@@ -8,7 +8,7 @@ from math import isclose, nan
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from germane.errors import InvalidInput
+from germane.errors import InvalidInput, Phrase
 from germane.types.budget import Effort, price_of_effort
 from germane.types.candidate import Sensitivity
 from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, check_entries, check_text, quoted
@@ -47,10 +47,10 @@ class SourcePlan:
         check_text("source: name", self.name, NAME)
         _count(f"source {self.name!r}: limit", self.limit)
         if self.timeout is not None and not _number(self.timeout) > 0:
-            raise InvalidInput(f"source {self.name!r}: timeout must be above 0 seconds, not {quoted(self.timeout)}")
+            raise InvalidInput("source {}: timeout must be above 0 seconds, not {}", self.name, self.timeout)
         for name, value in (("keywords", self.keywords), ("vectors", self.vectors)):
             if not isinstance(value, bool):
-                raise InvalidInput(f"source {self.name!r}: {name} must be true or false, not {quoted(value)}")
+                raise InvalidInput(f"source {{}}: {name} must be true or false, not {{}}", self.name, value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Weights:
         """Raises `InvalidInput` when the weights don't fit the form."""
         values = (self.relevance, self.recency, self.usefulness, self.confidence, self.frequency)
         if any(not 0 <= _number(value) <= 10 for value in values):
-            raise InvalidInput(f"weights must lie between 0 and 10, not {', '.join(map(quoted, values))}")
+            raise InvalidInput("must lie between 0 and 10, not {}", Phrase(", ".join(map(quoted, values))), path="weights")
         if form == "linear" and not isclose(sum(values), 1.0, abs_tol=1e-6):
             raise InvalidInput(f"weights of the linear form must sum to 1, not {sum(values):.4f}")
 
@@ -105,20 +105,20 @@ class Shares:
         shares = [_number(share) for share in _table("shares.sources", self.sources).values()]
         if not all(share >= 0 for share in shares) or sum(shares) > 100.0001:
             given = ", ".join(f"{name}: {quoted(share)}" for name, share in self.sources.items())
-            raise InvalidInput(f"shares of the sources are percentages of at most 100 together, not {given}")
+            raise InvalidInput("shares of the sources are percentages of at most 100 together, not {}", Phrase(given))
         for kind, cap in _table("shares.kinds", self.kinds).items():
             _is(f"shares.kinds.{kind}", cap, Cap)
         _is("shares.total", self.total, Cap)
         for kind, pool in _table("shares.pools", self.pools).items():
             if kind in self.kinds or pool not in self.kinds:
                 raise InvalidInput(
-                    f"shares.pools: {kind} must have no cap of its own, and name a kind that has one, not {quoted(pool)}"
+                    f"shares.pools: {kind} must have no cap of its own, and name a kind that has one, not {{}}", pool
                 )
         for source, pool in _table("shares.source_pools", self.source_pools).items():
             if source in self.sources or pool not in self.sources:
                 raise InvalidInput(
-                    f"shares.source_pools: {source} must have no share of its own, and name a source that has one, "
-                    f"not {quoted(pool)}"
+                    f"shares.source_pools: {source} must have no share of its own, and name a source that has one, not {{}}",
+                    pool,
                 )
 
 
@@ -175,7 +175,7 @@ class Strategy:
         check_text("name", self.name, NAME)
         check_text("format", self.format, NAME)
         if not isinstance(self.sources, tuple) or not all(isinstance(plan, SourcePlan) for plan in self.sources):
-            raise InvalidInput(f"sources must be a tuple of SourcePlan, not {type(self.sources).__name__}")
+            raise InvalidInput(f"must be a tuple of SourcePlan, not {type(self.sources).__name__}", path="sources")
         _is("weights", self.weights, Weights)
         _is("shares", self.shares, Shares)
         object.__setattr__(self, "fact_keys", check_entries("fact_keys", self.fact_keys, NAMES, LABEL))
@@ -187,17 +187,17 @@ class Strategy:
             for intent, types in _table("intents", self.intents).items()
         }
         if unknown := [one for one in intents if one not in get_args(Intent)]:
-            raise InvalidInput(f"intents must be some of {', '.join(get_args(Intent))}, not {quoted(unknown[0])}")
+            raise InvalidInput(f"must be some of {', '.join(get_args(Intent))}, not {{}}", unknown[0], path="intents")
         object.__setattr__(self, "intents", intents)
         if self.sensitivities is not None:
             allowed = check_entries("sensitivities", self.sensitivities, NAMES, NAME)
             if unknown := [one for one in allowed if one not in get_args(Sensitivity)]:
                 raise InvalidInput(
-                    f"sensitivities must be some of {', '.join(get_args(Sensitivity))}, not {quoted(unknown[0])}"
+                    f"must be some of {', '.join(get_args(Sensitivity))}, not {{}}", unknown[0], path="sensitivities"
                 )
             object.__setattr__(self, "sensitivities", allowed)
         if unknown := [one for one in self.details if one not in get_args(Detail)]:
-            raise InvalidInput(f"details must be some of {', '.join(get_args(Detail))}, not {quoted(unknown[0])}")
+            raise InvalidInput(f"must be some of {', '.join(get_args(Detail))}, not {{}}", unknown[0], path="details")
         for setting, value, allowed in (
             ("form", self.form, get_args(Form)),
             ("packer", self.packer, get_args(Packer)),
@@ -205,33 +205,37 @@ class Strategy:
             ("shorten", self.shorten, get_args(Shortening)),
         ):
             if value not in allowed:
-                raise InvalidInput(f"{setting} must be one of {', '.join(allowed)}, not {quoted(value)}")
+                raise InvalidInput(f"must be one of {', '.join(allowed)}, not {{}}", value, path=setting)
         if self.form == "linear" and self.packer in ("exact", "auto"):
-            raise InvalidInput(f"packer {self.packer!r} adds up probabilities, which the linear form has none of: use 'rank'")
+            raise InvalidInput(
+                "packer {} adds up probabilities, which the linear form has none of", self.packer, advice="use 'rank'"
+            )
         self.weights.check(self.form)
         for setting, count, most in (("depth", self.depth, _MAX_DEPTH), ("fan_out", self.fan_out, _MAX_FAN_OUT)):
             if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= most:
-                raise InvalidInput(f"{setting} must be a whole number from 0 to {most:,}, not {quoted(count)}")
+                raise InvalidInput(f"must be a whole number from 0 to {most:,}, not {{}}", count, path=setting)
         if not 0 <= _number(self.word_boost) <= 1 or not 1 <= _number(self.day_boost) <= 10:
             given = f"{quoted(self.word_boost)} and {quoted(self.day_boost)}"
-            raise InvalidInput(f"word_boost must lie between 0 and 1, and day_boost between 1 and 10, not {given}")
+            raise InvalidInput("word_boost must lie between 0 and 1, and day_boost between 1 and 10, not {}", Phrase(given))
         if self.form != "linear" and (self.word_boost, self.day_boost) != (0, 1):
-            raise InvalidInput("word_boost and day_boost belong to the linear form: leave them out, or use form = 'linear'")
+            raise InvalidInput(
+                "word_boost and day_boost belong to the linear form", advice="leave them out, or use form = 'linear'"
+            )
         if not 0 <= _number(self.floor) <= 1:
-            raise InvalidInput(f"floor must lie between 0 and 1, not {quoted(self.floor)}")
+            raise InvalidInput("must lie between 0 and 1, not {}", self.floor, path="floor")
         _count("cap", self.cap)
         if not 0 <= _number(self.need) <= 1:
-            raise InvalidInput(f"need must lie between 0 and 1, not {quoted(self.need)}")
+            raise InvalidInput("must lie between 0 and 1, not {}", self.need, path="need")
         if self.effort is not None:
             price_of_effort(self.effort)
         if not all(_number(days) >= _MIN_HALF_LIFE for days in _table("half_lives", self.half_lives).values()):
             given = ", ".join(f"{kind}: {quoted(days)}" for kind, days in self.half_lives.items())
-            raise InvalidInput(f"half-lives must be above 0 days, a second at least, not {given}")
+            raise InvalidInput("half-lives must be above 0 days, a second at least, not {}", Phrase(given))
 
 
 def _count(setting: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= COUNT.maximum:
-        raise InvalidInput(f"{setting} must be a whole number, 0 or more, at most {COUNT.maximum:,}, not {quoted(value)}")
+        raise InvalidInput(f"must be a whole number, 0 or more, at most {COUNT.maximum:,}, not {{}}", value, path=setting)
 
 
 def _number(value: object) -> float:
@@ -243,10 +247,10 @@ def _number(value: object) -> float:
 
 def _table(setting: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise InvalidInput(f"{setting} must be a table of names, not {type(value).__name__}")
+        raise InvalidInput(f"must be a table of names, not {type(value).__name__}", path=setting)
     return value
 
 
 def _is(setting: str, value: object, kind: type) -> None:
     if not isinstance(value, kind):
-        raise InvalidInput(f"{setting} must be a {kind.__name__}, not {type(value).__name__}")
+        raise InvalidInput(f"must be a {kind.__name__}, not {type(value).__name__}", path=setting)

@@ -17,9 +17,9 @@ from germane.api.builder.builder import Builder, BuiltRequest
 from germane.api.builder.system_prompt import Activity
 from germane.dialects.registry import dialect
 from germane.errors import InvalidInput
-from germane.rules.enforce import ToolRules
-from germane.rules.tool_rule import EndsTurn, StartWith
 from germane.sync import Germane as Blocking
+from germane.tool_rules.enforce import ToolRules
+from germane.tool_rules.value import EndsTurn, StartWith
 from germane.types.budget import RequestLimits
 from germane.types.candidate import BlockText
 from germane.types.message import Message, Wire
@@ -348,7 +348,13 @@ async def test_a_store_that_fails_costs_what_it_holds(germane: Germane, agent: A
     """Blocks, instructions and messages are there."""
     await agent.remember("Prefers tea to coffee", kind="preference", pinned=True)
     engine = germane._open.engine
-    broken = faulty(germane._open.store.within(agent.scope), Raise(OSError), "directive", "allowed", "injections")
+    broken = faulty(
+        germane._open.store.within(agent.scope),
+        Raise(OSError),
+        "ask.CurrentDirective",
+        "ask.AllowedIds",
+        "ask.SessionInjections",
+    )
     monkeypatch.setattr(type(germane._open.store), "within", lambda *_: broken)
     request = await started(agent).with_base_instructions("Be kind.").with_blocks(BLOCKS)
     assert "<block:a " in system_of(request)
@@ -384,11 +390,11 @@ async def test_building_refuses_what_only_the_whole_tells(agent: Agent) -> None:
     """No model, messages or tools that can't be read."""
     with pytest.raises(InvalidInput, match="no model"):
         await agent.builder()
-    with pytest.raises(InvalidInput, match="message 0"):
+    with pytest.raises(InvalidInput, match=r"messages\[0\]"):
         await started(agent).with_messages([{"role": "robot", "content": "x"}])
     with pytest.raises(InvalidInput, match=r"tools\[0\]"):
         await started(agent).with_tools([5])  # type: ignore[list-item]
-    with pytest.raises(InvalidInput, match="unknown provider"):
+    with pytest.raises(InvalidInput, match=r"provider .* is unknown"):
         await started(agent, provider="cohere")
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.kinds.memories.extraction.extracted import extracted_memory
-from germane.kinds.memories.extraction.plans import remember_found
+from germane.extraction.memories.extracted import extracted_memory
+from germane.extraction.memories.plans import remember_found
 from germane.kinds.memories.plans import Remembered, new_memory, remember
 from germane.kinds.memories.reads import FactsOnKey, MemoriesByHash
 from germane.kinds.memories.value import Memory

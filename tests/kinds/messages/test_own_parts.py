@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from germane.dialects.registry import parse
-from germane.kinds.messages.extraction import found_in
+from germane.extraction.messages import found_in
 from germane.kinds.messages.prepared import PreparedMessage
 from germane.text.normal import content_hash
-from germane.text.own.own_words import own_words
+from germane.text.own_words.own_words import own_words
 
 pytestmark = pytest.mark.requirement("PERSON-6")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from germane.extraction.memories.endings import find_endings, restating_terms
 from germane.kinds.events.reads import SaidBefore
-from germane.kinds.memories.extraction.endings import find_endings, restating_terms
 from germane.text.specifics import temporal
 from germane.text.terms import hashed
 

@@ -9,10 +9,10 @@ import pytest
 
 from germane import Germane
 from germane.errors import Conflict
+from germane.extraction import messages as extraction
+from germane.extraction.messages import MAX_READ, noting_own_words, told_by, written_by_user
 from germane.kinds.events.reads import ListEvents
 from germane.kinds.events.value import Event
-from germane.kinds.messages import extraction
-from germane.kinds.messages.extraction import MAX_READ, noting_own_words, told_by, written_by_user
 from germane.kinds.profile.reads import LineMarks, TellingClauses, mark_line
 from germane.kinds.profile.telling import TellingClause
 from germane.types.candidate import Provenance

@@ -12,6 +12,7 @@ import pytest
 from germane import Agent, Germane
 from germane.dialects.registry import dialect
 from germane.errors import InvalidInput, NotFound, NotPermitted
+from germane.kinds.inventory import AllowedIds
 from germane.types.message import Wire
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -261,7 +262,7 @@ async def test_a_session_is_held_to_what_its_parent_allowed_whoever_asks(agent: 
         code = next(item for item in own.items if "4711" in item.text)
         assert "4711" in await agent.expand(code.handle, own)
         stolen = agent._parts.store.within(agent.scope.within(given.session))
-        assert await stolen.allowed([code.id], at=agent._parts.clock.now(), filters=wide) == frozenset()
+        assert await stolen.ask(AllowedIds([code.id], agent._parts.clock.now(), wide)) == frozenset()
         return
     else:
         said = (

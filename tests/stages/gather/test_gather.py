@@ -214,7 +214,7 @@ async def test_the_directive_is_read_beside_the_others_and_is_no_candidate() -> 
 @warped
 async def test_a_directive_that_cannot_be_had_in_time_is_none_not_empty(fault: Any) -> None:
     """So that the last known one can stand in."""
-    found = await gathered({"a": AnsweringSource(TEA)}, "directive", "a", on=faulty(scoped(), fault, "directive"))
+    found = await gathered({"a": AnsweringSource(TEA)}, "directive", "a", on=faulty(scoped(), fault, "ask.CurrentDirective"))
     assert found.directive is None
     assert ids(found) == {"tea"}
     assert (await gathered({"a": AnsweringSource(TEA)})).directive == Directive()

@@ -40,6 +40,7 @@ from germane.kinds.blocks.reads import (
     TakeBack,
 )
 from germane.kinds.blocks.value import KeptVersion, Version, content_hash_of
+from germane.kinds.inventory import ScopeStats, TombstoneOf
 from germane.kinds.memories.reads import Forget, ForgetOwner, LeftOf, Select
 from germane.stores.contract import ScopedStore, Store
 from germane.types.plan import Decision, Plan, read, uuid7
@@ -411,7 +412,7 @@ class ArchiveContract:
         assert await archived(owner, "calm tank") == []
         assert [block.label for block in await owner.ask(ListBlocks())] == ["kept"]
         assert await other.ask(ListBlocks()) == ()
-        stone = await owner.inventory.tombstone(block.id)
+        stone = await owner.ask(TombstoneOf(block.id))
         assert stone is not None
         assert (stone.what, stone.by) == ("block", "me")
         use = await owner.commit(asking(IdsOfBlocks((block.id, entry.id, kept.id))))
@@ -436,5 +437,5 @@ class ArchiveContract:
         """Deleted ones aren't."""
         gone = a_block("gone", deleted_at=LATER)
         await scoped.commit(writing(PutBlock(a_block()), PutBlock(gone), PutEntry(an_entry())))
-        stats = await scoped.inventory.stats(at=LATER)
+        stats = await scoped.ask(ScopeStats(LATER))
         assert (stats.blocks, stats.archival_entries, stats.text_bytes) == (1, 1, 9 + len(an_entry().text))

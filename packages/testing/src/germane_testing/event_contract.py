@@ -11,7 +11,7 @@ import pytest
 
 from germane.compaction.notes import SpanSummary
 from germane.errors import InvalidInput
-from germane.kinds.archive.value import (
+from germane.kinds.archive.reads import (
     MAX_SUMMARIES,
     CompleteOutline,
     EntriesByHandle,
@@ -41,6 +41,7 @@ from germane.kinds.events.reads import (
     TypedPosition,
 )
 from germane.kinds.events.value import DOCUMENT, FIRST_TYPED, Event
+from germane.kinds.inventory import AllowedIds, ScopeStats
 from germane.kinds.memories.reads import Forget, ForgetOwner, PutMemory, Select
 from germane.kinds.messages.plans import read_tail
 from germane.stores.contract import ScopedStore, Store
@@ -427,7 +428,7 @@ class HistoryContract:
         names = [f"{event.id}@outline" for event in said]
 
         async def allowed(of: ScopedStore = mine, *levels: Any) -> list[int]:
-            passed = await of.allowed(names, at=LATER, filters=replace(ALL, sensitivities=levels or ALL.sensitivities))
+            passed = await of.ask(AllowedIds(names, LATER, replace(ALL, sensitivities=levels or ALL.sensitivities)))
             return [number for number, name in enumerate(names) if name in passed]
 
         assert await allowed(mine, "public", "private", "sensitive") == [0, 2]
@@ -556,6 +557,6 @@ class HistoryContract:
         assert await _spans(mine) == []
         known = await mine.commit(asking(HistoryIdsInUse((kept.id, told.id))))
         assert known.forgotten == {kept.id, told.id}
-        stats = await mine.inventory.stats(at=NOON + timedelta(days=1))
+        stats = await mine.ask(ScopeStats(NOON + timedelta(days=1)))
         assert (stats.archived, stats.summaries, stats.outline_lines) == (0, 0, 0)
         await store.close()

@@ -37,6 +37,7 @@ from germane.kinds.graph.reads import (
 )
 from germane.kinds.graph.statement import EntityStatement, keys_of
 from germane.kinds.graph.value import EntityFinding, EntityName, Pattern, RelationFinding
+from germane.kinds.inventory import AllowedIds, ScopeStats, TombstoneOf
 from germane.kinds.memories.reads import Forget, ForgetOwner, LeftOf, PutMemory, Select
 from germane.kinds.tasks.plans import TaskOutcome, new_frame, pop_task, push_task
 from germane.kinds.tasks.reads import FramesById, HeadOf, ListFrames, OpenChildren, PathTo, PutFrame, StackView, TaskIdsInUse
@@ -181,7 +182,7 @@ class GraphContract:
         assert await scoped.ask(MatchingPatterns([], intent=None, entity_types=[], filters=EVERY)) == ()
         left = await scoped.commit(asking(LeftOf((said, *selected.graph_ids))))
         assert not left.holding
-        stone = await scoped.inventory.tombstone(pattern.id)
+        stone = await scoped.ask(TombstoneOf(pattern.id))
         assert stone is not None
         assert (stone.what, stone.by) == ("pattern", "me")
         assert (await store.verify(full=True)).healthy
@@ -206,7 +207,7 @@ class GraphContract:
         relation = a_relation(one, other, user="anna")
         pattern = Pattern(id=uuid7(1), action="restart", user="anna", created_at=NOON, updated_at=NOON)
         await scoped.commit(writing(put(one), put(other), put_relation(relation), PutPattern(pattern)))
-        stats = await scoped.inventory.stats(at=NOON)
+        stats = await scoped.ask(ScopeStats(NOON))
         assert (stats.entities, stats.relations, stats.patterns) == (2, 1, 1)
         selected = await scoped.commit(asking(Select(ids=(one.id,))))
         assert selected.graph_ids == (one.id,)
@@ -216,7 +217,7 @@ class GraphContract:
         assert set((await scoped.commit(asking(Select(everything=True)))).graph_ids) == {other.id, pattern.id}
         await scoped.commit(writing(ForgetOwner(at=LATER)))
         assert (await scoped.ask(ListEntities(EVERY))).entities == ()
-        stats = await scoped.inventory.stats(at=NOON)
+        stats = await scoped.ask(ScopeStats(NOON))
         assert (stats.entities, stats.relations, stats.patterns) == (0, 0, 0)
 
     @pytest.mark.requirement("SCOPE-2", "GRAPH-2")
@@ -230,7 +231,7 @@ class GraphContract:
         put_all = (PutEvent(event), put(one), put(other), put_relation(relation), PutPattern(pattern), mention)
         await owner.commit(writing(*put_all))
         ids = [one.id, relation.id, pattern.id]
-        assert await owner.allowed(ids, at=LATER, filters=Filters()) == frozenset(ids)
+        assert await owner.ask(AllowedIds(ids, LATER, Filters())) == frozenset(ids)
         for scope in (AGENT, BEN, Scope(user="anna", agent="other"), Scope(user="anna", org="other")):
             stranger = store.within(scope)
             await stranger.commit(writing(put(an_entity("Own", user=scope.user))))
@@ -245,7 +246,7 @@ class GraphContract:
             assert await stranger.ask(MentionsOf(one.id)) == ()
             assert await stranger.ask(MentionedIn([event.id])) == {}
             assert await stranger.ask(MatchingPatterns([], intent=None, entity_types=[], filters=EVERY)) == ()
-            assert await stranger.allowed(ids, at=LATER, filters=EVERY) == frozenset()
+            assert await stranger.ask(AllowedIds(ids, LATER, EVERY)) == frozenset()
             user = scope.user
             mine = an_entity("Mine", user=user)
             for change in (
@@ -354,8 +355,8 @@ class GraphContract:
         assert (caro.aliases, caro.properties) == ((), {"city": "Faro"})
         found = await scoped.ask(WalkFrom([caro.id], depth=2, fan_out=9, at=None, filters=Filters()))
         assert (found.entities, found.relations) == ((caro,), ())
-        assert await scoped.allowed([caro.id, linked.relations[0].id], at=LATER, filters=Filters()) == frozenset({caro.id})
-        assert await scoped.allowed([linked.relations[0].id], at=LATER, filters=EVERY) == frozenset({linked.relations[0].id})
+        assert await scoped.ask(AllowedIds([caro.id, linked.relations[0].id], LATER, Filters())) == frozenset({caro.id})
+        assert await scoped.ask(AllowedIds([linked.relations[0].id], LATER, EVERY)) == frozenset({linked.relations[0].id})
 
     @pytest.mark.requirement("GRAPH-2")
     async def test_merging_moves_names_mentions_and_relations(self, store: Store) -> None:
@@ -471,7 +472,7 @@ class TaskContract:
         frame = await mine.commit(push_task(_frame("mine")))
 
         async def passed(scoped: ScopedStore, *names: str, **filters: Any) -> set[str]:
-            return set(await scoped.allowed(names, at=LATER, filters=Filters(**filters)))
+            return set(await scoped.ask(AllowedIds(names, LATER, Filters(**filters))))
 
         now, later, odd = shown_task(frame, 7), f"{frame.id}@2", (f"{frame.id}@", f"{frame.id}@x", f"{frame.id}@0", "@1")
         assert await passed(mine, now, later, *odd) == {now}

@@ -24,13 +24,16 @@ from germane.kinds.injections import (
     InjectionHead,
     KeptInjections,
     PutInjection,
+    SessionInjections,
     WantedInjections,
 )
+from germane.kinds.inventory import AllowedIds, ScopeStats
 from germane.kinds.keys.plans import AddKey, ChangeKey, KeyById, KeyRequest, issue, revoke
 from germane.kinds.keys.value import Key, NewKey, StoredKey, parse_token
 from germane.kinds.keys.verifier import note_uses
+from germane.kinds.memories.directive import SetDirective
 from germane.kinds.memories.forgetting import forget
-from germane.kinds.memories.reads import EndMemory, Forget, ForgetOwner, LeftOf, PutMemory, SetDirective
+from germane.kinds.memories.reads import EndMemory, Forget, ForgetOwner, LeftOf, PutMemory
 from germane.kinds.memories.value import Memory
 from germane.kinds.profile.reads import (
     ChatsWithAssistant,
@@ -89,7 +92,7 @@ async def _kept(
     store: Store, scope: Scope = ANNAS_SESSION, also: Sequence[str] = (), filters: Filters = _ALL
 ) -> KeptInjections:
     wanting = partial(all_records, ids=frozenset(also))
-    return await store.within(scope).injections(wanting, at=NOON + timedelta(days=1), filters=filters)
+    return await store.within(scope).ask(SessionInjections(wanting, NOON + timedelta(days=1), filters))
 
 
 def all_records(heads: Sequence[InjectionHead], ids: frozenset[str] = frozenset()) -> WantedInjections:
@@ -147,11 +150,11 @@ class InjectionContract:
             seen.append(tuple(heads))
             return WantedInjections({two.key, ("unknown", 1)}, {milk.id})
 
-        kept = await store.within(ANNAS_SESSION).injections(wanting, at=NOON, filters=_ALL)
+        kept = await store.within(ANNAS_SESSION).ask(SessionInjections(wanting, NOON, _ALL))
         heads = (head_of(one), head_of(two))
         assert seen == [heads]
         assert (kept.heads, kept.records, set(kept.allowed)) == (heads, (two,), {coffee.id, milk.id})
-        nothing = await store.within(replace(ANNAS_SESSION, user="ben")).injections(wanting, at=NOON, filters=_ALL)
+        nothing = await store.within(replace(ANNAS_SESSION, user="ben")).ask(SessionInjections(wanting, NOON, _ALL))
         assert (seen[1:], nothing) == ([()], KeptInjections())
 
     @pytest.mark.requirement("INJECT-6")
@@ -185,7 +188,7 @@ class InjectionContract:
         asked = [f"{block.id}@3", f"{block.id}@2", f"{block.id}@4", block.id, entry.id, f"{entry.id}@0"]
         own = (await _kept(store, also=asked)).allowed
         assert own == {f"{block.id}@3": block_hash(block.id, 3), entry.id: entry_hash(entry.id)}
-        assert await store.within(ANNAS_SESSION).allowed(asked, at=NOON, filters=Filters()) == own.keys()
+        assert await store.within(ANNAS_SESSION).ask(AllowedIds(asked, NOON, Filters())) == own.keys()
         for levels in (("public",), ("public", "sensitive"), ()):
             assert (await _kept(store, also=asked, filters=Filters(sensitivities=levels))).allowed == {}
         shared = (await _kept(store, other, also=asked)).allowed
@@ -227,7 +230,7 @@ class InjectionContract:
 
         async def present(filters: Filters, *, asked: bool = True, scope: Scope = ANNAS_SESSION) -> set[str]:
             wanted = WantedInjections(ids=frozenset(ids), presence=asked)
-            kept = await store.within(scope).injections(lambda _: wanted, at=NOON + timedelta(days=1), filters=filters)
+            kept = await store.within(scope).ask(SessionInjections(lambda _: wanted, NOON + timedelta(days=1), filters))
             return set(kept.present)
 
         assert await present(_ALL) == {changed.id, ended.id, secret.id, f"{block.id}@1"}
@@ -488,20 +491,20 @@ class ProfileContract:
         mine, put, secret = store.within(ANNA_IN_S1), _said(), _said(1, sensitivity="sensitive")
         await mine.commit(writing(put, secret))
         lines = [_line(put.event), _line(put.event, TOLD[1]), _line(secret.event), "absent@0-3", f"{put.event.id}@0-x"]
-        assert await mine.allowed(lines, at=LATER, filters=Filters()) == set(lines[:2])
-        assert await mine.allowed(lines, at=LATER, filters=ALL) == set(lines[:3])
-        assert await mine.allowed([lines[0], put.event.id], at=LATER, filters=ALL) == {lines[0], put.event.id}
-        assert await store.within(BEN).allowed(lines, at=LATER, filters=ALL) == frozenset()
+        assert await mine.ask(AllowedIds(lines, LATER, Filters())) == set(lines[:2])
+        assert await mine.ask(AllowedIds(lines, LATER, ALL)) == set(lines[:3])
+        assert await mine.ask(AllowedIds([lines[0], put.event.id], LATER, ALL)) == {lines[0], put.event.id}
+        assert await store.within(BEN).ask(AllowedIds(lines, LATER, ALL)) == frozenset()
         hashed = clause_hash(put.event.content_hash, 0, len(RULE))
         item = InjectedItem(handle="p1", id=lines[0], content_hash=hashed, source="profile")
         kept = an_injection(items=(item,), text=RULE)
         await mine.commit(writing(PutInjection("s1", kept)))
         wrong = replace(kept, turn="other", items=(replace(item, content_hash=hashed + 1),))
         await mine.commit(writing(PutInjection("s1", wrong)))
-        found = await mine.injections(all_records, at=LATER, filters=Filters())
+        found = await mine.ask(SessionInjections(all_records, LATER, Filters()))
         assert (found.records, found.allowed) == ((kept,), {lines[0]: hashed})
         await mine.commit(writing(Forget(event_ids=(put.event.id,), at=LATER)))
-        found = await mine.injections(all_records, at=LATER, filters=Filters())
+        found = await mine.ask(SessionInjections(all_records, LATER, Filters()))
         assert [(one.text, one.items, one.withdrawn) for one in found.records] == [("", (), "p1")]
 
     @pytest.mark.requirement("PERSON-1")
@@ -556,7 +559,7 @@ class ProfileContract:
         left = await mine.commit(asking(LeftOf((put.event.id, shared.id))))
         assert left.holding == ()
         assert {"telling clauses", "marks of profiles"} <= {*left.checked}
-        stats = await mine.inventory.stats(at=LATER)
+        stats = await mine.ask(ScopeStats(LATER))
         assert (stats.telling_clauses, stats.profile_marks) == (2, 1)
         await mine.commit(writing(ForgetOwner(at=LATER)))
         assert (await _texts(mine), await mine.ask(LineMarks())) == ([], {})

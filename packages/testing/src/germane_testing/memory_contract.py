@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput, NotFound
+from germane.extraction.llm.answer import Accepted
+from germane.extraction.llm.plans import StoredAnswer, store_accepted
+from germane.extraction.llm.queue import Claim
 from germane.kinds.events.reads import PutEvent
-from germane.kinds.memories.llm_extraction.answer import Accepted
-from germane.kinds.memories.llm_extraction.plans import StoredAnswer, store_accepted
-from germane.kinds.memories.llm_extraction.queue import Claim
 from germane.kinds.memories.reads import (
     ConflictById,
     DerivedFrom,

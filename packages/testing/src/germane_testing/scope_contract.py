@@ -22,7 +22,9 @@ from germane.kinds.events.reads import (
     SeenEvents,
     SessionLength,
 )
+from germane.kinds.inventory import AllowedIds, IdsBeginning, IdsSaidAs, ListUsers, ScopeStats, TombstoneOf
 from germane.kinds.memories.conflicts import ContradictionRecord
+from germane.kinds.memories.directive import CurrentDirective, Directive, SetDirective
 from germane.kinds.memories.reads import (
     ConflictsBetween,
     CountFeedback,
@@ -33,7 +35,6 @@ from germane.kinds.memories.reads import (
     IdsInUse,
     IdUse,
     ListMemories,
-    OwnDirective,
     PinnedMemories,
     PutMemory,
     PutTombstones,
@@ -42,7 +43,6 @@ from germane.kinds.memories.reads import (
     SeenMemories,
     Select,
     Selection,
-    SetDirective,
 )
 from germane.stores.contract import ScopedStore, Store
 from germane.transfer.contents import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective
@@ -105,7 +105,7 @@ class ScopeContract:
             assert await found(scoped, "cat") == sorted(thing.text for pair in seen for thing in pair)
             assert set(await scoped.ask(SeenMemories(ids))) == {memory for memory, _ in seen}
             assert {event.id for event in await scoped.ask(SeenEvents(ids))} == {event.id for _, event in seen}
-            assert await scoped.allowed(ids, at=LATER, filters=ALL) == {thing.id for pair in seen for thing in pair}
+            assert await scoped.ask(AllowedIds(ids, LATER, ALL)) == {thing.id for pair in seen for thing in pair}
             assert len((await scoped.ask(ListMemories(Filters(), at=LATER, limit=99))).memories) == len(seen)
             assert (
                 len((await scoped.ask(ListSessions(9))).sessions)
@@ -282,11 +282,11 @@ class InventoryContract:
         gone = a_memory(user="carl")
         await store.within(Scope(user="carl")).commit(writing(PutMemory(gone)))
         await store.within(Scope(user="carl")).commit(writing(Forget(memory_ids=(gone.id,), at=LATER)))
-        found = await all_pages(store.within(AGENT).inventory.users, "users")
+        found = await all_pages(lambda **page: store.within(AGENT).ask(ListUsers(**page)), "users")
         assert [user.user for user in found] == ["anna", "ben", "dora"]
         assert found[0] == UserSummary(user="anna", memories=2, messages=1, sessions=1, last_at=NOON)
         assert found[2] == UserSummary(user="dora")
-        assert (await store.within(ANNA).inventory.users(9)).users == ()
+        assert (await store.within(ANNA).ask(ListUsers(9))).users == ()
 
     @pytest.mark.requirement("CLI-2", "SCOPE-2")
     async def test_an_org_lists_its_agents(self, store: Store) -> None:
@@ -318,19 +318,19 @@ class InventoryContract:
     async def test_what_a_scope_sees_is_counted(self, store: Store) -> None:
         """A user's figures have the agent-wide data too, and nothing of other users."""
         agent, anna, ben = (store.within(scope) for scope in (AGENT, ANNA, BEN))
-        assert await agent.inventory.stats(at=LATER) == Stats(users=0)
+        assert await agent.ask(ScopeStats(LATER)) == Stats(users=0)
         fact = a_memory("tea", "fact", user="anna")
         hers = (PutMemory(fact), PutMemory(a_memory("a", user="anna", pinned=True)), PutEvent(an_event("hé", user="anna")))
         await anna.commit(writing(*hers))
         await anna.commit(writing(EndMemory(id=fact.id, at=NOON + timedelta(hours=1))))
         await agent.commit(writing(PutMemory(a_memory("b", created_at=NOON - timedelta(days=1)))))
         await ben.commit(writing(PutMemory(a_memory("c", user="ben")), PutEvent(an_event("c", user="ben"))))
-        found = await anna.inventory.stats(at=LATER)
+        found = await anna.ask(ScopeStats(LATER))
         assert (found.memories, found.ended, found.pinned, found.messages, found.sessions) == ({"note": 2}, 1, 1, 1, 1)
         assert (found.users, found.pending_vectors) == (None, 0)
         assert (found.oldest, found.newest) == (NOON - timedelta(days=1), NOON)
         assert found.text_bytes > len("hé".encode()) + 3
-        wide = await agent.inventory.stats(at=LATER)
+        wide = await agent.ask(ScopeStats(LATER))
         assert (wide.memories, wide.messages, wide.users) == ({"note": 1}, 0, 2)
 
     @pytest.mark.requirement("CLI-2")
@@ -344,8 +344,8 @@ class InventoryContract:
         change = EndMemory(id=ended.id, at=NOON + timedelta(hours=1))
         await store.within(ANNA).commit(writing(*kept, PutMemory(ended)))
         await store.within(ANNA).commit(writing(change))
-        assert (await store.within(ANNA).inventory.stats(at=LATER)).extracted == {"llm": 1, "rules": 2}
-        assert (await store.within(BEN).inventory.stats(at=LATER)).extracted == {}
+        assert (await store.within(ANNA).ask(ScopeStats(LATER))).extracted == {"llm": 1, "rules": 2}
+        assert (await store.within(BEN).ask(ScopeStats(LATER))).extracted == {}
 
     @pytest.mark.requirement("CLI-2", "SCOPE-3")
     async def test_an_id_is_found_by_its_beginning_within_the_scope(self, store: Store) -> None:
@@ -356,15 +356,15 @@ class InventoryContract:
         other = an_event(user="anna", session="s2", message_id="m1")
         await anna.commit(writing(*map(PutMemory, memories), PutEvent(event), PutEvent(other)))
         ids = tuple(memory.id for memory in memories)
-        assert await anna.inventory.ids("01a2", 9, domain="memories") == ids
-        assert len(await anna.inventory.ids("01a2", 2, domain="memories")) == 2
-        assert await anna.inventory.ids(ids[1], 9, domain="memories") == (ids[1],)
-        assert event.id in await anna.inventory.ids("01a2b3c4", 9, domain="events")
-        assert await anna.inventory.ids("01a_", 9, domain="memories") == ()
-        assert await ben.inventory.ids("01a2", 9, domain="memories") == ()
-        assert sorted(await anna.inventory.said_as("m1", 9)) == sorted((event.id, other.id))
-        assert len(await anna.inventory.said_as("m1", 1)) == 1
-        assert await ben.inventory.said_as("m1", 9) == ()
+        assert await anna.ask(IdsBeginning("01a2", 9, "memories")) == ids
+        assert len(await anna.ask(IdsBeginning("01a2", 2, "memories"))) == 2
+        assert await anna.ask(IdsBeginning(ids[1], 9, "memories")) == (ids[1],)
+        assert event.id in await anna.ask(IdsBeginning("01a2b3c4", 9, "events"))
+        assert await anna.ask(IdsBeginning("01a_", 9, "memories")) == ()
+        assert await ben.ask(IdsBeginning("01a2", 9, "memories")) == ()
+        assert sorted(await anna.ask(IdsSaidAs("m1", 9))) == sorted((event.id, other.id))
+        assert len(await anna.ask(IdsSaidAs("m1", 1))) == 1
+        assert await ben.ask(IdsSaidAs("m1", 9)) == ()
 
     @pytest.mark.requirement("CLI-2", "SCOPE-3")
     async def test_a_tombstone_and_an_owner_are_found_by_the_whole_id(self, store: Store) -> None:
@@ -372,17 +372,17 @@ class InventoryContract:
         anna, ben = store.within(ANNA), store.within(BEN)
         memory, event = a_memory(user="anna"), an_event(user="anna")
         await anna.commit(writing(PutMemory(memory), PutEvent(event)))
-        assert await anna.inventory.tombstone(memory.id) is None
+        assert await anna.ask(TombstoneOf(memory.id)) is None
         for _ in range(2):
             for id in (memory.id, event.id):
                 assert await store.owner(ANNA.org, id) == (ANNA.agent, "anna")
                 assert await store.owner("other", id) is None
             gone = Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER, by="op", reason="asked")
             await anna.commit(writing(gone))
-        stone = await anna.inventory.tombstone(memory.id)
+        stone = await anna.ask(TombstoneOf(memory.id))
         assert stone == Tombstone(id=memory.id, what="memory", at=LATER, by="op", reason="asked")
-        assert await anna.inventory.tombstone(event.id) == replace(stone, id=event.id, what="message")
-        assert await ben.inventory.tombstone(memory.id) is None
+        assert await anna.ask(TombstoneOf(event.id)) == replace(stone, id=event.id, what="message")
+        assert await ben.ask(TombstoneOf(memory.id)) is None
 
     @pytest.mark.requirement("SCOPE-2")
     async def test_a_cursor_of_another_listing_is_refused(self, store: Store) -> None:
@@ -408,7 +408,7 @@ class InventoryContract:
                 case "sessions":
                     found = (await of.ask(ListSessions(1, cursor))).cursor
                 case "users":
-                    found = (await of.inventory.users(1, cursor)).cursor
+                    found = (await of.ask(ListUsers(1, cursor))).cursor
                 case "agents":
                     found = (await store.agents(AGENT.org, 1, cursor)).cursor
                 case _:
@@ -447,7 +447,7 @@ class ForgetContract:
             assert await found(scoped, "cat") == []
             assert await scoped.ask(SeenMemories([memory.id])) == ()
             assert await scoped.ask(SeenEvents([event.id])) == ()
-            assert await scoped.allowed([memory.id, event.id], at=LATER, filters=ALL) == frozenset()
+            assert await scoped.ask(AllowedIds([memory.id, event.id], LATER, ALL)) == frozenset()
             assert await scoped.ask(PinnedMemories(("drink",), ("t",), at=LATER, filters=ALL)) == ()
             assert await scoped.ask(RecentEvents(5, filters=ALL)) == ()
             assert (await scoped.ask(ListSessions(5))).sessions == ()
@@ -468,13 +468,13 @@ class ForgetContract:
             await agent.commit(writing(ForgetOwner(user=user, at=LATER)))
             assert await agent.scrub() == ""
             assert await found(anna, "cat") == ["cat", "cat"]
-            assert (await anna.directive()).text == "Be kind"
+            assert (await anna.ask(CurrentDirective())).text == "Be kind"
             assert len((await anna.ask(ListSessions(5))).sessions) == 1
         assert await anna.revision() > before
         await anna.commit(writing(ForgetOwner(user=None, at=LATER)))
         assert len(await found(anna, "cat")) == 2
         await agent.commit(writing(ForgetOwner(at=LATER)))
-        assert (await found(anna, "cat"), (await anna.directive()).text) == ([], "")
+        assert (await found(anna, "cat"), (await anna.ask(CurrentDirective())).text) == ([], "")
 
     @pytest.mark.requirement("MEM-3")
     async def test_a_selection_meets_every_criterion(self, scoped: ScopedStore) -> None:
@@ -488,11 +488,11 @@ class ForgetContract:
             return await scoped.commit(asking(Select(**criteria)))
 
         assert await select() == Selection()
-        assert await select(everything=True) == Selection((fact.id, note.id), (events[0].id, events[1].id))
-        assert await select(ids=(note.id, "m2")) == Selection((note.id,), (events[1].id,))
-        assert await select(key="k") == Selection((fact.id,))
-        assert await select(tag="t") == Selection((fact.id, note.id))
-        assert await select(session="s1") == Selection((fact.id,), (events[0].id,))
+        assert await select(everything=True) == Selection(memory_ids=(fact.id, note.id), event_ids=(events[0].id, events[1].id))
+        assert await select(ids=(note.id, "m2")) == Selection(memory_ids=(note.id,), event_ids=(events[1].id,))
+        assert await select(key="k") == Selection(memory_ids=(fact.id,))
+        assert await select(tag="t") == Selection(memory_ids=(fact.id, note.id))
+        assert await select(session="s1") == Selection(memory_ids=(fact.id,), event_ids=(events[0].id,))
         assert await select(tag="t", session="s2") == Selection()
 
 
@@ -646,8 +646,8 @@ class TransferContract:
         assert await scoped.commit(asking(SessionLength("s1"))) == 7
         assert await scoped.commit(asking(SessionLength("absent"))) == 0
 
-    async def test_the_own_directive_is_read_alone(self, store: Store) -> None:
+    async def test_a_plan_reads_the_directives_apart(self, store: Store) -> None:
         """The agent's isn't its users'."""
         await store.within(AGENT).commit(writing(SetDirective("Be kind")))
-        assert await store.within(AGENT).commit(asking(OwnDirective())) == "Be kind"
-        assert await store.within(ANNA).commit(asking(OwnDirective())) == ""
+        for scope in (AGENT, ANNA):
+            assert await store.within(scope).commit(asking(CurrentDirective())) == Directive("Be kind", "")

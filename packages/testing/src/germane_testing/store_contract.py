@@ -19,7 +19,8 @@ import pytest
 
 from germane.errors import Conflict, GermaneError
 from germane.kinds.events.reads import EventsByMessageId, PutEvent, SessionLength, SessionTail
-from germane.kinds.memories.directive import Directive
+from germane.kinds.inventory import AllowedIds
+from germane.kinds.memories.directive import CurrentDirective, Directive, SetDirective
 from germane.kinds.memories.reads import (
     CountFeedback,
     CountRetrievals,
@@ -31,7 +32,6 @@ from germane.kinds.memories.reads import (
     PinnedMemories,
     PutMemory,
     SeenMemories,
-    SetDirective,
 )
 from germane.stores.contract import ScopedStore, Store
 from germane.types.plan import Plan, read
@@ -142,7 +142,7 @@ class StoreContract(
             hits = (await scoped.memories.search(question("Lisbon", at=at), 5, keywords=True, vectors=False, wait=True)).hits
             page = await scoped.ask(ListMemories(Filters(), at=at, limit=5))
             pinned = await scoped.ask(PinnedMemories(("drink",), (), at=at, filters=Filters()))
-            allowed = await scoped.allowed([old.id], at=at, filters=Filters())
+            allowed = await scoped.ask(AllowedIds([old.id], at, Filters()))
             assert [bool(hits), bool(page.memories), bool(pinned), bool(allowed)] == [there] * 4
         assert await found(scoped, "Lisbon", with_history=True) == [old.text]
         (ended,) = await scoped.ask(SeenMemories([old.id]))
@@ -238,13 +238,13 @@ class StoreContract(
     async def test_a_users_directive_stands_before_the_agents(self, store: Store) -> None:
         """A user's directive replaces the agent's until an empty one removes it."""
         agent, anna = store.within(AGENT), store.within(ANNA)
-        assert (await anna.directive()).text == ""
+        assert (await anna.ask(CurrentDirective())).text == ""
         await agent.commit(writing(SetDirective("Be brief")))
         await anna.commit(writing(SetDirective("Be kind")))
-        assert await anna.directive() == Directive("Be brief", "Be kind")
-        assert await agent.directive() == Directive("Be brief")
+        assert await anna.ask(CurrentDirective()) == Directive("Be brief", "Be kind")
+        assert await agent.ask(CurrentDirective()) == Directive("Be brief")
         names = (AGENT.org, AGENT.agent)
         assert await store.directives(9) == [(*names, None, "Be brief"), (*names, ANNA.user, "Be kind")]
         assert await store.directives(1) == [(*names, None, "Be brief")]
         await anna.commit(writing(SetDirective("")))
-        assert (await anna.directive()).text == "Be brief"
+        assert (await anna.ask(CurrentDirective())).text == "Be brief"

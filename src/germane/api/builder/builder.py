@@ -26,12 +26,12 @@ from germane.api.builder.system_prompt import Activity, PromptBlocks, ShownBlock
 from germane.compaction.strategy import CompactionStrategy, Summarise
 from germane.dialects.registry import CachePlace
 from germane.errors import InvalidInput
-from germane.rules.enforce import ToolRules
-from germane.rules.tool_rule import ToolRule
+from germane.tool_rules.enforce import ToolRules
+from germane.tool_rules.value import ToolRule
 from germane.types.budget import LARGE, SMALL, LimitTable, RequestLimits
 from germane.types.candidate import BlockText
 from germane.types.context import Context
-from germane.types.limits import DIRECTIVE, ID, NAME, QUERY, check_answer_time, check_text, quoted
+from germane.types.limits import DIRECTIVE, ID, NAME, QUERY, check_answer_time, check_text
 from germane.types.message import Message, Tool, ToolLoss
 from germane.types.query import Filters
 from germane.types.reports import HistoryReport
@@ -100,7 +100,7 @@ class BuilderSteps:
         given: Any = blocks
         if given is not None and not callable(getattr(given, "blocks_for_prompt", None)):
             if not isinstance(given, list | tuple) or not all(isinstance(block, BlockText) for block in given):
-                raise InvalidInput("blocks must be a list of BlockText, or a source with blocks_for_prompt")
+                raise InvalidInput("must be a list of BlockText, or a source with blocks_for_prompt", path="blocks")
             given = tuple(given)
         return self._with(blocks=given, descriptions=descriptions, schemas=schemas)
 
@@ -134,7 +134,7 @@ class BuilderSteps:
         `Summarise`, `Importance`, `TimeDecay`; default: `Summarise()`). With a session, what left is kept in the store and can
         be brought back (`agent.history.show`), unless `keep` is false."""
         if not isinstance(strategy, (*get_args(CompactionStrategy), type(None))):
-            raise InvalidInput(f"with_history: give Truncate, Summarise, Importance or TimeDecay, not {quoted(strategy)}")
+            raise InvalidInput("with_history: give Truncate, Summarise, Importance or TimeDecay, not {}", strategy)
         return self._with(history=strategy or self._plan.history, keep_history=keep)
 
     def with_limits(

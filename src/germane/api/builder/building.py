@@ -19,7 +19,6 @@ from germane.api.builder.stored_parts import StandingParts, StandingReader
 from germane.api.builder.system_prompt import Activity, BlockPacking, pack_blocks, recent_activity, write_activity
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
-from germane.background import aside
 from germane.catalog.media_tokens import WrittenObject
 from germane.catalog.profiles import Profile
 from germane.catalog.request_tokens import CountedTokenizer, count_within, measure, message_tokens, texts_of, tools_tokens
@@ -28,10 +27,11 @@ from germane.compaction.exchanges import divide
 from germane.dialects.registry import RequestBody, body_of
 from germane.dialects.tools import WrittenTools, convert_tools
 from germane.errors import PROPAGATED, InvalidInput
-from germane.rules.wording import write_rules
+from germane.ports.background import aside
 from germane.stages.compact import HistoryTerms, compact_history
 from germane.stages.inject import untouched, without_returned
 from germane.stages.write.escape import nonce
+from germane.tool_rules.wording import write_rules
 from germane.types.budget import RequestLimits
 from germane.types.context import Context
 from germane.types.limits import COUNT, IDS
@@ -60,7 +60,7 @@ class Building:
     async def build(self, plan: BuildPlan) -> BuiltRequest:
         """Raises `InvalidInput` for arguments that can't be used, and nothing else but cancellation."""
         if plan.model is None:
-            raise InvalidInput("the builder has no model: name one with with_model('gpt-4o')")
+            raise InvalidInput("the builder has no model", advice="name one with with_model('gpt-4o')")
         parts, scope, began = self.parts, self.scope.within(plan.session), self.parts.clock.steady()
         strategy = parts.strategies.find(plan.strategy)
         read = partial(

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from germane.api.builder.builder import BuildPlan
@@ -15,6 +16,7 @@ from germane.errors import PROPAGATED, InvalidInput
 from germane.kinds.blocks.field import label_key
 from germane.kinds.blocks.reads import blocks_to_show
 from germane.kinds.blocks.value import prompt_text
+from germane.kinds.memories.directive import CurrentDirective
 from germane.stores.contract import ScopedStore
 from germane.types.candidate import BlockText
 from germane.types.request import Request
@@ -75,7 +77,7 @@ class StandingReader:
             return ""
         if not cache.knows(scope):
             store = self.parts.store.within(scope)
-            await self._guarded("directive", lambda: cache.read(scope, store.directive), tuple)
+            await self._guarded("directive", lambda: cache.read(scope, partial(store.ask, CurrentDirective())), tuple)
         return cache.last(scope) or ""
 
     async def _guarded(self, name: str, start: Callable[[], Coroutine[Any, Any, Any]], kind: Any) -> Any:

@@ -184,16 +184,18 @@ class Activity:
 def read_activity(entries: object, zone: str) -> tuple[Activity, ...]:
     """Returns the entries with their times in UTC. Raises `InvalidInput` naming the entry that can't be used."""
     if isinstance(entries, str | bytes) or not isinstance(entries, Iterable):
-        raise InvalidInput(f"activity must be a list of Activity, not {type(entries).__name__}")
+        raise InvalidInput(f"must be a list of Activity, not {type(entries).__name__}", path="activity")
     given = tuple(islice(entries, _ACTIVITY_ENTRIES.maximum + 1))
     check_size("activity", len(given), _ACTIVITY_ENTRIES, at_least=True)
     found: list[Activity] = []
     for index, each in enumerate(given):
         if not isinstance(each, Activity) or not isinstance(each.at, datetime):
-            raise InvalidInput(f"activity[{index}] must be an Activity(at=…, agent=…, text=…), not {type(each).__name__}")
-        agent = check_text(f"activity[{index}]: agent", each.agent, ID)
-        said = check_text(f"activity[{index}]: text", each.text, _ACTIVITY_TEXT)
-        found.append(Activity(at=aware(each.at, zone, f"activity[{index}]: at"), agent=agent, text=said))
+            raise InvalidInput(
+                f"must be an Activity(at=…, agent=…, text=…), not {type(each).__name__}", path=f"activity[{index}]"
+            )
+        agent = check_text(f"activity[{index}].agent", each.agent, ID)
+        said = check_text(f"activity[{index}].text", each.text, _ACTIVITY_TEXT)
+        found.append(Activity(at=aware(each.at, zone, f"activity[{index}].at"), agent=agent, text=said))
     return tuple(found)
 
 

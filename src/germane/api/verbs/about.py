@@ -65,7 +65,7 @@ async def about(
 ) -> AboutEntity:
     """See `Agent.about`."""
     if name is not None and not check_text("name", name, LABEL).strip():
-        raise InvalidInput("name must be the name of a person or a thing, not blank; leave it out for the user")
+        raise InvalidInput("must be the name of a person or a thing, not blank; leave it out for the user", path="name")
     number("max_tokens", max_tokens, minimum=1, maximum=COUNT.maximum)
     store, key = parts.store.within(scope), " ".join(fold(name or "").split())
     wanted = replace(normalise_filters(filters, scope.zone) or Filters(), with_history=True)

@@ -11,8 +11,8 @@ from germane.api.arguments import build_request, history_terms, number
 from germane.api.contents import index_all
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
-from germane.background import aside
 from germane.compaction.strategy import CompactionStrategy
+from germane.ports.background import aside
 from germane.types.candidate import Scored
 from germane.types.context import Context
 from germane.types.limits import COUNT, NAME, QUERY, check_text

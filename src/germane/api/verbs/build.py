@@ -19,6 +19,7 @@ from germane.clock import zone
 from germane.engine.result_cache import ResultCache
 from germane.errors import InvalidInput
 from germane.kinds.events.value import Event
+from germane.kinds.inventory import AllowedIds
 from germane.stages.gather.builtin import FOUND, RECENT
 from germane.stages.gather.candidates import from_event
 from germane.stages.write.escape import nonce
@@ -28,7 +29,7 @@ from germane.text.normal import content_hash
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.context import BuildFigures, BuiltContext, ComponentType, Context, ContextComponent
 from germane.types.evidence import Evidence
-from germane.types.limits import ID, NAME, QUERY, check_text, quoted
+from germane.types.limits import ID, NAME, QUERY, check_text
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan, Strategy
@@ -150,7 +151,7 @@ def _strategy(parts: Parts, wanted: str | Strategy | Mapping[str, Any] | None) -
     if isinstance(wanted, str | Strategy):
         return without_directive(parts.strategies.find(wanted))
     if not isinstance(wanted, Mapping):
-        raise InvalidInput(f"strategy must be a name, a Strategy or a table of settings, not {quoted(wanted)}")
+        raise InvalidInput("must be a name, a Strategy or a table of settings, not {}", wanted, path="strategy")
     for name in wanted:
         check_text("strategy: setting", name, NAME)
     changes = dict(wanted)
@@ -200,18 +201,18 @@ _CERTAIN_LOG_ODDS = 20.0
 async def update_context(parts: Parts, scope: Scope, built: BuiltContext, event: Event | str) -> BuiltContext:
     """See `Agent.update_context`. Deterministic and idempotent."""
     if not isinstance(built, BuiltContext):
-        raise InvalidInput(f"update_context takes what build returned, not {quoted(built)}")
+        raise InvalidInput("takes what build returned, not {}", built, path="update_context")
     if replace(built.scope, session=None) != replace(scope, session=None):
-        raise InvalidInput("this context was built for another org, agent or user: build it with this agent")
+        raise InvalidInput("this context was built for another org, agent or user", advice="build it with this agent")
     store = parts.store.within(built.scope)
     id = check_text("event", event.id if isinstance(event, Event) else event, ID)
     found = await find_thing(store, id)
     if not isinstance(found, Event):
-        raise InvalidInput(f"{id!r} is a memory, and an update adds events: build anew, and it is found")
+        raise InvalidInput("{} is a memory, and an update adds events", id, advice="build anew, and it is found")
     own = {*parts.engine.sources, ADDITIONAL}
     stored = [item.id for item in built.items if not item.scored.candidate.only_from(own)]
     at = built.at or parts.clock.now()
-    allowed = await store.allowed([*stored, found.id], at=at, filters=built.filters)
+    allowed = await store.ask(AllowedIds([*stored, found.id], at, built.filters))
     order = {component.source: place for place, component in enumerate(built.components)}
     kept = [item for item in built.items if item.id in allowed or item.id not in stored]
     kept.sort(key=lambda item: order[item.id])

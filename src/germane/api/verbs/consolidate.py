@@ -14,7 +14,6 @@ from typing import TypeVar
 
 from germane.api.arguments import flags, number, remarks
 from germane.api.wiring import Parts
-from germane.background import Background
 from germane.errors import InvalidInput
 from germane.kinds.events.reads import ListEvents
 from germane.kinds.events.value import DOCUMENT, Event
@@ -35,6 +34,7 @@ from germane.kinds.memories.consolidation import (
 from germane.kinds.memories.forgetting import Audit, AuditFinding, MemoryAudit, secret_finding
 from germane.kinds.memories.reads import OpenConflicts, SizedMemories
 from germane.kinds.memories.value import Holding, Holdings, SizedMemory
+from germane.ports.background import Background
 from germane.stores.contract import ScopedStore
 from germane.types.limits import PAGE
 from germane.types.query import EVERY_SENSITIVITY
@@ -166,7 +166,7 @@ class _Told:
 def check_storage_budget(max_memories: object, max_bytes: object) -> StorageBudget:
     """Returns the budget. Raises `InvalidInput` without a limit, and for a limit that isn't a whole number from 0."""
     if max_memories is None and max_bytes is None:
-        raise InvalidInput("consolidate needs a budget: give max_memories, max_bytes, or both")
+        raise InvalidInput("needs a budget", path="consolidate", advice="give max_memories, max_bytes, or both")
     for name, value in (("max_memories", max_memories), ("max_bytes", max_bytes)):
         if value is not None:
             number(name, value, minimum=0, maximum=_MAX_BUDGET)

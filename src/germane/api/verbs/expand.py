@@ -19,10 +19,11 @@ from germane.api.verbs.build import ADDITIONAL
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.archive.messages import entry_text
-from germane.kinds.archive.value import EntriesByHandle
+from germane.kinds.archive.reads import EntriesByHandle
 from germane.kinds.blocks.reads import FirstNamed, SeenEntries
 from germane.kinds.blocks.value import stored_id
 from germane.kinds.events.reads import SeenEvents
+from germane.kinds.inventory import AllowedIds
 from germane.kinds.memories.reads import SeenMemories
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.reads import FramesById
@@ -34,7 +35,7 @@ from germane.text.terms import query_terms
 from germane.types.budget import CompressedText, TokenCount
 from germane.types.candidate import Chosen
 from germane.types.context import BuiltContext, Context
-from germane.types.limits import CHARACTERS, COUNT, QUERY, check_text, quoted
+from germane.types.limits import CHARACTERS, COUNT, QUERY, check_text
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -75,12 +76,12 @@ async def expand_item(
         if number is None:
             return _of_task(frame, frame.result if frame.result and not frame.open else frame.goal)
         if not 1 <= number <= len(frame.artifacts):
-            raise NotFound(f"the task of {quoted(handle)} has {len(frame.artifacts)} artifacts, counted from 1")
+            raise NotFound(f"the task of {{}} has {len(frame.artifacts)} artifacts, counted from 1", handle)
         id, item = frame.artifacts[number - 1].id, None
         if (other := await _task(store, id, wanted)) is not None:
             return _of_task(other, other.result or other.goal)
     elif number is not None:
-        raise NotFound(f"{quoted(handle)} names an artifact, and the line isn't that of a task")
+        raise NotFound("{} names an artifact, and the line isn't that of a task", handle)
     return (
         await _thing(store, id, at, wanted) or await _archived(store, id, wanted) or await _other(store, id, item, at, wanted)
     )
@@ -91,7 +92,7 @@ def _named(handle: str, context: Context | BuiltContext | None) -> tuple[str, in
     if context is None:
         return handle, None
     if not isinstance(context, Context | BuiltContext):
-        raise InvalidInput(f"context must be what assemble or build returned, not {type(context).__name__}")
+        raise InvalidInput(f"must be what assemble or build returned, not {type(context).__name__}", path="context")
     known = context.attribution
     if handle in known:
         return known[handle], None
@@ -119,7 +120,7 @@ async def _task(store: ScopedStore, name: str, filters: Filters) -> TaskFrame | 
 async def _thing(store: ScopedStore, name: str, at: datetime, filters: Filters) -> Expanded | None:
     """What has exactly this id and may be shown; None where nothing has."""
     id = stored_id(name)
-    if not await store.allowed([name, id], at=at, filters=filters):
+    if not await store.ask(AllowedIds([name, id], at, filters)):
         return None
     for event in await store.ask(SeenEvents([id])):
         return Expanded(id=id, kind="message", title=event.name or event.role, text=event.text)
@@ -141,11 +142,13 @@ async def _archived(store: ScopedStore, handle: str, filters: Filters) -> Expand
 async def _other(store: ScopedStore, name: str, item: Chosen | None, at: datetime, filters: Filters) -> Expanded:
     """What the context shows and is no text of its own, such as a relation; else what the beginning of an id, or a caller's own
     id of a message, stands for."""
-    if item is not None and await store.allowed([name], at=at, filters=filters):
-        return _as_shown(item)
+    if item is not None:
+        allowed = await store.ask(AllowedIds([name], at, filters))
+        if allowed:
+            return _as_shown(item)
     thing = await find_thing(store, name)
-    if not await store.allowed([thing.id], at=at, filters=filters):
-        raise NotFound(f"nothing that {quoted(name)} stands for is here: it was forgotten, has ended, or isn't yours to see")
+    if not await store.ask(AllowedIds([thing.id], at, filters)):
+        raise NotFound("nothing that {} stands for is here: it was forgotten, has ended, or isn't yours to see", name)
     if isinstance(thing, Memory):
         return Expanded(id=thing.id, kind="memory", title=thing.kind, text=thing.text)
     return Expanded(id=thing.id, kind="message", title=thing.name or thing.role, text=thing.text)
@@ -197,7 +200,9 @@ async def compress(
     if use_llm is not None:
         flags(use_llm=use_llm)
     if use_llm and worker is None:
-        raise InvalidInput("use_llm: no language model is configured: open with Germane.open(…, llm=…), or leave it out")
+        raise InvalidInput(
+            "use_llm: no language model is configured", advice="open with Germane.open(…, llm=…), or leave it out"
+        )
     return await _compressed(
         content,
         max_tokens,

@@ -14,17 +14,17 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 from germane.api.wiring import Parts
-from germane.background import Background
 from germane.errors import Conflict, GermaneError, InvalidInput
+from germane.extraction.messages import told_by
 from germane.kinds.archive.value import KeptEntry, KeptSummary
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.events.value import Event
 from germane.kinds.memories.conflicts import ContradictionRecord
 from germane.kinds.memories.value import Memory
-from germane.kinds.messages.extraction import told_by
 from germane.kinds.profile.reads import MarkedLine
 from germane.kinds.profile.telling import TellingClause
 from germane.kinds.tasks.value import TaskFrame
+from germane.ports.background import Background
 from germane.search.unit import Analysis, analyse_parts
 from germane.stores.contract import Store
 from germane.transfer.contents import (
@@ -41,7 +41,6 @@ from germane.transfer.contents import (
     StoredStack,
     Thing,
 )
-from germane.transfer.graph_lines import restore_entities, restore_patterns, restore_relations
 from germane.transfer.lines import Header, header_line, line_of, parse_line, read_line
 from germane.transfer.restore import (
     Placed,
@@ -58,6 +57,7 @@ from germane.transfer.restore import (
     restore_tasks,
     restore_tombstones,
 )
+from germane.transfer.restore_graph import restore_entities, restore_patterns, restore_relations
 from germane.types.candidate import LONG_TEXT
 from germane.types.inventory import Tombstone
 from germane.types.limits import VALUES_IN_ALL
@@ -168,26 +168,29 @@ class _Restoring:
                 owned = self._placed(thing)
             except InvalidInput as error:
                 await self._write()
-                raise InvalidInput(f"line {number}: {error}") from None
+                raise error.under(f"line {number}") from None
             await self._take(number, owned)
         await self._write()
         if self._header is None:
-            raise InvalidInput("there is nothing in it: give the lines of an export, its header first")
+            raise InvalidInput("there is nothing in it", advice="give the lines of an export, its header first")
         if self._seen < self._header.contents.total:
             raise InvalidInput(
-                f"the export was cut off after {self._seen:,} of {self._header.contents.total:,} things, which are stored: get "
-                "the whole of it and import it again"
+                f"the export was cut off after {self._seen:,} of {self._header.contents.total:,} things, which are stored",
+                advice="get the whole of it and import it again",
             )
         return self._restored
 
     def _begin(self, header: Header) -> None:
         if self._header is not None:
-            raise InvalidInput("a second header: import the exports one by one")
+            raise InvalidInput("a second header", advice="import the exports one by one")
         target = self._target
         if target is not None and not self._into and not _is_inside(header.reach, target):
             raise InvalidInput(
-                f"the export is of {header.reach}, not of {target}: import it without naming a scope, so that it goes where it "
-                "came from, or say that it is to go into another one"
+                f"the export is of {header.reach}, not of {target}",
+                advice=(
+                    "import it without naming a scope, so that it goes where it came from, or say that "
+                    "it is to go into another one"
+                ),
             )
         several = header.reach.agent is None or (header.reach.all_users and target is not None and target.user is not None)
         if target is not None and self._into and several:
@@ -269,7 +272,7 @@ class _Restoring:
     async def _plan(self, things: list[Any], owner: Owner, scope: Scope) -> tuple[str, Plan[Placed]]:
         match things[0]:
             case StoredDirective(text, id):
-                return "directives", restore_directive(text, id)
+                return "directives", restore_directive(text, id, scope=scope)
             case Memory():
                 return "memories", restore_memories(things, scope=scope, strict=self._strict)
             case ContradictionRecord():
@@ -359,7 +362,7 @@ async def _each(lines: Iterable[Line] | AsyncIterable[Line]) -> AsyncIterator[Li
         for line in lines:
             yield line
     else:
-        raise InvalidInput(f"lines must be the lines of an export, one by one, not {type(lines).__name__}")
+        raise InvalidInput(f"must be the lines of an export, one by one, not {type(lines).__name__}", path="lines")
 
 
 # One call of `export`: plain dicts, which `restore` and `germane import` read back.

@@ -20,6 +20,7 @@ from germane.kinds.blocks.value import ArchivalEntry, Block, stored_id
 from germane.kinds.documents.reads import DocumentIn
 from germane.kinds.events.value import Event
 from germane.kinds.graph.reads import SeenEntities
+from germane.kinds.inventory import AllowedIds, TombstoneOf
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.reads import FramesById
 from germane.ports.models import Embedder
@@ -51,7 +52,7 @@ async def explain_one(parts: Parts, scope: Scope, id: str, context: Context, ses
     check_text("id", id, ID)
     store = parts.store.within(scope)
     if not isinstance(context, Context):
-        raise InvalidInput(f"context must be a Context, as assemble returns it, not {type(context).__name__}")
+        raise InvalidInput(f"must be a Context, as assemble returns it, not {type(context).__name__}", path="context")
     if (told := _told(id, context.trace)) is not None:
         return told
     try:
@@ -120,7 +121,7 @@ def _is(candidate: Candidate, name: str) -> bool:
 
 
 async def _missing(id: str, store: ScopedStore, said: str) -> Why:
-    stone = await store.inventory.tombstone(id)
+    stone = await store.ask(TombstoneOf(id))
     if stone is None:
         return Why(id=id, outcome="absent", text=said)
     who = f" by {stone.by}" if stone.by else ""
@@ -284,7 +285,7 @@ async def why_not_offered(id: str, store: ScopedStore, trace: Trace) -> Why | No
     if await store.ask(DocumentIn(id)) is not None:
         return _of_passages(id, trace)
     at = datetime.max.replace(tzinfo=UTC) if trace.query is None else trace.query.at
-    if not await store.allowed([id], at=at, filters=_EVERYTHING):
+    if not await store.ask(AllowedIds([id], at, _EVERYTHING)):
         return None
     # what else may be shown under an id of its own: relations, and patterns
     said = "it is a relation or a pattern: the request names none of its entities or words, it ended, or a filter keeps it out"

@@ -11,8 +11,8 @@ from typing import Any
 from germane.clock import Clock
 from germane.engine.injection_log import InjectionLog
 from germane.errors import LLMError
+from germane.extraction.llm.queue import ExtractionQueue
 from germane.kinds.injections import keep_injections
-from germane.kinds.memories.llm_extraction.queue import ExtractionQueue
 from germane.kinds.memories.plans import count_retrievals
 from germane.ports.batch_writer import BatchWriter, stopped
 from germane.ports.models import LLM, Completion, Watched

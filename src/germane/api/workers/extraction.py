@@ -18,12 +18,12 @@ from typing import Any
 from germane.api.workers.batch_writers import LLMBudget, today
 from germane.clock import Clock
 from germane.errors import GermaneError, LLMError, StoreError
+from germane.extraction.llm.answer import Accepted, Unusable, accept_answer
+from germane.extraction.llm.entities import GraphReading, accepted_graph, graph_question
+from germane.extraction.llm.plans import store_accepted
+from germane.extraction.llm.prompt import SCHEMA, KnownStatement, instructions, known_things, prompt
+from germane.extraction.llm.queue import Claim, QueueReport
 from germane.kinds.events.value import Event
-from germane.kinds.graph.llm_extraction import GraphReading, accepted_graph, graph_question
-from germane.kinds.memories.llm_extraction.answer import Accepted, Unusable, accept_answer
-from germane.kinds.memories.llm_extraction.plans import store_accepted
-from germane.kinds.memories.llm_extraction.prompt import SCHEMA, KnownStatement, instructions, known_things, prompt
-from germane.kinds.memories.llm_extraction.queue import Claim, QueueReport
 from germane.kinds.memories.reads import ListMemories
 from germane.kinds.profile.offer import MAX_OFFERED, offered_lines
 from germane.kinds.profile.reads import ToldClause

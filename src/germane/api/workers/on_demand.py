@@ -27,7 +27,9 @@ async def extract(
     everything = everything or scope.session is not None
     if not dry_run:
         if parts.extraction_worker is None:
-            raise InvalidInput("no LLM is configured: set llm in the settings or GERMANE_LLM, or pass llm= to Germane.open")
+            raise InvalidInput(
+                "no LLM is configured", advice="set llm in the settings or GERMANE_LLM, or pass llm= to Germane.open"
+            )
         await queue.resume(scope, everything=everything)
     found = await queue.report(today(parts.clock), scope, everything=everything)
     if dry_run or parts.extraction_worker is None:

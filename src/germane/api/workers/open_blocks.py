@@ -16,13 +16,13 @@ import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from germane.background import Background
 from germane.engine.turns import human_turns
 from germane.errors import ConsentNeeded, GermaneError, StoreCorrupt
 from germane.kinds.blocks.cache import DocumentCache
 from germane.kinds.blocks.permission import ConsentRequest
 from germane.kinds.blocks.reads import FirstNamed
 from germane.kinds.blocks.value import Block
+from germane.ports.background import Background
 from germane.ports.batch_writer import BatchWriter
 from germane.stores.contract import Store
 from germane.types.caches import LruCache
@@ -103,8 +103,9 @@ def agreed(outcome: T | ConsentRequest) -> T:
         return outcome
     who = "a human" if outcome.asked_of == "human" else "the agent's partner"
     raise ConsentNeeded(
-        f"{outcome.operation} of block {outcome.label!r} needs the consent of {who}: request {outcome.id} waits until"
-        f" {outcome.expires_at:%Y-%m-%d %H:%M:%S} UTC. Try again once it is approved",
+        f"{outcome.operation} of block {{}} needs the consent of {who}: request {outcome.id} "
+        f"waits until {outcome.expires_at:%Y-%m-%d %H:%M:%S} UTC. Try again once it is approved",
+        outcome.label,
         request=outcome.id,
         asked_of=outcome.asked_of,
     )

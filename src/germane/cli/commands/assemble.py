@@ -317,7 +317,7 @@ def build(
 
 
 async def _built(options: GlobalOptions, request: RequestFile, query: str | None, given: dict[str, Any]) -> BuiltRequest:
-    from germane.rules.tool_rule import parse_rule
+    from germane.tool_rules.value import parse_rule
 
     async with options.open_store(warm=True) as (_, agent):
         builder = (

@@ -14,7 +14,7 @@ from germane.cli.screen import ListColumn, console, plain, print_json, print_lis
 from germane.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from germane.kinds.archetypes.findings import RecordedEvent
+    from germane.extraction.archetypes.findings import RecordedEvent
     from germane.kinds.events.value import Event, EventPage
 
 

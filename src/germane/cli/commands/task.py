@@ -22,7 +22,7 @@ from germane.types.codec import encode
 
 if TYPE_CHECKING:
     from germane.api.agent import Agent
-    from germane.kinds.tasks.handle import TaskStack
+    from germane.kinds.tasks.handle import AgentTasks
     from germane.kinds.tasks.value import TaskFrame
 
 
@@ -185,7 +185,7 @@ def _empty(session: str) -> str:
 
 
 def _changed(
-    context: typer.Context, change: Callable[[TaskStack], Awaitable[TaskFrame]], word: str, *, create: bool = False
+    context: typer.Context, change: Callable[[AgentTasks], Awaitable[TaskFrame]], word: str, *, create: bool = False
 ) -> None:
     options = options_of(context)
     frame = ask(options, lambda agent: change(agent.tasks), create=create)
@@ -193,7 +193,7 @@ def _changed(
     print_done(options.json, encode(frame), line, secrets=frame.secrets, whole=True)
 
 
-def _done(context: typer.Context, change: Callable[[TaskStack], Awaitable[Any]], said: str) -> None:
+def _done(context: typer.Context, change: Callable[[AgentTasks], Awaitable[Any]], said: str) -> None:
     options = options_of(context)
     print_done(options.json, encode(ask(options, lambda agent: change(agent.tasks))), said)
 

@@ -16,8 +16,8 @@ from importlib.resources import files
 
 from germane.compaction.notes import Artifact, Constraint, ExchangeNotes, Ledger, is_open
 from germane.compaction.summary_text import notes_of_summary
+from germane.extraction.llm.grounds import Grounds, demanding_clauses
 from germane.kinds.memories.conflicts import negations
-from germane.kinds.memories.grounds import Grounds, demanding_clauses
 from germane.text.clauses import clause_texts, sentence_texts, sentences
 from germane.text.language import detect
 from germane.text.normal import fold, normalised, visible

@@ -12,7 +12,7 @@ from germane.compaction.reading.outline_line import MAX_MENTIONED, asked_in, lin
 from germane.compaction.reading.results import error_of_outcome, reported_error
 from germane.compaction.reading.statements import constraints_of, ids_in, json_ids, paths_in, statements_in, urls_in
 from germane.compaction.reading.tool_actions import boxes_in, command_in, file_changes, listed_tasks, tool_arguments
-from germane.text.own.own_words import MAX_READ, OwnSentence, own_sentences, unquoted_sentences
+from germane.text.own_words.own_words import MAX_READ, OwnSentence, own_sentences, unquoted_sentences
 from germane.types.message import Message, Opaque, Text, ToolCall, ToolResult
 
 _MAX_RESULT = 4_000

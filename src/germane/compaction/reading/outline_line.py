@@ -14,8 +14,8 @@ from germane.compaction.reading.statements import changes_in, may_tell_changes, 
 from germane.compaction.reading.tool_actions import command_in, file_changes, tool_arguments
 from germane.text.clauses import sentences
 from germane.text.normal import in_lower_case
-from germane.text.own.own_words import MAX_READ, OwnSentence, own_sentences, unquoted_sentences
-from germane.text.own.quotations import without_fences
+from germane.text.own_words.own_words import MAX_READ, OwnSentence, own_sentences, unquoted_sentences
+from germane.text.own_words.quotations import without_fences
 from germane.types.message import Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 
 MAX_LINE = 180

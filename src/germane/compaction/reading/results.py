@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from germane.compaction.reading.statements import ids_in, json_ids
-from germane.kinds.archetypes.extractors import error_in, lines_of
+from germane.extraction.archetypes.extractors import error_in, lines_of
 from germane.types.message import ToolResult
 
 _MAX_HEAD, _MAX_TAIL = 2_000, 4_000

@@ -10,9 +10,9 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from germane.compaction.notes import Artifact, Constraint
-from germane.kinds.graph.extraction.tokens import words
+from germane.extraction.entities.tokens import words
 from germane.text.demands import FoundPhrase, PhraseRules, demands_in, demands_of, phrase_rules
-from germane.text.own.own_words import OwnSentence
+from germane.text.own_words.own_words import OwnSentence
 from germane.text.specifics import letter_words
 
 _MAX_NAME = 200

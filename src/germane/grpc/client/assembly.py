@@ -20,7 +20,7 @@ from germane.grpc.client.conversation import SentMessage, add_messages, json_of,
 from germane.grpc.client.fallback import shallow_copy
 from germane.grpc.messages import context_pb2, filters_pb2
 from germane.types.budget import Effort, price_of_effort
-from germane.types.limits import COUNT, check_task, quoted
+from germane.types.limits import COUNT, check_task
 from germane.types.message import system_text
 from germane.types.model_names import ModelNames
 
@@ -184,7 +184,7 @@ def _request(
     """The request without its messages."""
     if not isinstance(messages, list):
         raise InvalidInput(
-            f"messages must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}"
+            f"must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}", path="messages"
         )
     _check_count("max_tokens", max_tokens, 0)
     _check_count("window", window, 1)
@@ -192,7 +192,9 @@ def _request(
         price_of_effort(effort)
     wanted = check_task(task, session)
     if not isinstance(system, str | list | tuple | Mapping | None):
-        raise InvalidInput(f"system must be a string, a list of text blocks or {{'parts': […]}}, not {type(system).__name__}")
+        raise InvalidInput(
+            f"must be a string, a list of text blocks or {{'parts': […]}}, not {type(system).__name__}", path="system"
+        )
     options = context_pb2.AssembleOptions(
         strategy=checked_text("strategy", strategy, optional=True),
         query=checked_text("query", query, optional=True),
@@ -226,7 +228,7 @@ def _request(
 
 def _listed(blocks: object) -> Sequence[object]:
     if isinstance(blocks, str) or not isinstance(blocks, Sequence):
-        raise InvalidInput(f"blocks must be a list of labels or ids, not {type(blocks).__name__}")
+        raise InvalidInput(f"must be a list of labels or ids, not {type(blocks).__name__}", path="blocks")
     return blocks
 
 
@@ -238,7 +240,7 @@ def filters_to_wire(filters: Any, zone: str) -> filters_pb2.Filters:
     """
     given = filters if isinstance(filters, Mapping) else {name: getattr(filters, name, None) for name in _FILTERS}
     if unknown := sorted(map(str, given.keys() - _FILTERS)):
-        raise InvalidInput(f"filters: unknown {', '.join(unknown)}: there are {', '.join(sorted(_FILTERS))}")
+        raise InvalidInput(f"filters: unknown {', '.join(unknown)}", advice=f"there are {', '.join(sorted(_FILTERS))}")
     wire = filters_pb2.Filters(
         session_id=checked_text("session", given.get("session"), optional=True),
         with_history=bool(given.get("with_history")),
@@ -249,7 +251,7 @@ def filters_to_wire(filters: Any, zone: str) -> filters_pb2.Filters:
         if value is None or (name == "exclude" and not value):
             continue
         if isinstance(value, str | bytes) or not value:
-            raise InvalidInput(f"filters: {name} must be a list of at least one string")
+            raise InvalidInput("must be a list of at least one string", path=f"filters.{name}")
         getattr(wire, name).extend(value)
     for name in ("since", "until"):
         if (value := given.get(name)) is not None:
@@ -260,7 +262,7 @@ def filters_to_wire(filters: Any, zone: str) -> filters_pb2.Filters:
 def time_to_wire(name: str, value: object, zone: str) -> Timestamp:
     """Returns a datetime as a timestamp; a naive one is read in `zone`. Raises `InvalidInput` for any other type."""
     if not isinstance(value, datetime):
-        raise InvalidInput(f"{name} must be a datetime, not {type(value).__name__}")
+        raise InvalidInput(f"must be a datetime, not {type(value).__name__}", path=name)
     timestamp = Timestamp()
     timestamp.FromDatetime(aware(value, zone))
     return timestamp
@@ -272,7 +274,9 @@ def checked_text(name: str, value: object, *, optional: bool = False) -> str:
     if value is None and optional:
         return ""
     if not isinstance(value, str) or not (optional or value.strip()):
-        raise InvalidInput(f"{name} must be a string{'' if optional else ' that says something'}, not {_description(value)}")
+        raise InvalidInput(
+            f"must be a string{'' if optional else ' that says something'}, not {_description(value)}", path=name
+        )
     return value
 
 
@@ -285,7 +289,7 @@ def _check_count(name: str, value: object, minimum: int) -> None:
     """Checks a number that may be None. Raises `InvalidInput`."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= COUNT.maximum):
         return
-    raise InvalidInput(f"{name} must be a whole number, {minimum} to {COUNT.maximum:,}, not {quoted(value)}")
+    raise InvalidInput(f"must be a whole number, {minimum} to {COUNT.maximum:,}, not {{}}", value, path=name)
 
 
 # The shape of messages for a caller that names no provider: that of the model's own provider, as in the library. The

@@ -64,7 +64,7 @@ class ServerAddress:
         unless `plaintext` allows that.
         """
         if not isinstance(target, str) or not target.strip():
-            raise InvalidInput(f"target must be an address such as '127.0.0.1:7411', not {target!r}")
+            raise InvalidInput("must be an address such as '127.0.0.1:7411', not {}", target, path="target")
         scheme, web, rest = target.strip().partition("://")
         if web and scheme.lower() in ("http", "https"):
             address, tls_too = (
@@ -72,17 +72,18 @@ class ServerAddress:
                 " with tls=True" if scheme.lower() == "https" else "",
             )
             raise InvalidInput(
-                f"target {target[:200]!r} is a web address, and gRPC takes host and port: give {address[:200]!r}{tls_too}"
+                "target {} is a web address, and gRPC takes host and port", target, address, advice=f"give {{}}{tls_too}"
             )
         if key is not None and not (isinstance(key, str) and key.isascii() and key.isprintable() and key.strip()):
-            raise InvalidInput("key must be the API key as `germane keys create` shows it")
+            raise InvalidInput("must be the API key as `germane keys create` shows it", path="key")
         if (certificate is None) != (certificate_key is None):
-            raise InvalidInput("certificate and certificate_key go together: give both, or neither")
+            raise InvalidInput("certificate and certificate_key go together", advice="give both, or neither")
         secure = tls or roots is not None or certificate is not None or server_name is not None
         if key is not None and not (secure or plaintext or local(target)):
             raise InvalidInput(
-                f"target {target[:200]!r} isn't this machine, and without TLS the key could be read on its way:"
-                " give tls=True, or plaintext=True where the network itself can be trusted"
+                "target {} isn't this machine, and without TLS the key could be read on its way",
+                target,
+                advice="give tls=True, or plaintext=True where the network itself can be trusted",
             )
         return cls(
             target=target,
@@ -158,4 +159,4 @@ def _pem(name: str, given: Pem | None) -> bytes | None:
     try:
         return Path(given).read_bytes()
     except (OSError, TypeError, ValueError) as error:
-        raise InvalidInput(f"{name} can't be read: {error}") from None
+        raise InvalidInput(f"can't be read: {error}", path=name) from None

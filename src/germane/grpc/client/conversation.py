@@ -164,7 +164,7 @@ def _plain(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)
     if callable(dump) and not isinstance(value, type) and isinstance(dumped := dump(mode="json", exclude_none=True), Mapping):
         return dict(dumped)
-    raise InvalidInput(f"a message holds {type(value).__name__}: give what JSON can hold")
+    raise InvalidInput(f"a message holds {type(value).__name__}", advice="give what JSON can hold")
 
 
 def _estimated_size(value: Any, limit: int, texts: list[str] | None = None) -> int:

@@ -116,7 +116,7 @@ def _hint(error: Exception) -> str:
 
 def _number(name: str, value: object, *, above: float = -1.0) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not above < value or math.isinf(value):
-        raise InvalidInput(f"{name} must be a number {'above 0' if above == 0 else 'of 0 or more'}, not {value!r}")
+        raise InvalidInput(f"must be a number {'above 0' if above == 0 else 'of 0 or more'}, not {{}}", value, path=name)
     return value
 
 

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from germane.compaction.strategy import Importance, Summarise, TimeDecay, Truncate
+from germane.extraction.archetypes.findings import RecordedEvent
 from germane.grpc.client.operation_call import ClientHandle
-from germane.kinds.archetypes.findings import RecordedEvent
 from germane.kinds.blocks.mutation import (
     AppendEntry,
     AppendText,
@@ -52,7 +52,7 @@ from germane.kinds.remote_values import (
     RemoteSummary,
 )
 from germane.kinds.tasks.value import TaskArtifact, TaskBranch, TaskCheckpoint, TaskFrame
-from germane.rules.tool_rule import (
+from germane.tool_rules.value import (
     AllowedOperations,
     ContinuesTurn,
     EndsTurn,

@@ -49,7 +49,7 @@ def _arguments(given: Mapping[str, Any]) -> bytes:
     """Returns arguments as JSON. Raises `InvalidInput` for a value that JSON has nothing for."""
     written = write_json({name: _argument(name, value) for name, value in given.items()})
     if len(written) > _MAX_BYTES:
-        raise InvalidInput(f"the arguments hold more than {_MAX_BYTES >> 20} MiB: give them in several calls")
+        raise InvalidInput(f"the arguments hold more than {_MAX_BYTES >> 20} MiB", advice="give them in several calls")
     return written
 
 
@@ -59,12 +59,12 @@ def _argument(name: str, value: Any) -> Any:
             return encode(dumped, other=other)
         if isinstance(one, Iterable):
             return [encode(each, other=other) for each in one]
-        raise InvalidInput(f"{name} holds a {type(one).__name__}, which can't be sent")
+        raise InvalidInput(f"holds a {type(one).__name__}, which can't be sent", path=name)
 
     try:
         return encode(value, other=other)
     except RecursionError:
-        raise InvalidInput(f"{name} is nested too deep, or contains itself") from None
+        raise InvalidInput("is nested too deep, or contains itself", path=name) from None
 
 
 def _reader(name: str, result: Any) -> Callable[[Iterable[Any]], Any]:

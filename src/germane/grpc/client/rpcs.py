@@ -182,7 +182,7 @@ def _wrong(error: grpc.RpcError, scope: ClientScope) -> GermaneError:
             whose = f"org {scope.org!r} and agent {scope.agent!r}"
             return InvalidInput(f"key: it doesn't allow reading for {whose}: germane keys list shows what each key allows")
         case grpc.StatusCode.UNIMPLEMENTED:
-            return InvalidInput("target: what answers there is another service than germane's: correct the address")
+            return InvalidInput("target: what answers there is another service than germane's", advice="correct the address")
     return germane_error(error)
 
 
@@ -192,7 +192,9 @@ def sendable() -> Iterator[None]:
     try:
         yield
     except Oversized:
-        raise InvalidInput(f"messages hold more than {MAX_BYTES >> 20} MiB of text: give them in several calls") from None
+        raise InvalidInput(
+            f"messages hold more than {MAX_BYTES >> 20} MiB of text", advice="give them in several calls"
+        ) from None
 
 
 def fields_to_wire(fields: Mapping[str, Any], zone: str) -> Struct:

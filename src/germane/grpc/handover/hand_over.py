@@ -9,6 +9,7 @@ from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
 from germane.clock import Clock
+from germane.errors import InvalidInput
 from germane.grpc.answer import metadata_from_wire
 from germane.grpc.handover.sibling_link import SiblingLost
 from germane.grpc.handover.siblings import Siblings
@@ -16,7 +17,7 @@ from germane.grpc.messages import context_pb2
 from germane.grpc.server.assembly_servicer import GRACE, AssemblyServicer, Request, Response
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall, UnobservedRpc
-from germane.grpc.server.refusals import Refused
+from germane.grpc.server.refusals import Refused, refusal
 from germane.kinds.keys.value import Right
 from germane.types.context import Metadata
 from germane.types.plan import uuid7
@@ -47,6 +48,11 @@ class HandOver:
     def rights(self) -> Mapping[str, Right]:
         return self._own.rights
 
+    @property
+    def paths(self) -> Mapping[str, Mapping[str, str]]:
+        """Those of the own servicer."""
+        return self._own.paths
+
     async def assemble_context(self, request: Request, call: RpcCall) -> Response:
         """Raises `Refused` and `InvalidInput` for a request that its caller has to correct."""
         if (sibling := self._siblings.less_busy()) is not None:
@@ -74,8 +80,12 @@ class HandOver:
     async def take(self, data: bytes, arrived: float, ends: float | None) -> bytes:
         """Answers a call that a sibling handed over. The sibling has verified the key, and observes the call."""
         call = RpcCall("read", UnobservedRpc(), arrived=arrived, ends=ends)
+        request = self._request.FromString(data)
         with self._siblings.working():
-            response = await self._own.assemble_context(self._request.FromString(data), call)
+            try:
+                response = await self._own.assemble_context(request, call)
+            except InvalidInput as error:
+                raise Refused(*refusal(error, request, paths=self.paths["AssembleContext"])) from None
         written: bytes = response.SerializeToString()
         return written
 

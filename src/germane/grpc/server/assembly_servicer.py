@@ -40,6 +40,12 @@ _MAX_LOGGED_ID = 128
 """Characters of a caller's request id that are logged."""
 _FALLBACK_OPTIONS = ("model", "provider", "session", "strategy", "window", "like", "system", "filters")
 """The arguments of `Agent.assemble` that `Agent.fallback` takes too."""
+_PATHS: Mapping[str, str] = MappingProxyType(
+    {"org": "org_id", "agent": "agent_id", "user": "user_id", "session": "session_id", "max_tokens": "available_tokens"}
+    | {"tools": "options.tools_json", "system": "options.system_json", "task": "options.task_id"}
+    | {name: f"options.{name}" for name in ("provider", "strategy", "query", "filters", "zone", "at", "effort")}
+    | {name: f"options.{name}" for name in ("blocks", "like", "window")}
+)
 _MAX_CALLS, _MAX_CALLS_OF_ORG = 96, 32
 """Calls that may wait for the engine, in all and of one org. The engine itself refuses what would be late, and still answers
 with the directive; with more calls than these even that answer would be late."""
@@ -58,6 +64,7 @@ class AssemblyServicer:
     """
 
     rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"AssembleContext": "read"})
+    paths: ClassVar[Mapping[str, Mapping[str, str]]] = MappingProxyType({"AssembleContext": _PATHS})
 
     def __init__(self, resolver: AgentResolver, responses: Responses, bridge: LoopBridge, clock: Clock, seconds: float) -> None:
         self._resolver, self._responses, self._bridge, self._clock = resolver, responses, bridge, clock

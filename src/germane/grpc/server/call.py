@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import grpc
@@ -111,6 +111,11 @@ class Servicer(Protocol):
     def rights(self) -> Mapping[str, Right]:
         """The right that each RPC requires of a key, by the RPC's name. Every RPC must be there."""
 
+    @property
+    def paths(self) -> Mapping[str, Mapping[str, str]]:
+        """The request's fields by the names of the library's arguments, by the RPC's name. Errors name the fields. A field
+        under the empty name holds all arguments that aren't listed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method(grpc.RpcMethodHandler):  # type: ignore[type-arg]
@@ -122,6 +127,8 @@ class Method(grpc.RpcMethodHandler):  # type: ignore[type-arg]
     right: Right
     unary: Unary | None = None
     stream: Streaming | None = None
+    paths: Mapping[str, str] = field(default_factory=dict)
+    """The request's fields by the names of the library's arguments, as far as they differ."""
 
 
 class Registry(grpc.GenericRpcHandler):
@@ -143,6 +150,7 @@ class Registry(grpc.GenericRpcHandler):
                 name=name,
                 request=GetMessageClass(rpc.input_type),
                 right=servicer.rights[rpc.name],
+                paths=servicer.paths.get(rpc.name, {}),
                 unary=None if rpc.server_streaming else _on_engine(method, bridge),
                 stream=_streamed(method, bridge) if rpc.server_streaming else None,
             )

@@ -11,7 +11,7 @@ contract says unary: on the wire there is no difference. HTTP/2 flow control hol
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any, TypeAlias
 
@@ -135,9 +135,9 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             except asyncio.CancelledError as error:
                 if _cancelled() and not self._stopping:
                     raise  # the caller cancelled; otherwise something inside cancelled itself, and the caller still waits
-                return None, _record_failure(record, _server_stops() if self._stopping else error, request, call)
+                return None, _record_failure(record, _server_stops() if self._stopping else error, request, call, method.paths)
             except Exception as error:
-                status = _record_failure(record, error, request, call)
+                status = _record_failure(record, error, request, call, method.paths)
                 context.set_trailing_metadata(trailers(error))
                 if grant is not None and status[0] in _CALLER_ERRORS:
                     await asyncio.sleep(self._pace.delay(grant.org, self._clock.steady(), len(data)))
@@ -225,8 +225,10 @@ def _parse(kind: type[Message], data: bytes) -> Message:
         raise invalid(f"the request isn't a {kind.DESCRIPTOR.full_name} message") from None
 
 
-def _record_failure(record: RpcRecord, error: BaseException, request: Message | None, call: RpcCall | None) -> Status:
-    status = refusal(error, request, () if call is None else call.names)
+def _record_failure(
+    record: RpcRecord, error: BaseException, request: Message | None, call: RpcCall | None, paths: Mapping[str, str]
+) -> Status:
+    status = refusal(error, request, () if call is None else call.names, paths)
     record.code, record.error = status[0].name, error
     return status
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, cast, overload
 
 from germane.api.verbs.transfer import Exported
+from germane.errors import InvalidInput
 from germane.grpc.messages import context_pb2
 from germane.grpc.messages import memory_pb2 as pb
 from germane.grpc.server.authorisation import AgentResolver
@@ -20,11 +21,15 @@ from germane.grpc.server.from_wire import fields, filters, message_dict, moment
 from germane.grpc.server.refusals import invalid
 from germane.grpc.server.to_wire import memory, search_result
 from germane.kinds.keys.value import Right
+from germane.kinds.memories.fields import MAIN_FIELDS
 from germane.types.json_text import JsonText
 from germane.types.limits import RECORDED, check_size
 
 _DEFAULT_LIMIT = 10
 _MAX_LIMIT = 1000
+_SCOPE: Mapping[str, str] = MappingProxyType(
+    {"org": "scope.org_id", "agent": "scope.agent_id", "user": "scope.user_id", "zone": "scope.zone"}
+)
 _VERDICTS: Mapping[int, bool] = MappingProxyType({pb.VERDICT_HELPFUL: True, pb.VERDICT_HARMFUL: False})
 
 
@@ -42,15 +47,29 @@ class MemoryServicer:
         }
     )
 
+    paths: ClassVar[Mapping[str, Mapping[str, str]]] = MappingProxyType(
+        {
+            "Remember": {**_SCOPE, "kind": "kind", "text": "text", "fields": "fields", "": "fields"},
+            "Search": _SCOPE,
+            "Forget": {**_SCOPE, "session": "session_id", "user": "user_id"},
+            "GiveFeedback": _SCOPE,
+            "Export": _SCOPE,
+        }
+    )
+
     def __init__(self, resolver: AgentResolver) -> None:
         self._resolver = resolver
 
     async def remember(self, request: pb.RememberRequest, call: RpcCall) -> pb.RememberResponse:
         agent = self._resolver.scoped(request.scope, call)
         content = fields(request.fields, ("text", "kind", "agent_wide", "provenance", "self"))
-        stored = await agent.remember(
-            request.text or None, kind=request.kind or "note", agent_wide=request.agent_wide, **content
-        )
+        call.names = frozenset(content)
+        kind = request.kind or "note"
+        try:
+            stored = await agent.remember(request.text or None, kind=kind, agent_wide=request.agent_wide, **content)
+        except InvalidInput as error:
+            main = MAIN_FIELDS.get(kind) if request.text else None
+            raise error.renamed(lambda path: "text" if path == main else path) from None
         return pb.RememberResponse(memory=memory(stored))
 
     async def search(self, request: pb.SearchRequest, call: RpcCall) -> AsyncGenerator[pb.SearchResponse, None]:
@@ -133,6 +152,7 @@ class EventServicer:
     """Runs on the engine's loop. Raises `Refused` and `InvalidInput` for a request that its caller has to correct."""
 
     rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"Record": "write"})
+    paths: ClassVar[Mapping[str, Mapping[str, str]]] = MappingProxyType({"Record": {**_SCOPE, "session": "session_id"}})
 
     def __init__(self, resolver: AgentResolver) -> None:
         self._resolver = resolver

@@ -40,6 +40,8 @@ class OperationServicer:
 
     rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"Read": "read", "Write": "write"})
 
+    paths: ClassVar[Mapping[str, Mapping[str, str]]] = MappingProxyType({})
+
     def __init__(self, resolver: AgentResolver, bridge: LoopBridge) -> None:
         self._resolver, self._bridge, self._operations = resolver, bridge, operations()
 

@@ -84,7 +84,7 @@ def bind(server: grpc.aio.Server, settings: ServiceSettings) -> Address:
             port = server.add_secure_port(str(where), credentials)
     except RuntimeError:
         why = "it is in use, or isn't this machine's" + (", or tls_cert and tls_key don't fit" if credentials else "")
-        raise InvalidInput(f"grpc: {where} can't be listened on: {why}") from None
+        raise InvalidInput(f"can't be listened on: {why}", path=f"grpc.{where}") from None
     return Address(host=where.host, port=port)
 
 

@@ -1,15 +1,14 @@
 """Refusals: maps an exception to a gRPC status and a text that names fields and types but holds no content (RPC-4).
 
-The API's error texts quote the value that can't be used, and such a value may be content: a sentence in the place of a role,
-for example. So of quoted values the text keeps only the request's names (a model, a strategy, an id) and germane's own
-examples. For an error that the caller can't correct, the text names the type of the exception only.
+The API's errors show the value that can't be used, and such a value may be content: a sentence in the place of a role, for
+example. An error holds these values apart from its text (`GermaneError.said`), and of them the status shows only the request's
+names: a model, a strategy, an id. For an error that the caller can't correct, the text names the type of the exception only.
 """
 
 from __future__ import annotations
 
-import re
-from ast import literal_eval
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 
 import grpc
 from google.protobuf.message import Message
@@ -18,6 +17,7 @@ from germane.errors import (
     Conflict,
     ConsentNeeded,
     EmbedderError,
+    GermaneError,
     InvalidInput,
     LLMError,
     MissingExtra,
@@ -28,12 +28,13 @@ from germane.errors import (
     StoreError,
     StoreTooNew,
     StoreUnavailable,
+    quoted,
 )
 
 Status = tuple[grpc.StatusCode, str]
 
 _MAX_CHARACTERS = 400
-_CODES: tuple[tuple[type[Exception], grpc.StatusCode], ...] = (
+_CODES: tuple[tuple[type[GermaneError], grpc.StatusCode], ...] = (
     (Stale, grpc.StatusCode.FAILED_PRECONDITION),
     (Conflict, grpc.StatusCode.ALREADY_EXISTS),
     (InvalidInput, grpc.StatusCode.INVALID_ARGUMENT),
@@ -54,33 +55,7 @@ _NAME_FIELDS = frozenset(
     {"org_id", "agent_id", "user_id", "session_id", "model", "zone", "strategy", "provider", "source_kind"}
     | {"kind", "kinds", "sensitivities", "id", "ids"}
 )
-"""Fields whose values are names, which an error text may quote."""
-_EXAMPLES = frozenset({"gpt-4o", "Europe/Vienna", "UTC", "id", "type", "function", "text"})
-_QUOTED = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.|'(?=\w))*+'?+|"(?:[^"\\]|\\.|"(?=\w))*+"?+)""", re.DOTALL)
-"""A quoted value. One without a closing quote reaches to the end of the text, so that no opening quote leaves its value in. A
-quote before a letter is an apostrophe and closes nothing."""
-_FIELD_NAMES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), said)
-    for pattern, said in (
-        (r"^message (\d+)(?=[ :])", r"messages[\1]"),
-        (r"^(?=messages is empty)", ""),
-        (r"^filters: ", "{options}filters: "),
-        (r"^(?=unknown (provider|strategy) )", r"{options}\1: "),
-        (r"^(?=unknown kind )", "kind: "),
-        (r"^(?=unknown time zone )", "{where}zone: "),
-        (r"^zone (?=has|holds)", "{where}zone "),
-        (r"^(provider|strategy|query) (?=has|holds)", r"{options}\1 "),
-        (r"^(org|agent|user) (?=must)", r"{where}\1_id "),
-        (r"^session (?=must)", "session_id "),
-        (r"^(user|session) (?=has|holds|is blank)", r"\1_id "),
-        (r"^max_tokens ", "available_tokens "),
-        (r"^tools(?=\[| has)", "{options}tools_json"),
-        (r"^at (?=\d)", "{options}at "),
-        (r"^(body|summary|text|value)(?= (?:has|holds|is|must|can't)|:)", "{main}"),
-        (r"^(title|key|tags|tag|confidence|sensitivity|pinned|\w+_at|valid_\w+)(?= |\[)", r"{fields}\1"),
-    )
-)
-"""Patterns of the API's argument names in error texts, and the request's field names that replace them."""
+"""Fields whose values are names, which an error text may show."""
 
 
 class Refused(Exception):
@@ -96,18 +71,34 @@ def invalid(text: str) -> Refused:
     return Refused(grpc.StatusCode.INVALID_ARGUMENT, text)
 
 
-def refusal(error: BaseException, request: Message | None = None, names: Collection[object] = ()) -> Status:
+def refusal(
+    error: BaseException,
+    request: Message | None = None,
+    names: Collection[object] = (),
+    paths: Mapping[str, str] = MappingProxyType({}),
+) -> Status:
     """Returns the status and text for an error that was raised while `request` was handled. `names` are names in the request
-    that the text may quote, besides those in the request's own fields."""
+    that the text may show, besides those in the request's own fields. `paths` are the request's fields by the names of the
+    library's arguments."""
     if isinstance(error, Refused):
         return error.code, error.text
     for kind, code in _CODES:
         if isinstance(error, kind):
-            return code, _with_field_names(str(error), request, names)
-    for kind, code, text in _FAULTS:
-        if isinstance(error, kind):
+            named = error.renamed(lambda path: field_of(path, paths)) if isinstance(error, InvalidInput) else error
+            return code, _told(named, {*names, *(() if request is None else _names(request))})
+    for fault, code, text in _FAULTS:
+        if isinstance(error, fault):
             return code, f"{text} ({type(error).__name__})"
     return grpc.StatusCode.INTERNAL, f"internal error ({type(error).__name__})"
+
+
+def field_of(path: str, paths: Mapping[str, str]) -> str:
+    """Returns the place in the request of an argument, or of a part of it such as `messages[3].role`."""
+    argument = path[: min((at for sign in ".[ " if (at := path.find(sign)) >= 0), default=len(path))]
+    rest = path[len(argument) :]
+    if not path or argument in paths:
+        return paths[argument] + rest if path else path
+    return f"{paths['']}.{path}" if "" in paths else path
 
 
 def trailers(error: BaseException) -> tuple[tuple[str, str], ...]:
@@ -119,38 +110,12 @@ def trailers(error: BaseException) -> tuple[tuple[str, str], ...]:
     return (("germane-error", type(error).__name__),) if isinstance(error, NotPermitted | Stale) else ()
 
 
-def _with_field_names(text: str, request: Message | None, names: Collection[object]) -> str:
-    """Replaces the API's argument names by the request's field names, and removes content."""
-    fields = () if request is None else request.DESCRIPTOR.fields_by_name
-    words = {
-        "options": "options." if "options" in fields else "",
-        "where": "scope." if "scope" in fields else "options." if text.startswith(("unknown time zone", "zone ")) else "",
-        "fields": "fields." if "fields" in fields else "",
-        "main": "text" if getattr(request, "text", "") else r"\1" if fields and "fields" not in fields else r"fields.\1",
-    }
-    for pattern, said in () if "arguments" in fields else _FIELD_NAMES:
-        if pattern.search(text):
-            for name, word in words.items():
-                said = said.replace(f"{{{name}}}", word)
-            text = pattern.sub(said, text, count=1)
-            break
-    allowed = {*_EXAMPLES, *names} if request is None else {*_EXAMPLES, *names, *_names(request)}
-    return _without_content(text, allowed)
-
-
-def _without_content(text: str, allowed: Collection[object]) -> str:
-    """Returns `text` with '…' for every quoted value that isn't `allowed`, shortened to 400 characters, and fit for a status:
+def _told(error: GermaneError, names: Collection[object]) -> str:
+    """Returns the text of the error without the values that aren't `names`, shortened to 400 characters, and fit for a status:
     one with a lone surrogate would never be sent."""
-    pieces, length, end = list[str](), 0, 0
-    for quoted in _QUOTED.finditer(text):
-        pieces += (text[end : quoted.start()], quoted[0] if _value(quoted[0]) in allowed else "'…'")
-        length += len(pieces[-2]) + len(pieces[-1])
-        end = quoted.end()
-        if length > _MAX_CHARACTERS:
-            break
-    whole = "".join((*pieces, text[end:] if length <= _MAX_CHARACTERS else ""))
-    whole = whole.encode("utf-8", "replace").decode()
-    return whole if len(whole) <= _MAX_CHARACTERS else f"{whole[:_MAX_CHARACTERS]}…"
+    text = error.said(lambda value: "'…'" if isinstance(value, str) and value not in names else quoted(value))
+    text = text.encode("utf-8", "replace").decode()
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
 
 
 def _names(request: Message) -> Iterator[str]:
@@ -160,11 +125,3 @@ def _names(request: Message) -> Iterator[str]:
             yield from () if field.is_repeated else _names(value)
         elif field.name in _NAME_FIELDS:
             yield from value if field.is_repeated else [value]
-
-
-def _value(quoted: str) -> object:
-    """Returns the value that `repr` wrote, None where it can't be read."""
-    try:
-        return literal_eval(quoted) if len(quoted) <= 2 * _MAX_CHARACTERS else None
-    except (SyntaxError, ValueError):
-        return None

@@ -18,19 +18,10 @@ from germane.errors import InvalidInput, NotFound
 from germane.integrations.compactor import compactable
 from germane.kinds.archive.messages import entry_text, rebuild
 from germane.kinds.archive.outline import OutlinePage
-from germane.kinds.archive.value import (
-    ArchiveEntry,
-    CompleteOutline,
-    EntriesByHandle,
-    EntryKind,
-    KeptEntry,
-    KeptSummary,
-    LatestSummaries,
-    ListOutline,
-    OutlineLeft,
-)
+from germane.kinds.archive.reads import CompleteOutline, EntriesByHandle, LatestSummaries, ListOutline, OutlineLeft
+from germane.kinds.archive.value import ArchiveEntry, EntryKind, KeptEntry, KeptSummary
 from germane.stores.contract import ScopedStore
-from germane.types.limits import ID, MESSAGES, PAGE, quoted
+from germane.types.limits import ID, MESSAGES, PAGE
 from germane.types.limits import check_text as string
 from germane.types.message import Raw
 from germane.types.plan import Decision, Plan
@@ -129,7 +120,7 @@ class AgentHistory:
         named = None if session is None else self._named(session)
         found = await self._store.ask(EntriesByHandle([string("handle", handle, ID)], named))
         if not found:
-            raise NotFound(f"nothing that {quoted(handle)} stands for is kept here: it was forgotten, or isn't of this scope")
+            raise NotFound("nothing that {} stands for is kept here: it was forgotten, or isn't of this scope", handle)
         return earlier_messages(found[0])
 
     async def summaries(self, session: str | None = None, *, limit: int = 100) -> tuple[KeptSummary, ...]:
@@ -151,7 +142,7 @@ class AgentHistory:
     def _named(self, session: str | None) -> str:
         named = self._scope.session if session is None else session
         if named is None:
-            raise InvalidInput("session is missing: name the conversation")
+            raise InvalidInput("is missing", path="session", advice="name the conversation")
         return self._scope.within(string("session", named, ID)).session or ""
 
 
@@ -203,7 +194,7 @@ def _seconds(deadline: float | None) -> None:
     if deadline is not None and (
         isinstance(deadline, bool) or not isinstance(deadline, int | float) or not 0 <= deadline <= 60
     ):
-        raise InvalidInput(f"deadline must be a number of seconds from 0 to 60, or None, not {quoted(deadline)}")
+        raise InvalidInput("must be a number of seconds from 0 to 60, or None, not {}", deadline, path="deadline")
 
 
 def _complete(session: str) -> Plan[None]:

@@ -30,7 +30,6 @@ from germane.kinds.blocks.permission import (
 )
 from germane.kinds.blocks.reads import BlocksNamed, ConsentById, ConsentsOn, DropShare, PutConsent, PutShare, SharesOf
 from germane.kinds.blocks.value import Block
-from germane.types.limits import quoted
 from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
 from germane.types.scope import Scope
 
@@ -64,10 +63,10 @@ def find_block(name: object, scope: Scope) -> Generator[Read[Any], Any, Block]:
     key = label_key(name)
     blocks = [block for block in (yield from read(BlocksNamed(key))) if block.deleted_at is None]
     if not blocks:
-        raise NotFound(f"no block {quoted(key)} here")
+        raise NotFound("no block {} here", key)
     if blocks[0].shared_from is not None and len(blocks) > 1:
         several = ", ".join(f"{block.id} of {block.shared_from}" for block in blocks[:5])
-        raise InvalidInput(f"several agents share a block {quoted(key)}: give the id of one of them: {several}")
+        raise InvalidInput("several agents share a block {}", key, advice=f"give the id of one of them: {several}")
     return blocks[0]
 
 
@@ -75,14 +74,16 @@ def find_own_block(name: object, scope: Scope, operation: str) -> Generator[Read
     """Finds a block whose settings the scope may change. Raises what `found` raises, and `NotPermitted` for somebody else's."""
     block = yield from find_block(name, scope)
     if block.shared_from is not None:
-        raise NotPermitted(f"block {block.label!r} is shared by {block.shared_from}: only its owner can do that ({operation})")
+        raise NotPermitted(
+            f"block {{}} is shared by {block.shared_from}: only its owner can do that ({operation})", block.label
+        )
     return block
 
 
 def refuse_stale(block: Block, if_hash: str | None) -> None:
     """Raises `Stale` where the content isn't the one with this hash; None stands for any."""
     if if_hash is not None and if_hash != block.content_hash:
-        raise Stale(f"block {block.label!r} isn't what was read: its content has changed since. Read it and decide again")
+        raise Stale("block {} isn't what was read: its content has changed since. Read it and decide again", block.label)
 
 
 def check_permission(
@@ -92,14 +93,14 @@ def check_permission(
     the request where consent is needed first: then nothing else may be written. Raises `NotPermitted`."""
     if block.user != editor.scope.user:
         raise NotPermitted(
-            f"block {block.label!r} is agent-wide: it is changed by a scope without a user, or make one of this user's own"
+            "block {} is agent-wide: it is changed by a scope without a user, or make one of this user's own", block.label
         )
     if editor.system and block.shared_from is None:
         return (), None
     for needed in strongest_first(needs):
         verdict = decide(block.granted, needed)
         if verdict.outcome == "refused":
-            raise NotPermitted(f"block {block.label!r} can't be changed so ({operation}): {verdict.reason}")
+            raise NotPermitted(f"block {{}} can't be changed so ({operation}): {verdict.reason}", block.label)
         if verdict.outcome == "consent_needed" and verdict.asked is not None:
             return (yield from _consented(block, operation, needed, digest, verdict.asked, editor))
     return (), None
@@ -126,7 +127,9 @@ def _consented(
             return (), request
     _refuse_denied(block, requests, digest, editor)
     if len(pending) >= _MAX_PENDING:
-        raise NotPermitted(f"block {block.label!r} has {len(pending)} requests for consent that wait: have them answered first")
+        raise NotPermitted(
+            f"block {{}} has {len(pending)} requests for consent that wait: have them answered first", block.label
+        )
     request = ConsentRequest(
         id=uuid7(int(editor.at.timestamp() * 1000)),
         block_id=block.id,
@@ -153,13 +156,14 @@ def _refuse_denied(block: Block, requests: Sequence[ConsentRequest], digest: byt
     same = [until for until, request in denied if request.digest == digest]
     if same:
         raise NotPermitted(
-            f"this edit of block {block.label!r} was denied: make another one, or ask again after"
-            f" {max(same):%Y-%m-%d %H:%M:%S} UTC"
+            f"this edit of block {{}} was denied: make another one, or ask again after {max(same):%Y-%m-%d %H:%M:%S} UTC",
+            block.label,
         )
     if len(denied) >= _MAX_DENIED:
+        again = sorted(until for until, _ in denied)[-_MAX_DENIED]
         raise NotPermitted(
-            f"{len(denied)} edits of block {block.label!r} were denied: nobody is asked again before"
-            f" {sorted(until for until, _ in denied)[-_MAX_DENIED]:%Y-%m-%d %H:%M:%S} UTC"
+            f"{len(denied)} edits of block {{}} were denied: nobody is asked again before {again:%Y-%m-%d %H:%M:%S} UTC",
+            block.label,
         )
 
 
@@ -177,22 +181,25 @@ def share_block(name: object, agent: str, permission: Permission, editor: Editor
     Scope(org=editor.scope.org, agent=agent, user=editor.scope.user)
     block = yield from find_own_block(name, editor.scope, "share")
     if agent == editor.scope.agent:
-        raise InvalidInput(f"agent {agent!r} owns the block: name another one")
+        raise InvalidInput("agent {} owns the block", agent, advice="name another one")
     digest = digest_of(block.id, [{"op": "share", "agent": agent, "permission": permission}])
     changes, request = yield from check_permission(block, "share", [OPERATIONS["share"]], digest, editor)
     if request is not None:
         return Decision(changes, request)
     if not at_most(permission, block.permission):
         raise NotPermitted(
-            f"a share can't grant {SHOWN_PERMISSIONS[permission]} on block {block.label!r}, whose permission is"
-            f" {SHOWN_PERMISSIONS[block.permission]}: grant at most that"
+            f"a share can't grant {SHOWN_PERMISSIONS[permission]} on block {{}}, whose permission "
+            f"is {SHOWN_PERMISSIONS[block.permission]}: grant at most that",
+            block.label,
         )
     shares = yield from read(SharesOf(block.id))
     held = next((one for one in shares if one.agent == agent), None)
     if held is not None and held.permission == permission:
         return Decision(changes, held)
     if held is None and len(shares) >= MAX_SHARES:
-        raise InvalidInput(f"block {block.label!r} is shared with {len(shares)} agents, which is the most: end a share first")
+        raise InvalidInput(
+            f"block {{}} is shared with {len(shares)} agents, which is the most", block.label, advice="end a share first"
+        )
     created_at = max(editor.at, block.updated_at) if held is None else held.created_at  # no version before it is the agent's
     share = Share(block_id=block.id, label=block.label, agent=agent, permission=permission, created_at=created_at)
     return Decision((*changes, PutShare(id=block.id, agent=agent, permission=permission, at=created_at)), share)
@@ -227,7 +234,7 @@ def consent_scope(value: object) -> tuple[ConsentScope, timedelta | None]:
         return "block", None
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= MAX_CONSENT.total_seconds():
         return "until", timedelta(seconds=value)
-    raise InvalidInput(f"scope must be 'once', 'block' or a number of seconds up to a year, not {quoted(value)}")
+    raise InvalidInput("must be 'once', 'block' or a number of seconds up to a year, not {}", value, path="scope")
 
 
 def answer_consent(
@@ -237,11 +244,11 @@ def answer_consent(
     Raises `NotFound`, and `InvalidInput` where it was answered otherwise or has expired."""
     request = yield from read(ConsentById(id))
     if request is None:
-        raise NotFound(f"no request for consent {quoted(id)} here")
+        raise NotFound("no request for consent {} here", id)
     state = request.state_at(at)
     if state == "expired":
         raise InvalidInput(
-            f"the request expired at {request.expires_at:%Y-%m-%d %H:%M:%S} UTC: try the edit again to ask again"
+            f"the request expired at {request.expires_at:%Y-%m-%d %H:%M:%S} UTC", advice="try the edit again to ask again"
         )
     if state != "pending":
         same = (state == "approved") == approve and (not approve or _same_approval(request, scope, lasting))

@@ -15,7 +15,7 @@ from germane.errors import InvalidInput, UnknownName
 from germane.kinds.blocks.field import Field, checked_flag, checked_item, checked_name, checked_text
 from germane.kinds.blocks.leaf import Held, Key, Leaf, Stored, item, item_id, leaves
 from germane.kinds.blocks.schema import CompositeSchema, ListSchema, LogSchema, MapSchema, Schema, SimpleSchema, TextSchema
-from germane.types.limits import LIST_ITEMS, check_size, quoted
+from germane.types.limits import LIST_ITEMS, check_size
 
 NewId = Callable[[], str]
 """Makes the id of a new item, which no other item of the document has."""
@@ -63,7 +63,7 @@ def stored_field(field: Field, value: object, new_id: NewId, before: Stored = No
     value of another type, and for none where the field is required."""
     found = field.default if value is None else field.checked(value)
     if found in (None, "", ()) and field.required:
-        raise InvalidInput(f"{field.where} is required: give it a value")
+        raise InvalidInput(f"{field.where} is required", advice="give it a value")
     if found is None:
         return _without_value(field)
     if field.type == "list":
@@ -103,7 +103,7 @@ def _stored(schema: SimpleSchema, section: str, value: object, new_id: NewId, he
         return {key: checked_text("" if value is None else value, where)}
     entries = [] if value is None else value
     if not isinstance(entries, list | tuple):
-        raise InvalidInput(f"{where} must be a list, not {quoted(value)}")
+        raise InvalidInput(f"{where} must be a list, not {{}}", value)
     if isinstance(schema, LogSchema):
         check_size(where, len(entries), LIST_ITEMS)
         rows = [_entry(one, f"entry {index} of {where}") for index, one in enumerate(entries)][-schema.max_entries :]
@@ -116,7 +116,7 @@ def _stored(schema: SimpleSchema, section: str, value: object, new_id: NewId, he
 def check_items(schema: ListSchema, count: int, where: str) -> None:
     """Raises `InvalidInput` where a list has more items than its schema allows."""
     if count > schema.max_items:
-        raise InvalidInput(f"{where} has {count:,} items, {schema.max_items:,} are allowed: delete some first")
+        raise InvalidInput(f"{where} has {count:,} items, {schema.max_items:,} are allowed", advice="delete some first")
 
 
 def _row(schema: ListSchema, value: object, where: str) -> tuple[Any, ...]:
@@ -137,11 +137,11 @@ def _entry(value: object, where: str) -> tuple[Any, ...]:
 
 def _named(value: object, names: list[str], what: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"a value with a {what} each must be an object, not {quoted(value)}")
+        raise InvalidInput(f"a value with a {what} each must be an object, not {{}}", value)
     given = {checked_name(key, what): one for key, one in value.items()}
     for key in given:
         if key not in names:
-            raise UnknownName(f"there is no {what} {quoted(key)}: they are {', '.join(names)}")
+            raise UnknownName(f"there is no {what} {{}}", key, advice=f"they are {', '.join(names)}")
     return given
 
 
@@ -156,7 +156,7 @@ def _kept_ids(rows: list[tuple[Any, ...]], before: Stored, new_id: NewId) -> tup
 def check_required(leaf: Leaf, stored: Stored) -> None:
     """Raises `InvalidInput` for a required field without a value, and for a list with too many items."""
     if leaf.field is not None and leaf.field.required and stored in (None, "", ()):
-        raise InvalidInput(f"{leaf.where} is required: give it a value")
+        raise InvalidInput(f"{leaf.where} is required", advice="give it a value")
     if isinstance(leaf.schema, ListSchema) and isinstance(stored, tuple):
         check_items(leaf.schema, len(stored), leaf.where)
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from germane.errors import InvalidInput, MissingExtra, NotFound, StoreCorrupt
+from germane.errors import InvalidInput, MissingExtra, NotFound, Phrase, StoreCorrupt
 from germane.kinds.blocks.content import migrated, plain_value, stored_value
 from germane.kinds.blocks.editing import Editing
 from germane.kinds.blocks.leaf import Held, empty, leaves, merged, read_leaf, same, simple_schema, write_leaf
@@ -156,7 +156,9 @@ class BlockDocument:
         self._check_present()
         schema, name = simple_schema(self.schema, section)
         if not isinstance(schema, TextSchema):
-            raise InvalidInput(f"rewrite doesn't fit: {f'section {name!r}' if name else 'the block'} is a {schema.kind}")
+            raise InvalidInput(
+                f"rewrite doesn't fit: {{}} is a {schema.kind}", Phrase(f"section {name!r}" if name else "the block")
+            )
         (leaf,) = (one for one in leaves(self.schema) if one.section == name)
         checked_text("text", text, BLOCK_TEXT)
         past = base if isinstance(base, BlockDocument) else self.at(base)
@@ -278,7 +280,7 @@ class BlockDocument:
 
     def _check_present(self) -> None:
         if self._document.is_detached():
-            raise InvalidInput("this is a past version of a block, which can only be read: edit the present one")
+            raise InvalidInput("this is a past version of a block, which can only be read", advice="edit the present one")
 
     def _commit(self, draft: LoroDoc) -> None:
         draft.commit()

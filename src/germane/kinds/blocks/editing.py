@@ -108,7 +108,7 @@ class Editing:
         changed = [leaf for leaf in own if not same(wanted[leaf.key], held[leaf.key])]
         for leaf in changed:
             if isinstance(leaf.schema, LogSchema) and held[leaf.key]:
-                raise InvalidInput(f"{leaf.where} is a log and can't be replaced: add entries with append_entry")
+                raise InvalidInput(f"{leaf.where} is a log and can't be replaced", advice="add entries with append_entry")
             self.check(leaf, wanted[leaf.key])
         for leaf in changed:
             self.write(leaf, wanted[leaf.key])
@@ -137,7 +137,7 @@ class Editing:
                 target = stored_field(field, mutation.value, self.new_id, present)
             case m.Increment():
                 if field.type != "counter":
-                    raise InvalidInput(f"{leaf.where} is no counter but a {field.type}: use set_field")
+                    raise InvalidInput(f"{leaf.where} is no counter but a {field.type}", advice="use set_field")
                 target = checked_value("counter", _count(present) + mutation.by, leaf.where)
             case m.AppendToField() if isinstance(present, str) and field.type == "text":
                 target = present + checked_text(mutation.value, leaf.where)
@@ -154,7 +154,7 @@ class Editing:
         held = self._held(leaf)
         rows = list(held) if isinstance(held, tuple) else []
         if isinstance(mutation, m.CheckItem | m.PushItem | m.InsertItem) and not schema.checkboxes and mutation.done:
-            raise InvalidInput(f"{leaf.where} has no checkboxes: leave done out, or change the schema")
+            raise InvalidInput(f"{leaf.where} has no checkboxes", advice="leave done out, or change the schema")
         match mutation:
             case m.PushItem() | m.InsertItem():
                 index = _index(mutation.index, len(rows) + 1, leaf) if isinstance(mutation, m.InsertItem) else len(rows)
@@ -167,7 +167,7 @@ class Editing:
                 rows[index] = item(id, listed_item(schema, mutation.value, f"an item of {leaf.where}"), *rest)
             case m.CheckItem():
                 if not schema.checkboxes:
-                    raise InvalidInput(f"{leaf.where} has no checkboxes: change the schema first")
+                    raise InvalidInput(f"{leaf.where} has no checkboxes", advice="change the schema first")
                 index = _index(mutation.index, len(rows), leaf)
                 id, value, *_ = plain_row(rows[index])
                 rows[index] = item(id, value, mutation.done)
@@ -196,12 +196,12 @@ def _count(stored: Stored) -> int:
 
 def _replaced(present: str, old: str, new: str, where: str) -> str:
     if not old:
-        raise InvalidInput("old is empty: give the text to replace")
+        raise InvalidInput("is empty", path="old", advice="give the text to replace")
     first = present.find(old)
     if first < 0:
-        raise InvalidInput(f"old doesn't occur in {where}: copy it exactly, with its white space")
+        raise InvalidInput(f"old doesn't occur in {where}", advice="copy it exactly, with its white space")
     if present.find(old, first + 1) >= 0:
-        raise InvalidInput(f"old occurs more than once in {where}: give more of what surrounds it")
+        raise InvalidInput(f"old occurs more than once in {where}", advice="give more of what surrounds it")
     return present[:first] + new + present[first + len(old) :]
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from germane.errors import InvalidInput, UnknownName
 from germane.text.normal import normalised, unpiled
-from germane.types.limits import BLOCK_TEXT, LIST_ITEMS, check_size, check_text, check_unicode, quoted
+from germane.types.limits import BLOCK_TEXT, LIST_ITEMS, check_size, check_text, check_unicode
 from germane.types.nested_data import bounded
 
 FieldType = Literal["text", "number", "boolean", "list", "timestamp", "counter"]
@@ -40,7 +40,9 @@ class Field:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_name(self.name, "the name of a field"))
         if not isinstance(self.type, str) or self.type not in FIELD_TYPES:
-            raise UnknownName(f"{self.where} can't be of type {quoted(self.type)}: the types are {', '.join(FIELD_TYPES)}")
+            raise UnknownName(
+                f"{self.where} can't be of type {{}}", self.type, advice=f"the types are {', '.join(FIELD_TYPES)}"
+            )
         for flag in ("required", "read_only"):
             checked_flag(getattr(self, flag), f"{flag} of {self.where}")
         checked_text(self.description, f"the description of {self.where}")
@@ -82,14 +84,14 @@ def checked_text(value: object, where: str) -> str:
 def checked_flag(value: object, where: str) -> bool:
     """Returns a bool. Raises `InvalidInput`."""
     if not isinstance(value, bool):
-        raise InvalidInput(f"{where} must be true or false, not {quoted(value)}")
+        raise InvalidInput(f"{where} must be true or false, not {{}}", value)
     return value
 
 
 def checked_item(value: object, where: str) -> Any:
     """Returns an item of a list that is an object: a dict of JSON values with string keys, copied. Raises `InvalidInput`."""
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"{where} must be an object, not {quoted(value)}")
+        raise InvalidInput(f"{where} must be an object, not {{}}", value)
     bounded(where, value)
     return _json(value, where, _MAX_LEVELS)
 
@@ -108,26 +110,26 @@ def _json(value: object, where: str, levels: int) -> Any:
             return [_json(one, where, levels - 1) for one in value]
         case Mapping():
             return {checked_text(key, f"a key of {where}"): _json(one, where, levels - 1) for key, one in value.items()}
-    raise InvalidInput(f"{where} holds {quoted(value)}: use JSON values")
+    raise InvalidInput(f"{where} holds {{}}", value, advice="use JSON values")
 
 
 def _number(value: object, where: str) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInput(f"{where} must be a number, not {quoted(value)}")
+        raise InvalidInput(f"{where} must be a number, not {{}}", value)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidInput(f"{where} must be a finite number, not {value}")
         return float(value)
     if not -_MAX_WHOLE <= value < _MAX_WHOLE:
-        raise InvalidInput(f"{where} must be a whole number of at most 64 bits, not {quoted(value)}: give it as text")
+        raise InvalidInput(f"{where} must be a whole number of at most 64 bits, not {{}}", value, advice="give it as text")
     return int(value)
 
 
 def _counter(value: object, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInput(f"{where} must be a whole number, not {quoted(value)}")
+        raise InvalidInput(f"{where} must be a whole number, not {{}}", value)
     if not -MAX_COUNTER <= value <= MAX_COUNTER:
-        raise InvalidInput(f"{where} must be between -2⁵³ and 2⁵³, not {quoted(value)}")
+        raise InvalidInput(f"{where} must be between -2⁵³ and 2⁵³, not {{}}", value)
     return int(value)
 
 
@@ -136,11 +138,11 @@ def _timestamp(value: object, where: str) -> str:
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise InvalidInput(f"{where} isn't a time: give ISO 8601 such as 2026-05-08T14:30:00Z") from None
+            raise InvalidInput(f"{where} isn't a time", advice="give ISO 8601 such as 2026-05-08T14:30:00Z") from None
     if not isinstance(value, datetime):
-        raise InvalidInput(f"{where} must be a time in ISO 8601, not {quoted(value)}")
+        raise InvalidInput(f"{where} must be a time in ISO 8601, not {{}}", value)
     if value.tzinfo is None:
-        raise InvalidInput(f"{where} has no zone: end it with Z or with an offset such as +02:00")
+        raise InvalidInput(f"{where} has no zone", advice="end it with Z or with an offset such as +02:00")
     try:
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     except OverflowError:
@@ -149,7 +151,7 @@ def _timestamp(value: object, where: str) -> str:
 
 def _list(value: object, where: str) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
-        raise InvalidInput(f"{where} must be a list, not {quoted(value)}")
+        raise InvalidInput(f"{where} must be a list, not {{}}", value)
     check_size(where, len(value), LIST_ITEMS)
     return tuple(_entry(one, f"entry {index} of {where}") for index, one in enumerate(value))
 
@@ -190,7 +192,9 @@ def checked_label(value: object, argument: str = "label") -> str:
     Case counts. Raises `InvalidInput`, which says what to change."""
     text = _whole_text(value, argument, LABEL_BYTES)
     if len(text.encode()) > LABEL_BYTES:
-        raise InvalidInput(f"{argument} has {len(text.encode())} bytes of UTF-8, {LABEL_BYTES} are allowed: shorten it")
+        raise InvalidInput(
+            f"has {len(text.encode())} bytes of UTF-8, {LABEL_BYTES} are allowed", path=argument, advice="shorten it"
+        )
     for segment in text.split("/"):
         _check_segment(segment, argument)
     return text
@@ -213,43 +217,51 @@ def checked_name(value: object, argument: str) -> str:
     `InvalidInput`."""
     text = _whole_text(value, argument, NAME_CHARACTERS)
     if text[0] in "- " or text[-1] == " " or unicodedata.category(text[0])[0] == "M":
-        raise InvalidInput(f"{argument} {quoted(text)} must begin with a letter, a digit or _, and must not end with a space")
+        raise InvalidInput(f"{argument} {{}} must begin with a letter, a digit or _, and must not end with a space", text)
     for character in text:
         if character not in "_- " and unicodedata.category(character)[0] not in "LMN":
-            raise InvalidInput(f"{argument} {quoted(text)} holds {_named(character)}: use letters, digits, _, - and spaces")
+            raise InvalidInput(
+                f"{argument} {{}} holds {_named(character)}", text, advice="use letters, digits, _, - and spaces"
+            )
     return text
 
 
 def _whole_text(value: object, argument: str, longest: int) -> str:
     """Returns a string of 1 to `longest` characters in NFC."""
     if not isinstance(value, str):
-        raise InvalidInput(f"{argument} must be a string, not {type(value).__name__}")
+        raise InvalidInput(f"must be a string, not {type(value).__name__}", path=argument)
     if not value:
-        raise InvalidInput(f"{argument} is empty: give it at least one character")
+        raise InvalidInput("is empty", path=argument, advice="give it at least one character")
     if len(value) > 4 * longest:  # far too long in any normal form
-        raise InvalidInput(f"{argument} has {len(value):,} characters, {longest} are allowed: shorten it")
+        raise InvalidInput(f"has {len(value):,} characters, {longest} are allowed", path=argument, advice="shorten it")
     check_unicode(argument, value)
     if unpiled(value) != value:
-        raise InvalidInput(f"{argument} piles up more than 30 combining marks: remove them")
+        raise InvalidInput(f"{argument} piles up more than 30 combining marks", advice="remove them")
     text = normalised(value)
     if len(text) > longest:
-        raise InvalidInput(f"{argument} has {len(text):,} characters, {longest} are allowed: shorten it")
+        raise InvalidInput(f"has {len(text):,} characters, {longest} are allowed", path=argument, advice="shorten it")
     return text
 
 
 def _check_segment(segment: str, argument: str) -> None:
     if not segment:
-        raise InvalidInput(f"{argument} has an empty segment: remove the / at its beginning or end, or one of two in a row")
+        raise InvalidInput(
+            "has an empty segment", path=argument, advice="remove the / at its beginning or end, or one of two in a row"
+        )
     if segment in (".", ".."):
-        raise InvalidInput(f"{argument} has the segment {segment!r}: write the whole label, without . and ..")
+        raise InvalidInput("has the segment {}", segment, path=argument, advice="write the whole label, without . and ..")
     for character in segment:
         category = unicodedata.category(character)
         if category in _INVISIBLE or (category == "Zs" and character != " "):
-            raise InvalidInput(f"{argument} holds {_named(character)}, which can't be seen: remove it or write a space")
+            raise InvalidInput(
+                f"holds {_named(character)}, which can't be seen", path=argument, advice="remove it or write a space"
+            )
     if segment[0] == " " or segment[-1] == " ":
-        raise InvalidInput(f"{argument} has a segment with a space at its beginning or end: remove the space")
+        raise InvalidInput("has a segment with a space at its beginning or end", path=argument, advice="remove the space")
     if unicodedata.category(segment[0])[0] == "M":
-        raise InvalidInput(f"{argument} has a segment that begins with the combining mark {_named(segment[0])}: remove it")
+        raise InvalidInput(
+            f"has a segment that begins with the combining mark {_named(segment[0])}", path=argument, advice="remove it"
+        )
 
 
 def _named(character: str) -> str:

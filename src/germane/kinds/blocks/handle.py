@@ -13,7 +13,6 @@ from germane.api.arguments import flags, number, optional, remarks
 from germane.api.contents import search_archive, search_blocks
 from germane.api.wiring import Parts
 from germane.api.workers.open_blocks import BlockListener, agreed
-from germane.background import aside
 from germane.errors import InvalidInput, NotFound, StoreCorrupt
 from germane.kinds.blocks.access import Editor, answer_consent, consent_scope, share_block, unshare_block
 from germane.kinds.blocks.field import checked_label, label_key
@@ -47,7 +46,8 @@ from germane.kinds.blocks.settings import BlockSettings, change_block, delete_bl
 from germane.kinds.blocks.value import DEFAULT_LIMIT, ArchivalEntry, Block, FoundBlock, FoundEntry, Version, block_type
 from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.value import Receipt
-from germane.types.limits import BLOCK_TEXT, COUNT, ID, PAGE, REMARK, quoted
+from germane.ports.background import aside
+from germane.types.limits import BLOCK_TEXT, COUNT, ID, PAGE, REMARK
 from germane.types.limits import check_text as string
 from germane.types.operation import operation
 from germane.types.plan import Plan
@@ -58,7 +58,7 @@ _MAX_INLINE = 32
 """Mutations of one edit that are read on the event loop: 2 ms."""
 
 
-class MemoryBlocks:
+class AgentBlocks:
     """The blocks that one scope sees: its user's, agent-wide ones, and those that other agents share with it. A block is named
     by its label or its id; a user's block stands before the agent's with the same label, and both before a shared one. A scope
     changes its own user's blocks (agent-wide ones where it has none), and shared ones as far as granted.
@@ -114,7 +114,7 @@ class MemoryBlocks:
         """Returns a block as it is now. Raises `NotFound`, also for a deleted one and for blocks of other scopes."""
         found = [block for block in await self._store.ask(FirstNamed([label_key(label)])) if block.deleted_at is None]
         if not found:
-            raise NotFound(f"no block {quoted(label)} here")
+            raise NotFound("no block {} here", label)
         self._room.feed.seen(self._scope, found)
         return found[0]
 
@@ -331,7 +331,7 @@ class MemoryBlocks:
         """Calls `listener` with each block of this scope that changes from now on, on the event loop; the returned function
         ends it. What this process commits is told at once, what another one commits when this process next reads the block."""
         if not callable(listener):
-            raise InvalidInput(f"listener must be a function of a block, not {quoted(listener)}")
+            raise InvalidInput("must be a function of a block, not {}", listener, path="listener")
         return self._room.feed.subscribe(self._scope, listener, since=self._parts.clock.now().timestamp())
 
     @operation("write")
@@ -350,7 +350,7 @@ class MemoryBlocks:
         """Returns one archival entry. Raises `NotFound`."""
         found = await self._store.ask(SeenEntries([string("id", id, ID)]))
         if not found:
-            raise NotFound(f"no archival entry {quoted(id)} here")
+            raise NotFound("no archival entry {} here", id)
         return found[0]
 
     @operation("read")
@@ -372,11 +372,11 @@ class MemoryBlocks:
         `NotFound`."""
         entry = await self.entry(id)
         if entry.user != self._scope.user:
-            raise NotFound(f"no archival entry {quoted(id)} of this scope's own")
+            raise NotFound("no archival entry {} of this scope's own", id)
         return await self._forget(entry.id, by, reason)
 
     def __repr__(self) -> str:
-        return f"<MemoryBlocks {self._scope}>"
+        return f"<AgentBlocks {self._scope}>"
 
     def _editor(self, by: str, reason: str, system: object = False) -> Editor:
         flags(system=system)

@@ -83,7 +83,7 @@ def simple_schema(schema: Schema, section: str | None) -> tuple[SimpleSchema, st
         found = schema.section(section)
         return found.schema, found.name
     if section is not None:
-        raise InvalidInput(f"the block has no sections: leave section {section!r} out")
+        raise InvalidInput("the block has no sections", section, advice="leave section {} out")
     return schema, ""
 
 

@@ -11,7 +11,6 @@ from germane.errors import InvalidInput, UnknownName
 from germane.kinds.blocks.field import MAX_COUNTER, checked_flag, checked_name, checked_text
 from germane.kinds.blocks.permission import Needs
 from germane.types.codec import tagged
-from germane.types.limits import quoted
 from germane.types.nested_data import bounded
 
 
@@ -222,15 +221,15 @@ def parse_mutation(value: object) -> Mutation:
     """Returns a mutation from its JSON, such as `{"op": "set_text", "text": "Hello"}`. Raises `InvalidInput`, which says
     what is wrong."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise InvalidInput(f"a mutation must be an object such as {{'op': 'set_text', 'text': …}}, not {quoted(value)}")
+        raise InvalidInput("a mutation must be an object such as {'op': 'set_text', 'text': …}, not {}", value)
     given = dict(value)
     op = given.pop("op", None)
     if not isinstance(op, str) or op not in MUTATIONS:
-        raise UnknownName(f"op can't be {quoted(op)}: it is one of {', '.join(MUTATIONS)}")
+        raise UnknownName("can't be {}", op, path="op", advice=f"it is one of {', '.join(MUTATIONS)}")
     known = {one.name: one for one in fields(MUTATIONS[op])}
     for name in given:
         if name not in known:
-            raise UnknownName(f"{op} has no {quoted(name)}: it has {', '.join(known)}")
+            raise UnknownName(f"{op} has no {{}}", name, advice=f"it has {', '.join(known)}")
     for name, one in known.items():
         if name not in given and one.default is MISSING:
             raise InvalidInput(f"{op} needs {name}")
@@ -248,7 +247,7 @@ def checked_mutation(mutation: object) -> Mutation:
     `InvalidInput`."""
     if not isinstance(mutation, Mutation):
         raise InvalidInput(
-            f"a mutation must be one of {', '.join(one.__name__ for one in MUTATIONS.values())}, not {quoted(mutation)}"
+            f"a mutation must be one of {', '.join(one.__name__ for one in MUTATIONS.values())}, not {{}}", mutation
         )
     for one in fields(mutation):
         _CHECKS[one.name](getattr(mutation, one.name), f"{one.name} of {mutation.op}")
@@ -257,12 +256,12 @@ def checked_mutation(mutation: object) -> Mutation:
 
 def _position(value: object, where: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise InvalidInput(f"{where} must be a whole number from 0, not {quoted(value)}")
+        raise InvalidInput(f"{where} must be a whole number from 0, not {{}}", value)
 
 
 def _step(value: object, where: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not -MAX_COUNTER <= value <= MAX_COUNTER:
-        raise InvalidInput(f"{where} must be a whole number between -2⁵³ and 2⁵³, not {quoted(value)}")
+        raise InvalidInput(f"{where} must be a whole number between -2⁵³ and 2⁵³, not {{}}", value)
 
 
 def _section(value: object, where: str) -> None:

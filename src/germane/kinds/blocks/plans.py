@@ -57,7 +57,7 @@ from germane.kinds.blocks.value import (
     undoable,
 )
 from germane.text.secrets.detection import SecretPolicy, SecretScreen, refuse_in_name, refuse_joined
-from germane.types.limits import MEMORY_TEXT, quoted
+from germane.types.limits import MEMORY_TEXT
 from germane.types.limits import check_text as string
 from germane.types.nested_data import bounded
 from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
@@ -82,7 +82,7 @@ def create_block(new: NewBlock, editor: Editor, *, cache: DocumentCache, secrets
     `InvalidInput` for a content that doesn't fit the schema or the limit."""
     taken = yield from read(BlocksNamed(new.label))
     if any(one.label == new.label and one.shared_from is None and one.user == editor.scope.user for one in taken):
-        raise Conflict(f"a block has the label {new.label!r} already: edit it, or choose another label")
+        raise Conflict("a block has the label {} already", new.label, advice="edit it, or choose another label")
     bounded("value", new.value)
     refuse_in_name(secrets, "the label", new.label)
     screen = SecretScreen(secrets, "the block")
@@ -179,7 +179,9 @@ def edit_block(
         history = yield from read(HistoryOf(block.id))
         state = next((kept.frontiers for kept in history if kept.version.number == base), None)
         if state is None or any(kept.version.kind == "schema" and kept.version.number > base for kept in history):
-            raise Stale(f"version {base} of block {block.label!r} isn't kept any more: read the block and decide again")
+            raise Stale(
+                f"version {base} of block {{}} isn't kept any more", block.label, advice="read the block and decide again"
+            )
     if state is None or state == open.before:
         open.document.apply(
             *mutations,
@@ -201,13 +203,15 @@ def screened_mutations(
     """Returns checked mutations, with the policy on secrets applied to each of their texts, and the secrets found by kind.
     Raises `InvalidInput`."""
     if not mutations:
-        raise InvalidInput("nothing to do: give at least one mutation")
+        raise InvalidInput("nothing to do", advice="give at least one mutation")
     if len(mutations) > MAX_MUTATIONS:
-        raise InvalidInput(f"{len(mutations):,} mutations, {MAX_MUTATIONS:,} are allowed: make several edits")
+        raise InvalidInput(f"{len(mutations):,} mutations, {MAX_MUTATIONS:,} are allowed", advice="make several edits")
     parsed = tuple(parse_mutation(one if isinstance(one, dict) else _plain(one)) for one in mutations)
     given = sum(map(sum, (bounded("a mutation", as_dict(one)) for one in parsed)))
     if given > _MAX_GIVEN:
-        raise InvalidInput(f"{given:,} characters and values, {_MAX_GIVEN:,} are allowed in one edit: make several edits")
+        raise InvalidInput(
+            f"{given:,} characters and values, {_MAX_GIVEN:,} are allowed in one edit", advice="make several edits"
+        )
     screen = SecretScreen(policy, "the block")
     screened = []
     for one in parsed:
@@ -232,8 +236,8 @@ def _refuse_reading(block: Block, mutations: Sequence[Mutation]) -> None:
     if looking * len(block.text) > _MAX_READ:
         most = _MAX_READ // len(block.text)
         raise InvalidInput(
-            f"{looking:,} replace_text and insert_lines on {len(block.text):,} characters, {most:,} are allowed: make several"
-            " edits, or set the whole text"
+            f"{looking:,} replace_text and insert_lines on {len(block.text):,} characters, {most:,} are allowed",
+            advice="make several edits, or set the whole text",
         )
 
 
@@ -247,11 +251,13 @@ def _rebased(block: Block, open: OpenDocument, mutations: Sequence[Mutation], ba
     for mutation in mutations:
         if not isinstance(mutation, SetText | _ANYWHERE):
             raise Stale(
-                f"block {block.label!r} was changed since, so that {mutation.op} could hit another place: read it again"
+                f"block {{}} was changed since, so that {mutation.op} could hit another place",
+                block.label,
+                advice="read it again",
             )
         if isinstance(mutation, SetText):
             if mutation.section in sections:
-                raise InvalidInput("with base, an edit can set a text once: leave out what the last set_text replaces")
+                raise InvalidInput("with base, an edit can set a text once", advice="leave out what the last set_text replaces")
             sections.add(mutation.section)
     system = editor.system and block.shared_from is None
     past = open.document.at(base) if sections else None
@@ -290,7 +296,7 @@ def _moved(name: object, editor: Editor, cache: DocumentCache, *, undoing: bool)
     history = yield from read(HistoryOf(block.id))
     chosen = undoable(history) if undoing else redoable(history)
     if chosen is None:
-        raise InvalidInput(f"block {block.label!r} has nothing to {word}" + ("" if undoing else ": nothing was undone last"))
+        raise InvalidInput(f"block {{}} has nothing to {word}{'' if undoing else ': nothing was undone last'}", block.label)
     number = chosen.version.number
     last = number if chosen.span is None else chosen.span
     more, edited = yield from _taken_back(
@@ -327,15 +333,17 @@ def new_entry(
     """Returns an entry, with the policy on secrets applied to its text and its metadata. Raises `InvalidInput`."""
     words = string("text", text, MEMORY_TEXT)
     if not words.strip():
-        raise InvalidInput("text is blank: give what is to be kept")
+        raise InvalidInput("is blank", path="text", advice="give what is to be kept")
     given: Any = {} if metadata is None else metadata
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"metadata must be an object with named values, not {quoted(given)}")
+        raise InvalidInput("must be an object with named values, not {}", given, path="metadata")
     bounded("metadata", given)
     try:
         given = json.loads(json.dumps(dict(given), allow_nan=False))
     except (TypeError, ValueError):
-        raise InvalidInput("metadata must be JSON: strings, finite numbers, true, false, null, lists and objects") from None
+        raise InvalidInput(
+            "must be JSON: strings, finite numbers, true, false, null, lists and objects", path="metadata"
+        ) from None
     screen = SecretScreen(secrets, "the entry")
     kept = screen.json(given)
     written = screen.text(words)

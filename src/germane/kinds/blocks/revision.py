@@ -113,7 +113,7 @@ def document_changes(
     size = stored.size + len(delta)
     if size > _MAX_STORED:
         raise InvalidInput(
-            f"block {block.label!r} has {size:,} bytes with its history, {_MAX_STORED:,} are allowed: shorten it"
+            f"block {{}} has {size:,} bytes with its history, {_MAX_STORED:,} are allowed", block.label, advice="shorten it"
         )
     text = document.text()
     refuse_long(block.label, text, block.limit)
@@ -163,8 +163,9 @@ def refuse_long(label: str, text: str, limit: int) -> None:
     if len(text) > limit:
         over = len(text) - limit
         raise InvalidInput(
-            f"block {label!r} would have {len(text):,} characters, {limit:,} are allowed: {over:,} too many. Shorten it first,"
-            " or have its limit changed"
+            f"block {{}} would have {len(text):,} characters, {limit:,} are allowed: {over:,} "
+            "too many. Shorten it first, or have its limit changed",
+            label,
         )
 
 
@@ -212,9 +213,9 @@ def past_text(block: Block, stored: StoredDocument, history: Sequence[KeptVersio
     kept = next((one for one in history if one.version.number == version), None)
     if kept is None:
         first = history[0].version.number if history else 0
-        raise NotFound(f"version {version} of block {block.label!r} isn't kept: it has {first} to {block.version}")
+        raise NotFound(f"version {version} of block {{}} isn't kept: it has {first} to {block.version}", block.label)
     if any(one.version.kind == "schema" and one.version.number > version for one in history):
-        raise NotFound(f"version {version} of block {block.label!r} was made under another schema and can't be shown")
+        raise NotFound(f"version {version} of block {{}} was made under another schema and can't be shown", block.label)
     if version == block.version:
         return block.text
     return BlockDocument.load(block.schema, stored.snapshot, stored.deltas).at(kept.frontiers).text()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from germane.errors import InvalidInput, UnknownName
 from germane.kinds.blocks.field import Field, checked_flag, checked_name, checked_text
 from germane.types.codec import tagged
-from germane.types.limits import LIST_ITEMS, SECTIONS, check_size, quoted
+from germane.types.limits import LIST_ITEMS, SECTIONS, check_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class TextSchema:
 
     def __post_init__(self) -> None:
         if self.viewport is not None and not isinstance(self.viewport, Viewport):
-            raise InvalidInput(f"viewport must be a Viewport, not {quoted(self.viewport)}")
+            raise InvalidInput("must be a Viewport, not {}", self.viewport, path="viewport")
 
     def as_dict(self) -> dict[str, Any]:
         return {"type": self.kind} | ({"viewport": self.viewport.as_dict()} if self.viewport else {})
@@ -60,7 +60,9 @@ class MapSchema:
         for one in self.fields:
             if one.name == found:
                 return one
-        raise UnknownName(f"the map has no field {quoted(found)}: its fields are {', '.join(one.name for one in self.fields)}")
+        raise UnknownName(
+            "the map has no field {}", found, advice=f"its fields are {', '.join(one.name for one in self.fields)}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         return {"type": self.kind, "fields": [one.as_dict() for one in self.fields]}
@@ -77,7 +79,7 @@ class ListSchema:
 
     def __post_init__(self) -> None:
         if self.item not in ("text", "object"):
-            raise UnknownName(f"item of a list can't be {quoted(self.item)}: it is text or object")
+            raise UnknownName("item of a list can't be {}: it is text or object", self.item)
         _check_count(self.max_items, "max_items of a list", maximum=LIST_ITEMS.maximum)
         checked_flag(self.checkboxes, "checkboxes of a list")
 
@@ -122,7 +124,7 @@ class BlockSection:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_name(self.name, "the name of a section"))
         if not isinstance(self.schema, SimpleSchema):
-            raise InvalidInput(f"section {self.name!r} must be text, a map, a list or a log, not {quoted(self.schema)}")
+            raise InvalidInput("section {} must be text, a map, a list or a log, not {}", self.name, self.schema)
         checked_flag(self.read_only, f"read_only of section {self.name!r}")
         checked_text(self.description, f"the description of section {self.name!r}")
 
@@ -151,7 +153,9 @@ class CompositeSchema:
         for one in self.sections:
             if one.name == found:
                 return one
-        raise UnknownName(f"the block has no section {quoted(found)}: they are {', '.join(one.name for one in self.sections)}")
+        raise UnknownName(
+            "the block has no section {}", found, advice=f"they are {', '.join(one.name for one in self.sections)}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         return {"type": self.kind, "sections": [one.as_dict() for one in self.sections]}
@@ -187,7 +191,7 @@ def parse_schema(value: object, argument: str = "schema") -> Schema:
     given = _dict({"type": value} if isinstance(value, str) else value, argument)
     kind = given.pop("type", None)
     if not isinstance(kind, str) or kind not in SCHEMAS:
-        raise UnknownName(f"type of {argument} can't be {quoted(kind)}: it is one of {', '.join(SCHEMAS)}")
+        raise UnknownName(f"type of {argument} can't be {{}}", kind, advice=f"it is one of {', '.join(SCHEMAS)}")
     if kind == "text" and given.get("viewport") is not None:
         given["viewport"] = _made(Viewport, _dict(given["viewport"], "viewport"), "viewport")
     if kind == "map" and "fields" in given:
@@ -217,7 +221,7 @@ def _made(shape: type[Any], given: dict[str, Any], where: str) -> Any:
     known = {one.name: one for one in fields(shape)}
     for name in given:
         if name not in known:
-            raise UnknownName(f"{where} has no {quoted(name)}: it has {', '.join(known) or 'nothing but its type'}")
+            raise UnknownName(f"{where} has no {{}}", name, advice=f"it has {', '.join(known) or 'nothing but its type'}")
     for name, one in known.items():
         if name not in given and one.default is MISSING:
             raise InvalidInput(f"{where} needs {name}")
@@ -226,13 +230,13 @@ def _made(shape: type[Any], given: dict[str, Any], where: str) -> Any:
 
 def _dict(value: object, where: str) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise InvalidInput(f"{where} must be an object with named values, not {quoted(value)}")
+        raise InvalidInput(f"{where} must be an object with named values, not {{}}", value)
     return dict(value)
 
 
 def _listed(value: object, where: str) -> Iterable[Any]:
     if not isinstance(value, list | tuple):
-        raise InvalidInput(f"{where} must be a list, not {quoted(value)}")
+        raise InvalidInput(f"{where} must be a list, not {{}}", value)
     check_size(where, len(value), SECTIONS)
     return value
 
@@ -245,13 +249,13 @@ def _members(value: object, shape: type[Any], where: str) -> tuple[Any, ...]:
     names = set[str]()
     for one in found:
         if not isinstance(one, shape):
-            raise InvalidInput(f"{where} must be of type {shape.__name__}, not {quoted(one)}")
+            raise InvalidInput(f"{where} must be of type {shape.__name__}, not {{}}", one)
         if one.name.casefold() in names:
-            raise InvalidInput(f"{where} have the name {one.name!r} twice: names differ in more than case")
+            raise InvalidInput(f"{where} have the name {{}} twice: names differ in more than case", one.name)
         names.add(one.name.casefold())
     return found
 
 
 def _check_count(value: object, where: str, *, maximum: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= maximum:
-        raise InvalidInput(f"{where} must be a whole number from 1 to {maximum:,}, not {quoted(value)}")
+        raise InvalidInput(f"{where} must be a whole number from 1 to {maximum:,}, not {{}}", value)

@@ -22,7 +22,6 @@ from germane.kinds.blocks.revision import Edited, document_changes, open_documen
 from germane.kinds.blocks.schema import Schema, TextSchema
 from germane.kinds.blocks.value import Block, BlockType, content_hash_of
 from germane.text.secrets.detection import SecretPolicy, SecretScreen, refuse_in_name
-from germane.types.limits import quoted
 from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.scope import Scope
 
@@ -119,7 +118,7 @@ def restore_block(id: str, editor: Editor) -> Plan[Edited | ConsentRequest]:
     known = yield from read(BlocksNamed(id))
     block = next((one for one in known if one.id == id and one.shared_from is None and one.user == editor.scope.user), None)
     if block is None:
-        raise NotFound(f"no block {quoted(id)} of this scope's own: give the id of a deleted block")
+        raise NotFound("no block {} of this scope's own: give the id of a deleted block", id)
     if block.deleted_at is None:
         return Decision((), Edited(block=block))
     digest = digest_of(block.id, [{"op": "restore"}])
@@ -135,7 +134,7 @@ def _kept(block: Block, editor: Editor, operation: str) -> Generator[Read[Any], 
     """A version that leaves the document as it is."""
     history = yield from read(HistoryOf(block.id, 1))
     if not history:
-        raise InvalidInput(f"block {block.label!r} has no history: restore a backup")
+        raise InvalidInput("block {} has no history", block.label, advice="restore a backup")
     return version_changes(block, editor, history[-1].frontiers, operation=operation)
 
 
@@ -161,7 +160,7 @@ def _free(label: str, scope: Scope) -> Generator[Read[Any], Any, None]:
     """Raises `Conflict` where a block of the scope's own has the label."""
     for block in (yield from read(BlocksNamed(label))):
         if block.label == label and block.deleted_at is None and block.shared_from is None and block.user == scope.user:
-            raise Conflict(f"a block has the label {label!r} already: rename or delete it first")
+            raise Conflict("a block has the label {} already", label, advice="rename or delete it first")
 
 
 def _needs(operation: str) -> Needs:
@@ -189,7 +188,7 @@ def rename_folder(
     `change_block` raises."""
     old, new = label_key(folder, "folder"), checked_label(new_folder, "new_folder")
     if f"{new}/".startswith(f"{old}/"):
-        raise InvalidInput(f"folder {quoted(old)} can't be moved to {quoted(new)}, which is in it: choose another place")
+        raise InvalidInput("folder {} can't be moved to {}, which is in it", old, new, advice="choose another place")
 
     def renamed(block: Block) -> Plan[Edited | ConsentRequest]:
         label = checked_label(new + block.label[len(old) :], "the new label of a block in it")
@@ -210,7 +209,7 @@ def _under(folder: str) -> Generator[Read[Any], Any, Sequence[Block]]:
     """The blocks that the labels under the folder stand for."""
     found = yield from read(BlocksUnder(folder))
     if not found:
-        raise NotFound(f"no block under {quoted(folder)} here")
+        raise NotFound("no block under {} here", folder)
     return tuple({block.label: block for block in reversed(found)}.values())[::-1]
 
 

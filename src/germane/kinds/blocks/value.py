@@ -76,7 +76,7 @@ def block_type(value: object) -> BlockType:
     for known in BLOCK_TYPES:
         if value == known:
             return known
-    raise InvalidInput(f"type must be one of {', '.join(BLOCK_TYPES)}, not {quoted(value)}")
+    raise InvalidInput(f"must be one of {', '.join(BLOCK_TYPES)}, not {{}}", value, path="type")
 
 
 def content_hash_of(text: str) -> str:

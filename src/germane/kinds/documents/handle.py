@@ -25,7 +25,7 @@ from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.value import Receipt
 from germane.text.secrets.detection import SecretScreen
 from germane.types.candidate import Sensitivity
-from germane.types.limits import DOCUMENT_BYTES, DOCUMENT_FILES, DOCUMENT_SOURCE, DOCUMENT_TEXT, ID, LABEL, NAME, quoted
+from germane.types.limits import DOCUMENT_BYTES, DOCUMENT_FILES, DOCUMENT_SOURCE, DOCUMENT_TEXT, ID, LABEL, NAME
 from germane.types.limits import check_text as string
 from germane.types.operation import operation
 from germane.types.scope import Scope
@@ -45,7 +45,7 @@ class FolderIngested:
     skipped: tuple[SkippedFile, ...]
 
 
-class Documents:
+class AgentDocuments:
     """The documents that one scope sees: its user's, and those of all users. A document is found and replaced by its `source`.
     Its passages are searched with the messages, and shown under the document's title."""
 
@@ -82,11 +82,11 @@ class Documents:
         optional("media_type", media_type, NAME)
         if path is None:
             if source is None:
-                raise InvalidInput("source must name the text or the data: it is found and replaced by it")
+                raise InvalidInput("must name the text or the data: it is found and replaced by it", path="source")
             if text is not None:
                 data = string("text", text, DOCUMENT_TEXT, valid=False).encode("utf-8", "replace")
             if not isinstance(data, bytes):
-                raise InvalidInput(f"data must be bytes, not {type(data).__name__}")
+                raise InvalidInput(f"must be bytes, not {type(data).__name__}", path="data")
             given = GivenDocument(data=data, source=source, title=title or source, name=source, sensitivity=_level(sensitivity))
             given = replace(given, media_type=media_type)
             return await self._ingest(given, agent_wide, dry_run, progress)
@@ -107,9 +107,9 @@ class Documents:
         except InvalidInput as error:
             if len(name := str(file)) > _MAX_NAME or "\n" in name:
                 raise InvalidInput(
-                    f"path must name a file, not {quoted(name)}: give a text as text=, with its source="
+                    "must name a file, not {}", name, path="path", advice="give a text as text=, with its source="
                 ) from None
-            raise InvalidInput(f"{file}: {error}") from None
+            raise error.under(f"{file}") from None
 
     async def ingest_folder(
         self,
@@ -128,7 +128,7 @@ class Documents:
         flags(agent_wide=agent_wide, dry_run=dry_run)
         level, root = _level(sensitivity), _path("folder", folder)
         if not await asyncio.to_thread(os.path.isdir, root):
-            raise InvalidInput(f"{quoted(str(root))} is no folder: use ingest for a file")
+            raise InvalidInput("{} is no folder", str(root), advice="use ingest for a file")
         found, skipped = await asyncio.to_thread(files_in, root)
         total, done = max(1, sum(file.size for file in found)), 0
         documents = list[Ingested]()
@@ -177,11 +177,11 @@ class Documents:
         if len(titled) > 1:
             sources = ", ".join(repr(one.source) for one in titled[:_MAX_NAMED])
             raise InvalidInput(
-                f"{len(titled)} documents have the title {quoted(given)}: name one by its source, such as {sources}"
+                f"{len(titled)} documents have the title {{}}", given, advice=f"name one by its source, such as {sources}"
             )
         if titled:
             return titled[0]
-        raise NotFound(f"no document {quoted(source)} here (agent.documents.list shows what there is)")
+        raise NotFound("no document {} here (agent.documents.list shows what there is)", source)
 
     @operation("write")
     async def forget(
@@ -192,9 +192,9 @@ class Documents:
         flags(agent_wide=agent_wide, dry_run=dry_run)
         remark = remarks(self._parts.secrets, by, reason)
         scope = self._owner(agent_wide)
-        document = await Documents(self._parts, scope).get(source)
+        document = await AgentDocuments(self._parts, scope).get(source)
         if document.user != scope.user:
-            raise InvalidInput(f"{quoted(document.source)} belongs to all users of the agent: forget it with agent_wide=True")
+            raise InvalidInput("{} belongs to all users of the agent", document.source, advice="forget it with agent_wide=True")
         plan = forget(session=document.session, dry_run=dry_run, scope=scope, at=self._parts.clock.now(), **remark)
         store = self._parts.store.within(scope)
         receipt = await store.commit(plan)
@@ -256,12 +256,12 @@ def _level(sensitivity: object) -> Sensitivity:
     for level in _SENSITIVITIES:
         if sensitivity == level:
             return level
-    raise InvalidInput(f"sensitivity {quoted(sensitivity)} is none of {', '.join(_SENSITIVITIES)}")
+    raise InvalidInput(f"sensitivity {{}} is none of {', '.join(_SENSITIVITIES)}", sensitivity)
 
 
 def _path(name: str, given: object) -> Path:
     if not isinstance(given, str | bytes | os.PathLike) or not os.fspath(given):
-        raise InvalidInput(f"{name} must be a path, not {quoted(given)}")
+        raise InvalidInput("must be a path, not {}", given, path=name)
     return Path(os.fsdecode(given))
 
 
@@ -349,7 +349,7 @@ def _read(path: Path) -> tuple[os.stat_result, bytes, os.stat_result]:
 
 def _check(status: os.stat_result) -> None:
     if stat.S_ISDIR(status.st_mode):
-        raise InvalidInput("is a folder: use ingest_folder")
+        raise InvalidInput("is a folder", advice="use ingest_folder")
     if not stat.S_ISREG(status.st_mode):
         raise InvalidInput("is no regular file")
     if status.st_size > DOCUMENT_BYTES.maximum:

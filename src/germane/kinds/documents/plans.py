@@ -30,7 +30,6 @@ from germane.kinds.memories.reads import Forget
 from germane.search.unit import Analysis
 from germane.text.normal import content_hash
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.limits import quoted
 from germane.types.plan import Change, Decision, Plan, read, uuid7
 from germane.types.scope import Scope
 
@@ -60,7 +59,9 @@ def read_document(session: str) -> Plan[DocumentContents | None]:
     name."""
     found = yield from read(PassagesOfDocument(session))
     if found is not None and found.mark is None:
-        raise Conflict(f"session {quoted(session)} is a conversation: give the document another source, or forget the session")
+        raise Conflict(
+            "session {} is a conversation", session, advice="give the document another source, or forget the session"
+        )
     return Decision((), found)
 
 
@@ -119,7 +120,7 @@ def write_document(
     session, now = update.moved.session, mark.updated_at or update.base
     found = yield from read(MarkOfDocument(session))
     if (None if found is None else found.writer) != expected:
-        raise Conflict(f"{quoted(source_of(session))} was ingested by another call meanwhile: ingest it again")
+        raise Conflict("{} was ingested by another call meanwhile", source_of(session), advice="ingest it again")
     events = [_event(one, position, update, scope, mark, now, make_id) for one, position in update.new[part]]
     changes: list[Change] = [PutEvent(event, analysis) for event, analysis in zip(events, analyses, strict=True)]
     if not part.start:

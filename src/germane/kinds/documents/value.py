@@ -65,7 +65,7 @@ def document_session(source: object) -> str:
     """Returns the name of a document's session. Raises `InvalidInput` for a source that can't be used."""
     given = string("source", source, DOCUMENT_SOURCE)
     if not given.strip():
-        raise InvalidInput("source is blank: give the document's path, address or name")
+        raise InvalidInput("is blank", path="source", advice="give the document's path, address or name")
     return Scope(session=f"{_PREFIX}{given}").session or ""
 
 

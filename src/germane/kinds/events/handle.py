@@ -15,9 +15,9 @@ from germane.api.contents import check_page
 from germane.api.wiring import Parts
 from germane.api.workers.threads import by_turns
 from germane.errors import InvalidInput
-from germane.kinds.archetypes.findings import RecordedEvent
-from germane.kinds.archetypes.plans import Before, ExtractedEvent, extract_from, look_back, record_event, window
-from germane.kinds.archetypes.value import Archetype
+from germane.extraction.archetypes.findings import RecordedEvent
+from germane.extraction.archetypes.plans import Before, ExtractedEvent, extract_from, look_back, record_event, window
+from germane.extraction.archetypes.value import Archetype
 from germane.kinds.events.prepared import prepared_event
 from germane.kinds.events.reads import LatestHighlights, ListEvents
 from germane.kinds.events.value import Event, EventPage, NewEvent
@@ -36,7 +36,7 @@ _MAX_SESSIONS = 100
 """Sessions of which highlights are asked for at most."""
 
 
-class EventLog:
+class AgentEvents:
     """The events of one scope that aren't messages, in its sessions. `archetype` names the extractors that read them; a call
     may name another one."""
 
@@ -95,7 +95,7 @@ class EventLog:
         chosen = self._archetype if archetype is None else self._parts.archetypes.find(archetype)
         origin = origin_of(self._scope.within(session), "user", None, self._parts)
         if isinstance(events, str | bytes | Mapping) or not isinstance(events, Sequence):
-            raise InvalidInput(f"events must be a list of events, not {events.__class__.__name__}")
+            raise InvalidInput(f"must be a list of events, not {events.__class__.__name__}", path="events")
         check_size("events", len(events), EVENTS)
         extent = Extent("events", CHARACTERS)
 
@@ -228,16 +228,18 @@ def _new(one: NewEvent | Mapping[str, Any], index: int) -> NewEvent:
     if isinstance(one, NewEvent):
         return one
     if not isinstance(one, Mapping):
-        raise InvalidInput(f"events[{index}] must be a NewEvent or a dict, not {type(one).__name__}")
+        raise InvalidInput(f"must be a NewEvent or a dict, not {type(one).__name__}", path=f"events[{index}]")
     known = {field.name for field in fields(NewEvent)}
     if strangers := sorted(str(name)[:40] for name in one if name not in known):
-        raise InvalidInput(f"events[{index}] has no {strangers[0]!r}: its fields are {', '.join(sorted(known))}")
+        raise InvalidInput(
+            "has no {}", strangers[0], path=f"events[{index}]", advice=f"its fields are {', '.join(sorted(known))}"
+        )
     if "type" not in one:
-        raise InvalidInput(f"events[{index}] lacks its type")
+        raise InvalidInput("lacks its type", path=f"events[{index}]")
     try:
         return NewEvent(**one)
     except InvalidInput as error:
-        raise InvalidInput(f"events[{index}]: {error}") from error
+        raise error.within(f"events[{index}]") from error
 
 
 def _filters(

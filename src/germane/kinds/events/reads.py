@@ -11,10 +11,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.extraction.memories.endings import MIN_CUE, RestatingTerm
 from germane.kinds.events.value import Event, EventHead
 from germane.kinds.events.value import MessagePage as MessagePage
 from germane.kinds.events.value import SessionPage as SessionPage
-from germane.kinds.memories.extraction.endings import MIN_CUE, RestatingTerm
 from germane.kinds.profile.telling import TellingClause
 from germane.search.unit import Analysis
 from germane.text.specifics import temporal

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, get_args
 from germane.errors import InvalidInput
 from germane.text.normal import content_hash
 from germane.types.candidate import Outdated, PassageRange, Provenance, Sensitivity
-from germane.types.limits import EVENT_TYPE, ID, NAME, check_text, quoted
+from germane.types.codec import Hash
+from germane.types.limits import EVENT_TYPE, ID, NAME, check_text
 
 DOCUMENT = "document"
 """The type of the events that are a document's passages. The session of a document has a name that begins with it and a
@@ -76,7 +77,7 @@ class Event(NamedTuple):
     """What became of it, in a word or two such as `ok` or `failed`; empty where nobody said."""
     task: str | None = None
     """The id of the task that it belongs to."""
-    content_hash: int = 0
+    content_hash: Hash = 0
     """64 bits of role and text, for alignment and deduplication."""
     session_started_at: datetime | None = None
     session_number: int | None = None
@@ -219,26 +220,30 @@ class NewEvent:
 
     def __post_init__(self) -> None:
         if not check_text("type", self.type, EVENT_TYPE).strip():
-            raise InvalidInput("type is empty: say what happened in a word, such as file_read, shell_exec, error or decision")
+            raise InvalidInput(
+                "is empty", path="type", advice="say what happened in a word, such as file_read, shell_exec, error or decision"
+            )
         if self.type in MESSAGE_TYPES:
-            raise InvalidInput(f"type {self.type!r} is a message's: record messages with agent.record")
+            raise InvalidInput("type {} is a message's", self.type, advice="record messages with agent.record")
         if self.type == DOCUMENT:
             raise InvalidInput(
-                f"type {self.type!r} is that of a document's passages: store documents with agent.documents.ingest"
+                "type {} is that of a document's passages", self.type, advice="store documents with agent.documents.ingest"
             )
         if not isinstance(self.content, str | Mapping | None):
-            raise InvalidInput(f"content must be a string or a dict, not {type(self.content).__name__}")
+            raise InvalidInput(f"must be a string or a dict, not {type(self.content).__name__}", path="content")
         check_text("outcome", self.outcome, NAME)
         if self.task is not None:
             check_text("task", self.task, ID)
         if self.id is not None and not check_text("id", self.id, ID):
-            raise InvalidInput("id is empty: leave it out, or give one")
+            raise InvalidInput("is empty", path="id", advice="leave it out, or give one")
         if not isinstance(self.at, datetime | None):
-            raise InvalidInput(f"at must be a datetime, not {type(self.at).__name__}")
+            raise InvalidInput(f"must be a datetime, not {type(self.at).__name__}", path="at")
         if self.sensitivity not in get_args(Sensitivity):
-            raise InvalidInput(f"sensitivity must be one of {', '.join(get_args(Sensitivity))}, not {quoted(self.sensitivity)}")
+            raise InvalidInput(
+                f"must be one of {', '.join(get_args(Sensitivity))}, not {{}}", self.sensitivity, path="sensitivity"
+            )
         if not isinstance(self.metadata, Mapping):
-            raise InvalidInput(f"metadata must be a dict, not {type(self.metadata).__name__}")
+            raise InvalidInput(f"must be a dict, not {type(self.metadata).__name__}", path="metadata")
 
 
 # The content hash, by which an event is recognised when it comes again.

@@ -87,7 +87,7 @@ def _key(name: str, type: str) -> str:
     if type == "url":
         return _url(name)
     if type == "date":
-        from germane.kinds.graph.extraction.days import date_key
+        from germane.extraction.entities.days import date_key
 
         return date_key(name) or " ".join(fold(name).split())
     key = " ".join(fold(name).split())

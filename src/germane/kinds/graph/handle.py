@@ -35,7 +35,7 @@ from germane.text.normal import fold
 from germane.text.secrets.detection import SecretScreen
 from germane.text.terms import analyse
 from germane.types.candidate import SENSITIVITIES, Sensitivity
-from germane.types.limits import CURSOR, ID, IDS, NAME, NAMES, PAGE, QUERY, REMARK, TAG, check_entries, check_text, quoted
+from germane.types.limits import CURSOR, ID, IDS, NAME, NAMES, PAGE, QUERY, REMARK, TAG, check_entries, check_text
 from germane.types.operation import operation
 from germane.types.plan import uuid7
 from germane.types.query import EVERY_SENSITIVITY, Filters
@@ -45,7 +45,7 @@ _FAN_OUT = 200
 _MAX_SAME = 20
 
 
-class KnownGraph:
+class AgentGraph:
     """What one scope knows of people, places, files and other things. It reads what is its user's own and what is agent-wide,
     and changes its user's own (what is agent-wide, where it has no user). An entity is named by its id or by a name; a name
     that several have raises `InvalidInput` with their ids. Everything raises `InvalidInput` for arguments beyond the limits."""
@@ -83,7 +83,7 @@ class KnownGraph:
         """Returns the entity with this id. Raises `NotFound`."""
         found = await self._store.ask(SeenEntities([check_text("id", id, ID)]))
         if not found:
-            raise NotFound(f"no entity {quoted(id)} here")
+            raise NotFound("no entity {} here", id)
         return found[0]
 
     @operation("read")
@@ -226,7 +226,7 @@ class KnownGraph:
         return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
 
     def __repr__(self) -> str:
-        return f"<KnownGraph {self._scope}>"
+        return f"<AgentGraph {self._scope}>"
 
     async def _id(self, entity: str) -> str:
         """Returns the id of an entity that is named by its id or by a name."""
@@ -235,10 +235,12 @@ class KnownGraph:
             return found[0].id
         same = await self._named(named, None, limit=_MAX_SAME)
         if not same:
-            raise NotFound(f"no entity {quoted(entity)} here")
+            raise NotFound("no entity {} here", entity)
         if len(same) > 1:
             those = ", ".join(f"{one.id} ({one.type})" for one in same)
-            raise InvalidInput(f"{len(same)} entities have the name {quoted(entity)}: give the id of one of them: {those}")
+            raise InvalidInput(
+                f"{len(same)} entities have the name {{}}", entity, advice=f"give the id of one of them: {those}"
+            )
         return same[0].id
 
     async def _named(self, name: str, type: str | None, limit: int = 50) -> tuple[Entity, ...]:
@@ -284,7 +286,7 @@ class Patterns:
         optional("intent", intent, TAG)
         screen = SecretScreen(self._parts.secrets, "the pattern")
         if not (said := screen.text(check_text("action", action, REMARK)).strip()):
-            raise InvalidInput("action is empty: say what to do")
+            raise InvalidInput("is empty", path="action", advice="say what to do")
         now = self._parts.clock.now()
         given = [screen.text(word) for word in check_entries("keywords", keywords, NAMES, TAG)]
         pattern = Pattern(
@@ -340,14 +342,14 @@ def _properties(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"properties must be a mapping, not {type(value).__name__}")
+        raise InvalidInput(f"must be a mapping, not {type(value).__name__}", path="properties")
     if len(value) > MAX_PROPERTIES:
-        raise InvalidInput(f"properties has {len(value):,} entries, {MAX_PROPERTIES} are allowed")
+        raise InvalidInput(f"has {len(value):,} entries, {MAX_PROPERTIES} are allowed", path="properties")
     found: Mapping[str, Any] = json_value("properties", {label("a property", name): one for name, one in value.items()})
     return found
 
 
 def _level(value: Sensitivity) -> Sensitivity:
     if value not in SENSITIVITIES or not isinstance(value, str):
-        raise InvalidInput(f"sensitivity must be one of {', '.join(SENSITIVITIES)}, not {quoted(value)}")
+        raise InvalidInput(f"must be one of {', '.join(SENSITIVITIES)}, not {{}}", value, path="sensitivity")
     return value

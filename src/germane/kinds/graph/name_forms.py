@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from germane.kinds.graph.extraction.tokens import folded, nicknames, without_ending
+from germane.extraction.entities.tokens import folded, nicknames, without_ending
 
 _MAX_FORMS, _MAX_WORDS, _MAX_READ = 12, 8, 512
 """Other forms of one first name, words of a name, and characters of one that are read."""

@@ -25,7 +25,6 @@ from germane.kinds.graph.reads import (
 )
 from germane.kinds.graph.statement import MAX_ALIASES, EntityStatement, keys_of, with_statement
 from germane.kinds.graph.value import Entity, Pattern, Relation
-from germane.types.limits import quoted
 from germane.types.plan import Decision, Plan, Read, read, uuid7
 
 
@@ -48,7 +47,7 @@ def add_entity(type: str, said: EntityStatement, *, user: str | None, at: dateti
     else:
         entity = with_statement(same, said, at)
     if len(said.names) > MAX_ALIASES + 1:
-        raise InvalidInput(f"aliases has {len(said.names) - 1} entries, {MAX_ALIASES} are allowed")
+        raise InvalidInput(f"has {len(said.names) - 1} entries, {MAX_ALIASES} are allowed", path="aliases")
     return Decision((PutEntity(entity, keys_of(entity), said),), entity)
 
 
@@ -68,7 +67,7 @@ def end_relation(id: str, at: datetime) -> Plan[Relation]:
     before, or begins later."""
     found = yield from read(RelationsById((id,)))
     if id not in found:
-        raise NotFound(f"no relation {quoted(id)} of this scope's own")
+        raise NotFound("no relation {} of this scope's own", id)
     relation = found[id]
     if relation.valid_to is not None:
         raise InvalidInput(f"relation {id} ended on {relation.valid_to:%Y-%m-%d %H:%M} UTC")
@@ -81,7 +80,7 @@ def merge_two(kept: str, gone: str) -> Plan[None]:
     """Merges two entities of the scope's own. Raises `NotFound`, and `InvalidInput` where both are one."""
     yield from _own(kept, gone)
     if kept == gone:
-        raise InvalidInput("kept and gone are the same entity: name two")
+        raise InvalidInput("kept and gone are the same entity", advice="name two")
     return Decision((MergeEntities(kept, gone),), None)
 
 
@@ -97,7 +96,7 @@ def apply_pattern(id: str, *, succeeded: bool, at: datetime) -> Plan[Pattern]:
     """Counts an application of a pattern of the scope's own; the outcome is the pattern. Raises `NotFound`."""
     found = yield from read(PatternById(id))
     if found is None:
-        raise NotFound(f"no pattern {quoted(id)} of this scope's own")
+        raise NotFound("no pattern {} of this scope's own", id)
     successes, updated_at = found.successes + succeeded, max(found.updated_at, at)
     counted = replace(found, applications=found.applications + 1, successes=successes, updated_at=updated_at)
     return Decision((CountPattern(id, succeeded, at),), counted)
@@ -107,7 +106,7 @@ def _own(*ids: str) -> Generator[Read[Any], Any, None]:
     held = yield from read(EntitiesById(ids))
     for id in ids:
         if id not in held:
-            raise NotFound(f"no entity {quoted(id)} of this scope's own: what belongs to the agent is changed without a user")
+            raise NotFound("no entity {} of this scope's own: what belongs to the agent is changed without a user", id)
 
 
 def _trigger(pattern: Pattern) -> tuple[object, ...]:

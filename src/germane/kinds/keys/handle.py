@@ -11,7 +11,7 @@ from germane.errors import InvalidInput
 from germane.kinds.keys.plans import KeyRequest, KeyStore, issue, revoke
 from germane.kinds.keys.value import Grant, Key, NewKey, Right, key_id
 from germane.kinds.keys.verifier import Verifier
-from germane.types.limits import ID, check_text, quoted
+from germane.types.limits import ID, check_text
 from germane.types.scope import Scope
 
 _MAX_PATIENCE = 86_400.0
@@ -74,5 +74,5 @@ class Keyring:
         takes: for requests that write.
         """
         if patience is not None and (isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0):
-            raise InvalidInput(f"patience must be seconds, 0 or more, or None, not {quoted(patience)}")
+            raise InvalidInput("must be seconds, 0 or more, or None, not {}", patience, path="patience")
         return await self._verifier.verify(token, None if patience is None else float(min(patience, _MAX_PATIENCE)))

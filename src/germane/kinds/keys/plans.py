@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol, TypeVar, cast
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.keys.value import RIGHTS, Key, NewKey, Right, StoredKey, key_id, make_token, parse_token
 from germane.kinds.memories.fields import label
-from germane.types.limits import AGENTS, NAMES, check_size, quoted
+from germane.types.limits import AGENTS, NAMES, check_size
 from germane.types.plan import Change, Decision, Plan, Read, TextOf, read
 from germane.types.scope import Scope
 
@@ -59,7 +59,7 @@ def issue(
         end = _after(at, "overlap", overlap, minimum=timedelta(0))
         old = yield from read(KeyById(key_id(replaces) or ""))
         if old is None or old.org != key.org:
-            raise NotFound(f"no key with this id in org {key.org!r} to replace (germane keys list shows ids)")
+            raise NotFound("no key with this id in org {} to replace (germane keys list shows ids)", key.org)
         _replaceable(old, at)
         key = _inheriting(key, old, request)
         ends = end if old.expires_at is None else min(end, old.expires_at)
@@ -72,7 +72,9 @@ def _replaceable(old: Key, at: datetime) -> None:
     if old.replaced_by is not None:
         raise InvalidInput(f"key {old.id} has been replaced by {old.replaced_by}: replace that one")
     if not old.holds(at):
-        raise InvalidInput(f"key {old.id} is {old.state(at)}, there is nothing to overlap with: make a key without replacing")
+        raise InvalidInput(
+            f"key {old.id} is {old.state(at)}, there is nothing to overlap with", advice="make a key without replacing"
+        )
 
 
 def _inheriting(key: Key, old: Key, request: KeyRequest) -> Key:
@@ -97,26 +99,26 @@ def _agents(given: Iterable[str]) -> tuple[str, ...]:
 
 def _rights(given: Iterable[str]) -> tuple[Right, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidInput(f"rights must be a list of names, not {type(given).__name__}")
+        raise InvalidInput(f"must be a list of names, not {type(given).__name__}", path="rights")
     named = tuple(islice(given, NAMES.maximum + 1))
     check_size("rights", len(named), NAMES, at_least=True)
     for name in named:
         if name not in RIGHTS:
-            raise InvalidInput(f"rights must be of {', '.join(RIGHTS)}, not {quoted(name)}")
+            raise InvalidInput(f"must be of {', '.join(RIGHTS)}, not {{}}", name, path="rights")
     if not named:
-        raise InvalidInput(f"rights is empty: name some of {', '.join(RIGHTS)}")
+        raise InvalidInput("is empty", path="rights", advice=f"name some of {', '.join(RIGHTS)}")
     return tuple(right for right in RIGHTS if right in cast("tuple[Right, ...]", named))
 
 
 def _after(at: datetime, name: str, duration: timedelta, *, minimum: timedelta = timedelta(seconds=1)) -> datetime:
     if not isinstance(duration, timedelta):
-        raise InvalidInput(f"{name} must be a timedelta, not {type(duration).__name__}")
+        raise InvalidInput(f"must be a timedelta, not {type(duration).__name__}", path=name)
     if duration < minimum:
-        raise InvalidInput(f"{name} must be at least {minimum.seconds} s, not {duration.total_seconds():g} s")
+        raise InvalidInput(f"must be at least {minimum.seconds} s, not {duration.total_seconds():g} s", path=name)
     try:
         return at + duration
     except OverflowError:
-        raise InvalidInput(f"{name} of {duration.days:,} days ends after the year 9999: give a shorter one") from None
+        raise InvalidInput(f"{name} of {duration.days:,} days ends after the year 9999", advice="give a shorter one") from None
 
 
 # A revoked key stays in the list.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 from germane.kinds.memories.fields import words
-from germane.kinds.memories.reads import SetDirective
 from germane.text.secrets.detection import SecretPolicy, SecretScreen
-from germane.types.plan import Decision, Plan
+from germane.types.plan import Change, Decision, Plan, Read, TextOf
 
 _LOG = logging.getLogger("germane.secrets")
 
@@ -25,6 +25,23 @@ class Directive(NamedTuple):
     def text(self) -> str:
         """The text that is written into the prompt."""
         return self.own or self.agent
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentDirective(Read[Directive]):
+    """The standing instructions, the agent's and those of the scope's user."""
+
+    quick: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class SetDirective(Change):
+    """Sets the standing instructions of the scope's agent, or of its user with that agent; an empty text removes them."""
+
+    text_of: ClassVar[TextOf] = "somebody"
+    text: str
+    id: str = ""
+    """The id that an export gives it; '' for a directive that somebody sets now."""
 
 
 def set_directive(text: str, secrets: SecretPolicy = "redact") -> Plan[str]:

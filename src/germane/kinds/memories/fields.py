@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from germane.clock import aware
-from germane.errors import InvalidInput, UnknownName
+from germane.errors import InvalidInput, Phrase, UnknownName
 from germane.kinds.memories.value import KINDS, Content, Fact
 from germane.text.normal import normalised
 from germane.text.secrets.detection import SecretScreen, find_secrets
@@ -34,7 +34,6 @@ from germane.types.limits import (
     check_size,
     check_text,
     check_unicode,
-    quoted,
 )
 from germane.types.nested_data import bounded
 
@@ -51,9 +50,9 @@ SOURCE_KINDS = get_args(SourceKind)
 def words(name: str, value: object, *, empty: bool = False) -> str:
     """Returns a text unchanged. It must not be blank, unless `empty`."""
     if not isinstance(value, str):
-        raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
+        raise InvalidInput(f"must be a string, not {type(value).__name__}", path=name)
     if not empty and not value.strip():
-        raise InvalidInput(f"{name} is empty: give it some text")
+        raise InvalidInput("is empty", path=name, advice="give it some text")
     check_size(name, len(value), MEMORY_TEXT)
     return check_unicode(name, value)
 
@@ -61,22 +60,22 @@ def words(name: str, value: object, *, empty: bool = False) -> str:
 def label(name: str, value: object, *, max_length: int = _MAX_LABEL) -> str:
     """Returns a short name, such as a fact's key or a tag, in NFC, stripped and with single blanks. Case is kept."""
     if not isinstance(value, str):
-        raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
+        raise InvalidInput(f"must be a string, not {type(value).__name__}", path=name)
     # before any work; blanks and combining accents make a label longer than its normal form
     if len(value) > _MAX_DENORMAL * max_length:
-        raise InvalidInput(f"{name} must have 1 to {max_length} characters, not {len(value):,}")
+        raise InvalidInput(f"must have 1 to {max_length} characters, not {len(value):,}", path=name)
     value = " ".join(normalised(check_unicode(name, value)).split())
     if not 1 <= len(value) <= max_length:
-        raise InvalidInput(f"{name} must have 1 to {max_length} characters, not {len(value)}")
+        raise InvalidInput(f"must have 1 to {max_length} characters, not {len(value)}", path=name)
     if any(unicodedata.category(char) == "Cc" for char in value):
-        raise InvalidInput(f"{name} must not hold control characters")
+        raise InvalidInput("must not hold control characters", path=name)
     return value
 
 
 def tag_names(value: object) -> tuple[str, ...]:
     """Returns tags as labels of at most 64 characters, sorted, each once."""
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InvalidInput(f"tags must be a list of strings, not {type(value).__name__}")
+        raise InvalidInput(f"must be a list of strings, not {type(value).__name__}", path="tags")
     tags = tuple(islice(value, NAMES.maximum + 1))
     check_size("tags", len(tags), NAMES, at_least=True)
     return tuple(sorted({label("tag", tag, max_length=_MAX_TAG) for tag in tags}))
@@ -88,16 +87,18 @@ def moment(name: str, value: object, zone: str) -> datetime:
         try:
             value = datetime.fromisoformat(value)
         except ValueError as error:
-            raise InvalidInput(f"{name} isn't a time: give a datetime or ISO 8601 such as 2024-05-08T14:30+02:00") from error
+            raise InvalidInput(
+                "isn't a time", path=name, advice="give a datetime or ISO 8601 such as 2024-05-08T14:30+02:00"
+            ) from error
     if not isinstance(value, datetime):
-        raise InvalidInput(f"{name} must be a datetime or an ISO 8601 string, not {type(value).__name__}")
+        raise InvalidInput(f"must be a datetime or an ISO 8601 string, not {type(value).__name__}", path=name)
     return aware(value, zone, name)
 
 
 def share(name: str, value: object) -> float:
     """Returns a number in [0, 1]."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInput(f"{name} must be a number from 0 to 1, not {quoted(value)}")
+        raise InvalidInput("must be a number from 0 to 1, not {}", value, path=name)
     return float(value)
 
 
@@ -111,7 +112,7 @@ def ends_after(beginning: datetime, *, given: bool, **ends: datetime | None) -> 
 
 def flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise InvalidInput(f"{name} must be True or False, not {type(value).__name__}")
+        raise InvalidInput(f"must be True or False, not {type(value).__name__}", path=name)
     return value
 
 
@@ -130,22 +131,24 @@ def json_value(name: str, value: object) -> Any:
             raise
         number = isinstance(error, ValueError) and "Out of range float" in str(error)
         why = "NaN and infinities aren't JSON" if number else f"{type(error).__name__} in a {type(value).__name__}"
-        raise InvalidInput(f"{name} can't be written as JSON: {why}") from error
+        raise InvalidInput(f"can't be written as JSON: {why}", path=name) from error
 
 
 def check_provenance(given: object) -> Provenance:
     """Returns the provenance with its references as a tuple and its metadata as it comes back from JSON."""
     if not isinstance(given, Provenance):
-        raise InvalidInput(f"provenance must be a Provenance, not {type(given).__name__}")
+        raise InvalidInput(f"must be a Provenance, not {type(given).__name__}", path="provenance")
     if given.source_kind not in SOURCE_KINDS:
-        raise InvalidInput(f"provenance: source_kind {quoted(given.source_kind)} is none of {', '.join(SOURCE_KINDS)}")
+        raise InvalidInput(
+            f"must be one of {', '.join(SOURCE_KINDS)}, not {{}}", given.source_kind, path="provenance.source_kind"
+        )
     for name, limit in (("channel", NAME), ("session", ID), ("message_id", ID), ("tool_call_id", ID)):
         if (value := getattr(given, name)) is not None:
-            check_text(f"provenance: {name}", value, limit)
+            check_text(f"provenance.{name}", value, limit)
     if not isinstance(given.metadata, Mapping):
-        raise InvalidInput(f"provenance: metadata must be a dict, not {type(given.metadata).__name__}")
-    metadata = json_value("provenance: metadata", dict(given.metadata)) if given.metadata else {}
-    return replace(given, refs=check_entries("provenance: refs", given.refs, REFERENCES, ID), metadata=metadata)
+        raise InvalidInput(f"must be a dict, not {type(given.metadata).__name__}", path="provenance.metadata")
+    metadata = json_value("provenance.metadata", dict(given.metadata)) if given.metadata else {}
+    return replace(given, refs=check_entries("provenance.refs", given.refs, REFERENCES, ID), metadata=metadata)
 
 
 MAIN_FIELDS: Mapping[str, str] = MappingProxyType(
@@ -171,7 +174,7 @@ _FIELD_CHECKS: Mapping[str, _Check] = MappingProxyType(
 def content_fields(kind: str) -> tuple[str, ...]:
     """Returns the names of the fields of this kind. Raises `UnknownName` for an unknown kind."""
     if kind not in KINDS:
-        raise UnknownName(f"unknown kind {kind!r}: it is one of {', '.join(KINDS)}")
+        raise UnknownName("{} is unknown", kind, path="kind", advice=f"it is one of {', '.join(KINDS)}")
     return tuple(field.name for field in fields(KINDS[kind]))
 
 
@@ -193,7 +196,9 @@ def compose(text: str | None = None, *, kind: str = "note", given: Mapping[str, 
             raise InvalidInput(f"{main} is given twice: it is what the text of {a_kind(kind)} is")
         given[main] = words(main, text)
     if strangers := sorted(set(given) - set(allowed)):
-        raise InvalidInput(f"{a_kind(kind)} has no {', '.join(strangers)}: its fields are {', '.join(allowed)}")
+        raise InvalidInput(
+            f"{a_kind(kind)} has no {{}}", Phrase(", ".join(strangers)), advice=f"its fields are {', '.join(allowed)}"
+        )
     needed = [field.name for field in fields(KINDS[kind]) if field.default is MISSING and field.name not in given]
     if needed:
         raise InvalidInput(f"{a_kind(kind)} needs {' and '.join(f'its {name}' for name in sorted(needed))}")

@@ -14,7 +14,6 @@ from germane.kinds.memories.fields import SOURCE_KINDS, label
 from germane.kinds.memories.reads import ForgetOwner, LeftOf, Select
 from germane.kinds.memories.value import Memory, Receipt
 from germane.text.secrets.detection import find_secrets
-from germane.types.limits import quoted
 from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
@@ -22,9 +21,7 @@ from germane.types.scope import Scope
 def left_of(receipt: Receipt) -> Plan[Receipt]:
     """Looks for what is left of what was forgotten; the outcome is the receipt with the places in which nothing is. Where
     something is left, it waits for these places."""
-    gone = (*receipt.memory_ids, *receipt.event_ids, *receipt.block_ids, *receipt.graph_ids, *receipt.task_ids)
-    gone += receipt.history_ids
-    found = yield from read(LeftOf(gone))
+    found = yield from read(LeftOf(receipt.all_ids))
     waiting = f"{', '.join(found.holding)}, which still have something of it: a fault of germane's" if found.holding else ""
     clean = tuple(place for place in found.checked if place not in found.holding)
     return Decision((), replace(receipt, checked=clean, waiting_for=waiting))
@@ -62,16 +59,16 @@ def forget(
             "what to forget? Give ids, key, tag, session, source_kind, channel or user, or everything=True for all here"
         )
     if source_kind is not None and source_kind not in SOURCE_KINDS:
-        raise InvalidInput(f"source_kind {quoted(source_kind)} is none of {', '.join(SOURCE_KINDS)}")
+        raise InvalidInput(f"source_kind {{}} is none of {', '.join(SOURCE_KINDS)}", source_kind)
     for name, value in (named | {"by": by or "-", "reason": reason or "-"}).items():
         if value is not None and not isinstance(value, str):
-            raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
+            raise InvalidInput(f"must be a string, not {type(value).__name__}", path=name)
         if value is not None and not value.strip():
-            raise InvalidInput(f"{name} is blank: give one, or leave it out")
+            raise InvalidInput("is blank", path=name, advice="give one, or leave it out")
     if everything and (ids is not None or any(value is not None for name, value in named.items() if name != "user")):
-        raise InvalidInput("everything=True goes with no other criterion but user: leave one of them out")
+        raise InvalidInput("everything=True goes with no other criterion but user", advice="leave one of them out")
     if user is not None and scope.user is not None and user != scope.user:
-        raise InvalidInput("a user's scope forgets only its own: open the agent without a user to forget another's")
+        raise InvalidInput("a user's scope forgets only its own", advice="open the agent without a user to forget another's")
     wanted = None if ids is None else tuple(dict.fromkeys((ids,) if isinstance(ids, str) else ids))
     if wanted == ():
         return Decision((), Receipt(dry_run=dry_run))
@@ -87,15 +84,7 @@ def forget(
             everything=everything,
         )
     )
-    receipt = Receipt(
-        memory_ids=found.memory_ids,
-        event_ids=found.event_ids,
-        block_ids=found.block_ids,
-        graph_ids=found.graph_ids,
-        task_ids=found.task_ids,
-        history_ids=found.history_ids,
-        dry_run=dry_run,
-    )
+    receipt = Receipt(**found.by_kind(), dry_run=dry_run)
     given = {name for name, value in named.items() if value is not None}
     whole = everything or (ids is None and given == {"user"})
     ended = (session,) if session is not None and ids is None and given <= {"session", "user"} else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from germane.api.arguments import flags, identifiers, normalise_filters, optional, remarks
@@ -11,7 +12,7 @@ from germane.api.contents import check_page, memory_id, no_memory
 from germane.api.wiring import Parts
 from germane.clock import Clock
 from germane.kinds.memories.conflicts import Contradiction
-from germane.kinds.memories.directive import set_directive
+from germane.kinds.memories.directive import CurrentDirective, set_directive
 from germane.kinds.memories.fields import check_provenance
 from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.plans import new_memory, remember, resolve, update
@@ -27,7 +28,7 @@ from germane.types.query import EVERY_SENSITIVITY, Filters
 from germane.types.scope import Scope
 
 
-class Recollections:
+class AgentMemories:
     """The memories of one scope. The beginning of an id stands for it; `InvalidInput` names the ids where several begin so."""
 
     def __init__(self, store: ScopedStore, scope: Scope, clock: Clock, secrets: SecretPolicy) -> None:
@@ -83,7 +84,7 @@ class Recollections:
         return await memory_id(self._store, string("id", id, ID))
 
     def __repr__(self) -> str:
-        return f"<Recollections {self._scope}>"
+        return f"<AgentMemories {self._scope}>"
 
 
 # One call of `remember` or `directive`.
@@ -111,7 +112,7 @@ async def read_directive(parts: Parts, scope: Scope, text: str | None) -> str:
         string("directive", text, DIRECTIVE)
         await scoped.commit(set_directive(text, parts.secrets))
         cache.replace(scope)
-    return (await cache.read(scope, scoped.directive)).text
+    return (await cache.read(scope, partial(scoped.ask, CurrentDirective()))).text
 
 
 # One call of `forget`: its criteria are checked, the plan is committed, and the files and caches follow.

@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, get_args
 
-from germane.errors import InvalidInput, NotFound
+from germane.errors import InvalidInput, NotFound, Phrase
+from germane.extraction.memories.statements import same_keys
 from germane.kinds.memories.conflicts import Contradiction
-from germane.kinds.memories.extraction.statements import same_keys
 from germane.kinds.memories.fields import (
     MAIN_FIELDS,
     a_kind,
@@ -47,7 +47,7 @@ from germane.kinds.memories.value import Content, Fact, Memory
 from germane.text.normal import content_hash
 from germane.text.secrets.detection import SecretPolicy, SecretScreen
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.limits import ID, REFERENCES, check_entries, quoted
+from germane.types.limits import ID, REFERENCES, check_entries
 from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
 from germane.types.scope import Scope
 
@@ -70,7 +70,7 @@ def _sensitivity(value: object, _: str) -> Sensitivity:
     for known in SENSITIVITIES:
         if value == known:
             return known
-    raise InvalidInput(f"sensitivity {quoted(value)} is unknown: it is one of {', '.join(SENSITIVITIES)}")
+    raise InvalidInput("sensitivity {} is unknown", value, advice=f"it is one of {', '.join(SENSITIVITIES)}")
 
 
 def _or_none(name: str) -> Callable[[object, str], datetime | None]:
@@ -98,7 +98,7 @@ def attributes(kind: str, given: Mapping[str, Any], zone: str) -> tuple[dict[str
     if strangers := sorted(set(given) - set(fields) - set(ATTRIBUTES)):
         allowed = ", ".join((*fields, *ATTRIBUTES))
         named = ", ".join(name[:40] for name in strangers[:5])
-        raise InvalidInput(f"{a_kind(kind)} has no {named}: what can be given is {allowed}")
+        raise InvalidInput(f"{a_kind(kind)} has no {{}}", Phrase(named), advice=f"what can be given is {allowed}")
     content = {name: value for name, value in given.items() if name in fields}
     return content, {name: ATTRIBUTES[name](value, zone) for name, value in given.items() if name in ATTRIBUTES}
 
@@ -239,14 +239,14 @@ def update(
     fact, whose timeline depends on it.
     """
     if not changes and text is None:
-        raise InvalidInput("nothing to update: give a text or a field")
+        raise InvalidInput("nothing to update", advice="give a text or a field")
     found = yield from read(MemoriesById((id,)))
     memory = found.get(id)
     if memory is None or memory.user != scope.user:
-        raise NotFound(f"no memory {id!r} here")
+        raise NotFound("no memory {} here", id)
     given, about = attributes(memory.kind, changes, scope.zone)
     if "key" in given:
-        raise InvalidInput("the key of a fact can't be changed: remember it under the new key and forget this one")
+        raise InvalidInput("the key of a fact can't be changed", advice="remember it under the new key and forget this one")
     screen = SecretScreen(secrets, "the memory")
     held = {field.name: getattr(memory.content, field.name) for field in fields(memory.content)}
     if text is not None:
@@ -285,12 +285,12 @@ def resolve(id: str, keep: str, *, at: datetime) -> Plan[Contradiction]:
     """
     conflict = yield from read(ConflictById(id))
     if conflict is None:
-        raise NotFound(f"no conflict {id!r} here")
+        raise NotFound("no conflict {} here", id)
     if keep not in (BOTH, conflict.older.id, conflict.newer.id):
-        raise InvalidInput(f"keep {keep[:80]!r} is none of {conflict.older.id}, {conflict.newer.id} and {BOTH}")
+        raise InvalidInput(f"keep {{}} is none of {conflict.older.id}, {conflict.newer.id} and {BOTH}", keep)
     if conflict.resolved_at is not None:
         if conflict.kept != keep:
-            raise InvalidInput(f"conflict {id!r} was resolved before: {conflict.kept} was kept")
+            raise InvalidInput(f"conflict {{}} was resolved before: {conflict.kept} was kept", id)
         return Decision((), conflict)
     changes: list[Change] = [ResolveConflict(id=id, kept=keep, at=at)]
     if keep != BOTH:
@@ -321,7 +321,7 @@ def feedback(ids: Iterable[str], helpful: bool, *, scope: Scope) -> Plan[int]:
     the agent, so it takes a scope without a user. Raises `InvalidInput` where `helpful` isn't a bool.
     """
     if not isinstance(helpful, bool):
-        raise InvalidInput(f"helpful must be True or False, not {quoted(helpful)}")
+        raise InvalidInput("must be True or False, not {}", helpful, path="helpful")
     wanted = tuple(dict.fromkeys((ids,) if isinstance(ids, str) else ids))
     if not wanted:
         return Decision((), 0)

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from germane.kinds.memories.conflicts import ConflictReason, Contradiction, ContradictionRecord
-from germane.kinds.memories.value import Memory, SizedMemory
+from germane.kinds.memories.value import IdsByKind, Memory, SizedMemory
 from germane.kinds.memories.value import Page as Page
 from germane.types.inventory import Tombstone
 from germane.types.plan import Change, Derivation, Read, TextOf
@@ -159,11 +159,6 @@ class IdUse:
     elsewhere: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class OwnDirective(Read[str]):
-    """The directive of the scope's own user, agent-wide where it has none; '' for none."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select(Read["Selection"]):
     """The memories and events that match every criterion given, and the memories that derive from them, for a plan that forgets
@@ -198,35 +193,16 @@ class Remains:
     holding: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What `Select` found. `block_ids` are those of blocks and of archival entries, `graph_ids` those of entities, relations
-    and patterns: also of those that go with what was found, as nothing else mentions them; `task_ids` include all frames
-    below, `history_ids` (of archived entries and summaries) all those of the sessions of `event_ids`. `sessions` are those that
-    are selected as a whole: by name alone, or as those of agents to whom one of the tasks was delegated."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection(IdsByKind):
+    """What `Select` found, with all that goes with it. `sessions` are those that are selected as a whole: by name alone, or as
+    those of agents to whom one of the tasks was delegated."""
 
-    memory_ids: tuple[str, ...] = ()
-    event_ids: tuple[str, ...] = ()
-    block_ids: tuple[str, ...] = ()
-    graph_ids: tuple[str, ...] = ()
-    task_ids: tuple[str, ...] = ()
-    history_ids: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
 
     def forgetting(self, *, at: datetime, by: str, reason: str) -> Forget:
         """The change that removes all of it."""
-        return Forget(
-            memory_ids=self.memory_ids,
-            event_ids=self.event_ids,
-            block_ids=self.block_ids,
-            graph_ids=self.graph_ids,
-            task_ids=self.task_ids,
-            history_ids=self.history_ids,
-            sessions=self.sessions,
-            at=at,
-            by=by,
-            reason=reason,
-        )
+        return Forget(**self.by_kind(), sessions=self.sessions, at=at, by=by, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,20 +271,12 @@ class RestoreConflict(Change):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forget(Change):
+class Forget(IdsByKind, Change):
     """Removes these memories, events, blocks and archival entries, with their search rows, vectors, histories and cached
     copies, with all that was made of them, and with what was injected of any of it in any session; leaves a tombstone without
     content."""
 
     text_of: ClassVar[TextOf] = "somebody"
-    memory_ids: tuple[str, ...] = ()
-    event_ids: tuple[str, ...] = ()
-    block_ids: tuple[str, ...] = ()
-    graph_ids: tuple[str, ...] = ()
-    """Of entities, relations and patterns."""
-    task_ids: tuple[str, ...] = ()
-    history_ids: tuple[str, ...] = ()
-    """Of archived entries and summaries. Those of the sessions of `event_ids` go with these, named or not."""
     sessions: tuple[str, ...] = ()
     """Sessions whose records of what was injected, and whose archive and summaries, are removed as a whole."""
     replaced: bool = False
@@ -357,13 +325,3 @@ class CountRetrievals(Change):
 
     text_of: ClassVar[TextOf] = "nothing"
     ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SetDirective(Change):
-    """Sets the standing instructions of the scope's agent, or of its user with that agent; an empty text removes them."""
-
-    text_of: ClassVar[TextOf] = "somebody"
-    text: str
-    id: str = ""
-    """The id that an export gives it; '' for a directive that somebody sets now."""

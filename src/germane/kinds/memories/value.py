@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from germane.types.candidate import Provenance, Sensitivity
+from germane.types.codec import Hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +127,7 @@ class Memory:
     helpful: int = 0
     harmful: int = 0
     retrieval_count: int = 0
-    content_hash: int = 0
+    content_hash: Hash = 0
     """A 64-bit hash of the kind and the normalised text, equal for exact duplicates."""
     provenance: Provenance = field(default_factory=Provenance)
     secrets: Mapping[str, int] = field(default_factory=dict, compare=False)
@@ -273,7 +274,46 @@ def written_line(memory: Memory) -> WrittenLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class IdsByKind:
+    """The ids of things of every kind that can be forgotten: what a forgetting selects, removes, and names in its receipt.
+    A new kind has its field here, and its words in `_WORDS`."""
+
+    memory_ids: tuple[str, ...] = ()
+    event_ids: tuple[str, ...] = ()
+    block_ids: tuple[str, ...] = ()
+    """Ids of blocks and of archival entries."""
+    graph_ids: tuple[str, ...] = ()
+    """Ids of entities, relations and patterns: also of those that nothing but the other things mentioned."""
+    task_ids: tuple[str, ...] = ()
+    """Ids of tasks, with all tasks below them."""
+    history_ids: tuple[str, ...] = ()
+    """Ids of archived entries and summaries of compactions: also of all those of the sessions of `event_ids`."""
+
+    def by_kind(self) -> dict[str, Any]:
+        """Returns the ids by the names of the fields, to be passed on as keyword arguments."""
+        return {name: getattr(self, name) for name in _WORDS}
+
+    @property
+    def all_ids(self) -> tuple[str, ...]:
+        """The ids of every kind, in the order of the fields."""
+        return tuple(id for ids in self.by_kind().values() for id in ids)
+
+
+_WORDS = MappingProxyType(
+    {
+        "memory_ids": "memories",
+        "event_ids": "messages",
+        "block_ids": "blocks or archived texts",
+        "graph_ids": "entities, relations and patterns",
+        "task_ids": "tasks",
+        "history_ids": "kept parts of compacted conversations",
+    }
+)
+"""How a sentence names the things of each field of `IdsByKind`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt(IdsByKind):
     """The ids that were forgotten or, after a dry run, that would be. Forgetting the same again returns a receipt without ids,
     whose `matched` is false. `str` says in a sentence what was forgotten.
 
@@ -286,15 +326,6 @@ class Receipt:
     or after a restart. Forgetting the same again retries and reports the state then. After a dry run the two are False and ''.
     """
 
-    memory_ids: tuple[str, ...] = ()
-    event_ids: tuple[str, ...] = ()
-    block_ids: tuple[str, ...] = ()
-    """Ids of blocks and of archival entries."""
-    graph_ids: tuple[str, ...] = ()
-    """Ids of entities, relations and patterns: also of those that nothing but the other things mentioned."""
-    task_ids: tuple[str, ...] = ()
-    history_ids: tuple[str, ...] = ()
-    """Ids of archived entries and summaries of compactions: also of all those of the sessions of `event_ids`."""
     dry_run: bool = False
     scrubbed: bool = False
     waiting_for: str = ""
@@ -309,17 +340,8 @@ class Receipt:
         left = f"; some of it is still left in the file: that waits for {self.waiting_for}" if self.waiting_for else ""
         if not self.matched:
             return f"nothing matches: {'nothing would be' if self.dry_run else 'nothing was'} forgotten{left}"
-        kinds = (
-            (self.memory_ids, "memories"),
-            (self.event_ids, "messages"),
-            (self.block_ids, "blocks or archived texts"),
-            (self.graph_ids, "entities, relations and patterns"),
-            (self.task_ids, "tasks"),
-            (self.history_ids, "kept parts of compacted conversations"),
-        )
-        counts = ", ".join(f"{len(ids)} {name}" for ids, name in kinds if ids)
+        counts = ", ".join(f"{len(ids)} {_WORDS[name]}" for name, ids in self.by_kind().items() if ids)
         return f"{'would forget' if self.dry_run else 'forgot'} {counts}{left}"
 
     def __len__(self) -> int:
-        kept = len(self.memory_ids) + len(self.event_ids) + len(self.block_ids)
-        return kept + len(self.graph_ids) + len(self.task_ids) + len(self.history_ids)
+        return len(self.all_ids)

@@ -18,17 +18,16 @@ from typing import Any, TypeVar, get_args
 
 from germane.api.arguments import as_dicts, check_message_list, check_messages, check_recordable, optional
 from germane.api.wiring import Parts
-from germane.background import Background
 from germane.dialects.edits import authored, authored_dict
 from germane.dialects.framework_messages import joined_messages
 from germane.dialects.registry import parse_all
 from germane.errors import InvalidInput
-from germane.kinds.archetypes.plans import message_noting
-from germane.kinds.archetypes.value import Archetype
+from germane.extraction.archetypes.plans import message_noting
+from germane.extraction.archetypes.value import Archetype
+from germane.extraction.messages import found_in, telling_in
 from germane.kinds.documents.value import is_document_session
 from germane.kinds.events.value import EventHead, Recorded
 from germane.kinds.messages.alignment import Resent, find_resent
-from germane.kinds.messages.extraction import found_in, telling_in
 from germane.kinds.messages.plans import (
     Origin,
     append_messages,
@@ -41,11 +40,12 @@ from germane.kinds.messages.plans import (
     without_repeats,
 )
 from germane.kinds.messages.prepared import PreparedMessage, counted_secrets, screened_message
+from germane.ports.background import Background
 from germane.search.unit import analyse_parts
 from germane.stores.contract import ScopedStore
 from germane.text.secrets.detection import refuse_in_name
 from germane.types.candidate import LONG_TEXT, SourceKind
-from germane.types.limits import CHARACTERS, NAME, RECORDED, quoted
+from germane.types.limits import CHARACTERS, NAME, RECORDED
 from germane.types.message import Message, Raw
 from germane.types.nested_data import Extent
 from germane.types.plan import Plan
@@ -91,10 +91,12 @@ def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts,
     """Where the messages of one call come from. Raises `InvalidInput` for a scope without a session, and for an argument of
     `record` that can't be used."""
     if scope.session is None:
-        raise InvalidInput("session must be the name of the conversation that is recorded, not None")
+        raise InvalidInput("must be the name of the conversation that is recorded, not None", path="session")
     optional("channel", channel, NAME)
     if is_document_session(scope.session):
-        raise InvalidInput("session names that begin with 'document:' are those of documents: use agent.documents.ingest")
+        raise InvalidInput(
+            "session names that begin with 'document:' are those of documents", advice="use agent.documents.ingest"
+        )
     refuse_in_name(parts.secrets, "the session's name", scope.session)
     for known in _SOURCE_KINDS:
         if known == source_kind:
@@ -107,7 +109,7 @@ def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts,
                 extraction=parts.extraction,
                 noting=message_noting(archetype, entities=parts.entities),
             )
-    raise InvalidInput(f"source_kind {quoted(source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
+    raise InvalidInput(f"source_kind {{}} is none of {', '.join(_SOURCE_KINDS)}", source_kind)
 
 
 class Recording:

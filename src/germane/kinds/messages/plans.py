@@ -12,12 +12,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from germane.errors import Conflict, InvalidInput
-from germane.kinds.events.reads import EventsByMessageId, LastSaid, PutEvent, SaidLately, SessionLength, SessionTail
-from germane.kinds.events.value import Event, EventHead, Recorded, ReplacementLink
-from germane.kinds.memories.extraction.plans import remember_found
-from germane.kinds.memories.reads import PutMemory
-from germane.kinds.messages.alignment import RETRY_TIME, Resent, find_resent
-from germane.kinds.messages.extraction import (
+from germane.extraction.memories.plans import remember_found
+from germane.extraction.messages import (
     OWN_KINDS,
     corrections_of,
     endings_of,
@@ -26,6 +22,10 @@ from germane.kinds.messages.extraction import (
     noting_own_words,
     telling_in,
 )
+from germane.kinds.events.reads import EventsByMessageId, LastSaid, PutEvent, SaidLately, SessionLength, SessionTail
+from germane.kinds.events.value import Event, EventHead, Recorded, ReplacementLink
+from germane.kinds.memories.reads import PutMemory
+from germane.kinds.messages.alignment import RETRY_TIME, Resent, find_resent
 from germane.kinds.messages.prepared import PreparedMessage, counted_secrets, screened_message
 from germane.text.secrets.detection import SecretPolicy
 from germane.types.candidate import Provenance, Sensitivity, SourceKind
@@ -59,7 +59,7 @@ def record(
     were sent, and a message that was redacted is known by its stored text too. Raises `Conflict` and `InvalidInput`.
     """
     if raws is not None and len(raws) != len(messages):
-        raise InvalidInput(f"{len(raws)} dicts for {len(messages)} messages: give one for each")
+        raise InvalidInput(f"{len(raws)} dicts for {len(messages)} messages", advice="give one for each")
     zone = origin.scope.zone
     prepared = without_repeats(
         PreparedMessage.of(message, raws[i] if raws else None, zone, None if raws is None else i)
@@ -135,7 +135,9 @@ def _check_conflict(id: str | None, message: PreparedMessage, other: PreparedMes
     known = other.content_hash, kept_hash
     same = message.content_hash in known or (message.earlier_hash is not None and message.earlier_hash in known)
     if message.role != other.role or not same:
-        raise Conflict(f"message id {id!r} was recorded before with different content: give new content an id of its own")
+        raise Conflict(
+            "message id {} was recorded before with different content", id, advice="give new content an id of its own"
+        )
 
 
 # Appending: what one transaction adds to a session, with the memories that it makes and ends and the earlier messages

@@ -16,12 +16,12 @@ from typing import Any
 from germane.clock import aware
 from germane.dialects.opaque import kept_text, without_held
 from germane.errors import InvalidInput
-from germane.kinds.memories.extraction.extracted import MessageReading
+from germane.extraction.memories.extracted import MessageReading
 from germane.kinds.profile.telling import TellingClause
 from germane.search.unit import Analysis
 from germane.text.injected import without_injected
 from germane.text.normal import content_hash
-from germane.text.own.own_words import own_words
+from germane.text.own_words.own_words import own_words
 from germane.text.secrets.detection import SecretPolicy, SecretScreen, find_secrets
 from germane.types.limits import MESSAGE_TEXT
 from germane.types.message import Message, Opaque, Text, ToolCall, ToolResult

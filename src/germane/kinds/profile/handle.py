@@ -136,10 +136,10 @@ async def _whole_id(store: ScopedStore, name: str, now: datetime) -> str:
         found = sorted(id for id in known if _begins(id, name))
         if len(found) > 1:
             several = ", ".join(found[:_MAX_NAMED])
-            raise InvalidInput(f"line {name!r} stands for {len(found)} lines here: {several}. Give more of it")
+            raise InvalidInput(f"line {{}} stands for {len(found)} lines here: {several}. Give more of it", name)
         if found:
             return found[0]
-    raise NotFound(f"there is no line {name!r} in this profile: give the id of a line that it shows, or its beginning")
+    raise NotFound("there is no line {} in this profile: give the id of a line that it shows, or its beginning", name)
 
 
 def _begins(id: str, name: str) -> bool:

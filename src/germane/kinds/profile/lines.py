@@ -14,7 +14,7 @@ from math import exp, log
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from germane.kinds.memories.extraction.extracted import is_extracted
+from germane.extraction.memories.extracted import is_extracted
 from germane.kinds.memories.value import Fact, Memory, written_line
 from germane.kinds.profile.reads import Mark, ToldClause
 from germane.text.terms import stem_set

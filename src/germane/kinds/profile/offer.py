@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from germane.kinds.events.reads import SeenEvents
+from germane.kinds.inventory import AllowedIds
 from germane.kinds.memories.reads import ListMemories, SeenMemories
 from germane.kinds.memories.value import Memory, written_line
 from germane.kinds.profile.lines import clause_line, lines_said_by, memory_line, worth_order
@@ -125,7 +126,7 @@ class _Pinned(NamedTuple):
 async def _pinned(store: ScopedStore, lines: Sequence[str], query: Query) -> _Pinned:
     """What these pinned lines are of, where it may be shown and passes the filters: no more was read of all others."""
     filters = query.said_by_then
-    allowed = await store.allowed(lines, at=query.at, filters=filters)
+    allowed = await store.ask(AllowedIds(lines, query.at, filters))
     named = [line for line in lines if line in allowed]
     memories, events = await asyncio.gather(
         store.ask(SeenMemories(named)), store.ask(SeenEvents([*dict.fromkeys(map(thing_of, named))]))

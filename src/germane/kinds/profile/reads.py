@@ -15,7 +15,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 from germane.errors import InvalidInput, NotFound
 from germane.text.normal import content_hash
 from germane.types.candidate import Outdated, Sensitivity
-from germane.types.limits import ID, check_text, quoted
+from germane.types.limits import ID, check_text
 from germane.types.plan import Change, Decision, Plan, Read, TextOf, read
 from germane.types.query import Filters
 
@@ -143,10 +143,10 @@ def mark_line(line: str, mark: Mark | None, *, at: datetime) -> Plan[bool]:
     Raises `InvalidInput` for another mark, and `NotFound` where there is no such line."""
     check_text("line", line, ID)
     if mark is not None and mark not in get_args(Mark):
-        raise InvalidInput(f"mark must be pin, hide or None, not {quoted(mark)}")
+        raise InvalidInput("must be pin, hide or None, not {}", mark, path="mark")
     known = yield from read(LinesNamed((line,)))
     if line not in known.lines and line not in known.marks:
-        raise NotFound(f"there is no line {line!r} in this profile: give the id of a line that it shows")
+        raise NotFound("there is no line {} in this profile: give the id of a line that it shows", line)
     if known.marks.get(line) == mark:
         return Decision((), False)
     return Decision((MarkLine(line, mark, at),), True)

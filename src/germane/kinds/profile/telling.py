@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.text.clauses import KINDS, Span, clauses, lower_words, only_always, read_cues, sentences
-from germane.text.own.own_words import own_words
+from germane.text.own_words.own_words import own_words
 
 TELLING_VERSION = 1
 """Rises whenever the same text would tell something else: stored clauses of another version are made anew."""

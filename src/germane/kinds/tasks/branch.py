@@ -37,7 +37,7 @@ from germane.kinds.tasks.value import (
     check_room,
 )
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.limits import LABEL, check_text, quoted
+from germane.types.limits import LABEL, check_text
 from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
 from germane.types.scope import Scope
 
@@ -55,7 +55,9 @@ def make_checkpoint(name: str, session: str, *, at: datetime) -> Plan[TaskCheckp
     head = yield from _head(session)
     known = yield from read(CheckpointNamed(session, name))
     if known is None and head.checkpoints >= MAX_BRANCHES:
-        raise InvalidInput(f"the session has {head.checkpoints} checkpoints, {MAX_BRANCHES} are allowed: use their names again")
+        raise InvalidInput(
+            f"the session has {head.checkpoints} checkpoints, {MAX_BRANCHES} are allowed", advice="use their names again"
+        )
     made = TaskCheckpoint(session=session, name=name, branch=head.branch.name, frame=head.branch.current, created_at=at)
     return Decision((PutCheckpoint(made),), made)
 
@@ -67,18 +69,20 @@ def open_branch(name: str, frame: TaskFrame, *, checkpoint: str | None, same_goa
     session = frame.session
     head = yield from _head(session)
     if (yield from read(BranchNamed(session, name))) is not None:
-        raise Conflict(f"the session has a branch {quoted(name)} already: switch to it, or choose another name")
+        raise Conflict("the session has a branch {} already", name, advice="switch to it, or choose another name")
     if head.branches >= MAX_BRANCHES:
-        raise InvalidInput(f"the session has {head.branches} branches, {MAX_BRANCHES} are allowed: go on in another session")
+        raise InvalidInput(
+            f"the session has {head.branches} branches, {MAX_BRANCHES} are allowed", advice="go on in another session"
+        )
     origin, base = head.branch.name, head.branch.current
     if checkpoint is not None:
         place = yield from read(CheckpointNamed(session, checkpoint))
         if place is None:
-            raise NotFound(f"no checkpoint {quoted(checkpoint)} in this session")
+            raise NotFound("no checkpoint {} in this session", checkpoint)
         origin, base = place.branch, place.frame
     parent = None if base is None else (yield from frame_by_id(base))
     if parent is not None and not parent.open:
-        raise InvalidInput("the task of the checkpoint has ended: make the branch at a task that is open")
+        raise InvalidInput("the task of the checkpoint has ended", advice="make the branch at a task that is open")
     goal = parent.goal if same_goal and parent is not None else frame.goal
     root = replace(frame, goal=goal, branch=name, parent=base, depth=0 if parent is None else parent.depth + 1)
     check_room(head, root.depth)
@@ -92,7 +96,7 @@ def switch_branch(name: str, session: str) -> Plan[TaskBranch]:
     head = yield from _head(session)
     branch = yield from _branch(session, name)
     if branch.state != "open":
-        raise InvalidInput(f"the branch {quoted(name)} was {branch.state}: open another one")
+        raise InvalidInput(f"the branch {{}} was {branch.state}", name, advice="open another one")
     if branch.name == head.branch.name:
         return Decision((), branch)
     return Decision((PutHead(session, name),), branch)
@@ -105,16 +109,18 @@ def inject_branch(name: str, session: str, outcome: TaskOutcome | None, *, user:
     head = yield from _head(session)
     branch = yield from _branch(session, name)
     if branch.name == head.branch.name:
-        raise InvalidInput("the branch is the running one: switch to the branch that its result is for, then inject it")
+        raise InvalidInput(
+            "the branch is the running one", advice="switch to the branch that its result is for, then inject it"
+        )
     if branch.state != "open" or branch.root is None:
-        raise InvalidInput(f"the branch {quoted(name)} has no result to bring back, as it is {_state(branch)}")
+        raise InvalidInput(f"the branch {{}} has no result to bring back, as it is {_state(branch)}", name)
     root = yield from frame_by_id(branch.root)
     if root is None:
-        raise InvalidInput(f"the task of the branch {quoted(name)} was forgotten: abandon the branch")
+        raise InvalidInput("the task of the branch {} was forgotten", name, advice="abandon the branch")
     changes = list[Change]()
     if root.open:
         if outcome is None:
-            raise InvalidInput("the task of the branch is open: pop it first, or give its result")
+            raise InvalidInput("the task of the branch is open", advice="pop it first, or give its result")
         yield from must_be_closed(root)
         root = closed_frame(root, "complete", outcome, at=at)
         changes.append(PutFrame(root))
@@ -144,7 +150,7 @@ def abandon_branch(name: str, session: str, *, at: datetime) -> Plan[TaskBranch]
     """Ends a branch without a result; the branch that it left becomes the running one where it ran. Its open tasks count no
     more. Idempotent. Raises `NotFound`, and `InvalidInput` for the main branch."""
     if name == MAIN:
-        raise InvalidInput(f"the branch {MAIN!r} can't be abandoned: pop its tasks instead")
+        raise InvalidInput("the branch {} can't be abandoned", MAIN, advice="pop its tasks instead")
     head = yield from _head(session)
     branch = yield from _branch(session, name)
     if branch.state != "open":
@@ -181,7 +187,7 @@ def _open_above(branch: TaskBranch) -> Generator[Read[Any], Any, str]:
 def _head(session: str) -> Generator[Read[Any], Any, StackHead]:
     head = yield from read(HeadOf(session))
     if head is None:
-        raise InvalidInput("the session has no task: push one first")
+        raise InvalidInput("the session has no task", advice="push one first")
     found: StackHead = head
     return found
 
@@ -189,7 +195,7 @@ def _head(session: str) -> Generator[Read[Any], Any, StackHead]:
 def _branch(session: str, name: str) -> Generator[Read[Any], Any, TaskBranch]:
     branch = yield from read(BranchNamed(session, name))
     if branch is None:
-        raise NotFound(f"no branch {quoted(name)} in this session")
+        raise NotFound("no branch {} in this session", name)
     found: TaskBranch = branch
     return found
 
@@ -210,8 +216,8 @@ def delegate_task(frame: TaskFrame, *, limits: DelegationLimits, allowed: tuple[
     depth = _depth(above, limits)
     if (running := (yield from read(OpenDelegations(frame.session)))) >= limits.open:
         raise InvalidInput(
-            f"the session has {running} delegated tasks that run, {limits.open} are allowed: finish some of them first, or"
-            " raise the setting delegations"
+            f"the session has {running} delegated tasks that run, {limits.open} are allowed",
+            advice="finish some of them first, or raise the setting delegations",
         )
     may = _DEFAULT_SENSITIVITIES if above is None else above.allowed
     if above is not None and allowed is not None:
@@ -270,11 +276,11 @@ def check_sensitivities(asked: tuple[Sensitivity, ...], allowed: tuple[Sensitivi
 def _depth(above: DelegatedSession | None, limits: DelegationLimits) -> int:
     depth = 1 if above is None else above.depth + 1
     if above is not None and not above.open:
-        raise InvalidInput("the task of this session was delegated and has ended: begin another one")
+        raise InvalidInput("the task of this session was delegated and has ended", advice="begin another one")
     if depth > limits.depth:
         raise InvalidInput(
-            f"the task would be delegated {depth} levels deep, {limits.depth} are allowed: do it here, or raise the setting"
-            " delegation_depth"
+            f"the task would be delegated {depth} levels deep, {limits.depth} are allowed",
+            advice="do it here, or raise the setting delegation_depth",
         )
     return depth
 
@@ -282,9 +288,9 @@ def _depth(above: DelegatedSession | None, limits: DelegationLimits) -> int:
 def _delegated(id: str) -> Generator[Read[Any], Any, TaskFrame]:
     frame = yield from frame_by_id(id)
     if frame is None:
-        raise NotFound(f"no task {quoted(id)} here")
+        raise NotFound("no task {} here", id)
     if frame.delegated is None:
-        raise InvalidInput("the task wasn't delegated: pop it in its session")
+        raise InvalidInput("the task wasn't delegated", advice="pop it in its session")
     if not frame.open:
         raise InvalidInput("the task has its result already: delegate another one")
     found: TaskFrame = frame

@@ -43,7 +43,7 @@ from germane.kinds.tasks.value import (
 from germane.text.secrets.detection import refuse_in_name
 from germane.types.candidate import Provenance
 from germane.types.context import BuiltContext, Context
-from germane.types.limits import ID, MESSAGES, NAME, PAGE, TASK_GOAL, quoted
+from germane.types.limits import ID, MESSAGES, NAME, PAGE, TASK_GOAL
 from germane.types.limits import check_text as string
 from germane.types.message import Message
 from germane.types.operation import operation
@@ -58,7 +58,7 @@ Artifacts = Iterable[str | tuple[str, str] | TaskArtifact]
 """Ids of stored things that a task points to, each alone or with a title."""
 
 
-class TaskStack:
+class AgentTasks:
     """What one scope's sessions are working on. Each session has a stack of its own; `session` may be left out where the scope
     names one. Several processes may work on the same stack. Every call raises `InvalidInput` for what it can't use, and
     `NotFound` for tasks, branches and checkpoints that aren't there."""
@@ -132,7 +132,7 @@ class TaskStack:
         """Returns one task, of any session of the scope's own. Raises `NotFound`."""
         found = await self._store.ask(FramesById((string("id", id, ID),)))
         if id not in found:
-            raise NotFound(f"no task {quoted(id)} here")
+            raise NotFound("no task {} here", id)
         return found[id]
 
     @operation("read")
@@ -180,7 +180,7 @@ class TaskStack:
         """Brings a branch's result to the running branch and ends that branch: a completed task with the result is added below
         the current one, and returned; it points to the branch's own task. `result` is needed where that task is still open."""
         if result is None and artifacts:
-            raise InvalidInput("artifacts are given without a result: give both, or neither")
+            raise InvalidInput("artifacts are given without a result", advice="give both, or neither")
         outcome = None if result is None else task_outcome(result, artifacts, secrets=self._parts.secrets)
         wanted, now = branch_name("name", name), self._parts.clock.now()
         return await self._commit(inject_branch(wanted, self._session(session), outcome, user=self._scope.user, at=now))
@@ -206,7 +206,7 @@ class TaskStack:
     def _session(self, session: str | None) -> str:
         named = self._scope.session if session is None else session
         if named is None:
-            raise InvalidInput("session is missing: name the conversation that the tasks belong to")
+            raise InvalidInput("is missing", path="session", advice="name the conversation that the tasks belong to")
         return self._scope.within(string("session", named, ID)).session or ""
 
     def _named(self, session: str | None) -> str:
@@ -224,7 +224,7 @@ def _status(value: object) -> TaskStatus:
     for status in STATUSES:
         if value == status:
             return status
-    raise InvalidInput(f"status must be one of {', '.join(STATUSES)}, not {quoted(value)}")
+    raise InvalidInput(f"must be one of {', '.join(STATUSES)}, not {{}}", value, path="status")
 
 
 # Delegations, as `agent.delegate` and `agent.delegations`.
@@ -266,13 +266,13 @@ class Delegations:
         """See `Agent.delegate`."""
         how, named = _mode(mode), self._scope.session if session is None else string("session", session, ID)
         if named is None:
-            raise InvalidInput("session is missing: name the conversation that delegates the task")
+            raise InvalidInput("is missing", path="session", advice="name the conversation that delegates the task")
         if (messages is None) == (how == "fork"):
             wanted = "needs the parent's messages" if how == "fork" else "takes no messages, as it reads what is stored"
-            raise InvalidInput(f"mode {how!r} {wanted}")
+            raise InvalidInput(f"mode {{}} {wanted}", how)
         child = self._scope if scope is None else scope
         if not isinstance(child, Scope):
-            raise InvalidInput(f"scope must be a Scope, not {type(child).__name__}")
+            raise InvalidInput(f"must be a Scope, not {type(child).__name__}", path="scope")
         check_narrower(self._scope, child)
         asked = normalise_filters(filters, self._scope.zone)
         shape = self._shape(model, provider)
@@ -309,7 +309,7 @@ class Delegations:
         flags(open=open)
         named = self._scope.session if session is None else string("session", session, ID)
         if named is None:
-            raise InvalidInput("session is missing: name the conversation that delegated the tasks")
+            raise InvalidInput("is missing", path="session", advice="name the conversation that delegated the tasks")
         return await self._store.ask(DelegatedFrames(named, open=open, limit=limit))
 
     async def allowed(self, session: str, filters: Filters | None = None) -> Filters:
@@ -369,7 +369,7 @@ def _mode(value: object) -> Mode:
     for mode in _MODES:
         if value == mode:
             return mode
-    raise InvalidInput(f"mode must be one of {', '.join(_MODES)}, not {quoted(value)}")
+    raise InvalidInput(f"must be one of {', '.join(_MODES)}, not {{}}", value, path="mode")
 
 
 # One delegated task: its messages, and what becomes of it.
@@ -423,7 +423,7 @@ class Delegation:
         """Assembles a later request of the other agent, in its own session and scope. `options` are the others of
         `Agent.assemble`. Raises `NotPermitted` where `filters` ask for more than the parent allowed, and `InvalidInput`."""
         if "session" in options:
-            raise InvalidInput("session is the delegated agent's own: leave it out")
+            raise InvalidInput("is the delegated agent's own", path="session", advice="leave it out")
         wanted = Filters(sensitivities=self.frame.allowed) if filters is None else filters
         check_sensitivities(wanted.sensitivities, self.frame.allowed)
         return await self.assembling(messages, model=model, session=self.session, filters=wanted, **options)

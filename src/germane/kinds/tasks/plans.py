@@ -15,7 +15,7 @@ from germane.kinds.tasks.reads import HeadOf, OpenChildren, PutBranch, PutFrame,
 from germane.kinds.tasks.value import MAIN, Mode, StackHead, TaskArtifact, TaskBranch, TaskFrame, TaskStatus, check_room
 from germane.text.secrets.detection import SecretPolicy, SecretScreen
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.limits import ID, REFERENCES, TASK_GOAL, TASK_RESULT, TASK_TITLE, check_size, check_text, quoted
+from germane.types.limits import ID, REFERENCES, TASK_GOAL, TASK_RESULT, TASK_TITLE, check_size, check_text
 from germane.types.plan import Decision, Plan, Read, read, uuid7
 
 _EMPTY_STACK = "the session has no open task: push one first"
@@ -70,11 +70,11 @@ def resume_task(session: str, id: str | None, *, at: datetime) -> Plan[TaskFrame
     branch = head.branch
     frame = (yield from _blocked(branch)) if id is None else (yield from own_frame(id, session))
     if frame.branch != branch.name:
-        raise InvalidInput(f"the task is of the branch {quoted(frame.branch)}: switch to it first")
+        raise InvalidInput("the task is of the branch {}", frame.branch, advice="switch to it first")
     if not frame.open:
-        raise InvalidInput("the task has ended: push a new one")
+        raise InvalidInput("the task has ended", advice="push a new one")
     if frame.delegated is not None:
-        raise InvalidInput("the task was given to another agent: finish() ends it")
+        raise InvalidInput("the task was given to another agent", advice="finish() ends it")
     active = replace(frame, status="active", result=None, version=frame.version + 1, updated_at=at)
     changes = (PutFrame(active),) if frame.status == "blocked" else ()
     outcome = active if changes else frame
@@ -101,7 +101,7 @@ def own_frame(id: str, session: str) -> Generator[Read[Any], Any, TaskFrame]:
     """Returns a frame of this session. Raises `NotFound`."""
     frame = yield from frame_by_id(id)
     if frame is None or frame.session != session:
-        raise NotFound(f"no task {quoted(id)} in this session")
+        raise NotFound("no task {} in this session", id)
     found: TaskFrame = frame
     return found
 
@@ -113,8 +113,8 @@ def must_be_closed(frame: TaskFrame) -> Generator[Read[Any], Any, None]:
         named = ", ".join(f"{one.id} ({_kind(one)})" for one in below[:_MAX_NAMED])
         more = "" if len(below) <= _MAX_NAMED else f" and {len(below) - _MAX_NAMED} more"
         raise InvalidInput(
-            f"the task has {len(below)} below it that are open: {named}{more}. Close each of them first: resume and pop it, "
-            "finish it where it is delegated, inject or abandon its branch"
+            f"the task has {len(below)} below it that are open: {named}{more}. Close each of them first",
+            advice="resume and pop it, finish it where it is delegated, inject or abandon its branch",
         )
 
 
@@ -129,8 +129,9 @@ def _top(session: str) -> Generator[Read[Any], Any, tuple[TaskBranch, TaskFrame]
         raise InvalidInput(_EMPTY_STACK)
     if frame.branch != head.branch.name:
         raise InvalidInput(
-            f"the branch {quoted(head.branch.name)} has no open task of its own left: inject its result into another branch, "
-            "abandon it, or push a task"
+            "the branch {} has no open task of its own left",
+            head.branch.name,
+            advice="inject its result into another branch, abandon it, or push a task",
         )
     return head.branch, frame
 
@@ -144,7 +145,7 @@ def _blocked(branch: TaskBranch) -> Generator[Read[Any], Any, TaskFrame]:
     below = yield from read(OpenChildren(frame.id))
     blocked = [one for one in below if one.status == "blocked" and one.branch == branch.name]
     if len(blocked) != 1:
-        raise InvalidInput(f"{len(blocked)} tasks below the current one are blocked: name the one to resume by its id")
+        raise InvalidInput(f"{len(blocked)} tasks below the current one are blocked", advice="name the one to resume by its id")
     return blocked[0]
 
 
@@ -176,7 +177,7 @@ def new_frame(
     """Returns an active frame below `parent`, with the policy on secrets applied to its goal. Raises `InvalidInput`."""
     words = check_text("goal", goal, TASK_GOAL)
     if not words.strip():
-        raise InvalidInput("goal is blank: say what the task is to reach")
+        raise InvalidInput("is blank", path="goal", advice="say what the task is to reach")
     screen = SecretScreen(secrets, "the goal")
     return TaskFrame(
         id=uuid7(int(at.timestamp() * 1000)),
@@ -210,7 +211,9 @@ def closed_frame(
     reached is all that the tasks after it see of it."""
     if outcome.text is None:
         what = "reached" if status == "complete" else "went wrong"
-        raise InvalidInput(f"result is missing: say what the task {what}, as the tasks after it see nothing else of it")
+        raise InvalidInput(
+            "is missing", path="result", advice=f"say what the task {what}, as the tasks after it see nothing else of it"
+        )
     return replace(
         frame,
         status=status,
@@ -227,7 +230,7 @@ def closed_frame(
 def checked_artifacts(value: object) -> tuple[TaskArtifact, ...]:
     """Returns pointers from ids, (id, title) pairs and `TaskArtifact`s. Raises `InvalidInput`."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise InvalidInput(f"artifacts must be a list of ids, or of ids with titles, not {type(value).__name__}")
+        raise InvalidInput(f"must be a list of ids, or of ids with titles, not {type(value).__name__}", path="artifacts")
     found = list[TaskArtifact]()
     for given in value:
         check_size("artifacts", len(found) + 1, REFERENCES, at_least=True)
@@ -243,7 +246,7 @@ def _artifact(given: Any, where: str) -> TaskArtifact:
     else:
         id, title = given, ""
     if not check_text(where, id, ID):
-        raise InvalidInput(f"{where} is empty: give the id of something stored")
+        raise InvalidInput("is empty", path=where, advice="give the id of something stored")
     return TaskArtifact(id=id, title=" ".join(check_text(f"the title of {where}", title, TASK_TITLE).split()))
 
 
@@ -252,4 +255,4 @@ def _sensitivity(value: object) -> Sensitivity:
         if value == level:
             known: Sensitivity = level
             return known
-    raise InvalidInput(f"sensitivity must be one of {', '.join(get_args(Sensitivity))}, not {quoted(value)}")
+    raise InvalidInput(f"must be one of {', '.join(get_args(Sensitivity))}, not {{}}", value, path="sensitivity")

@@ -10,7 +10,6 @@ from typing import Literal, get_args
 from germane.errors import InvalidInput
 from germane.text.normal import content_hash
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.limits import quoted
 
 TaskStatus = Literal["active", "complete", "blocked", "failed"]
 Mode = Literal["isolated", "fork", "brief"]
@@ -86,7 +85,7 @@ def closing_status(value: object) -> TaskStatus:
     for status in CLOSED:
         if value == status:
             return status
-    raise InvalidInput(f"status must be {' or '.join(CLOSED)}, not {quoted(value)}: block() keeps a task open")
+    raise InvalidInput(f"must be {' or '.join(CLOSED)}, not {{}}: block() keeps a task open", value, path="status")
 
 
 BranchState = Literal["open", "merged", "abandoned"]
@@ -175,11 +174,15 @@ class DelegatedSession:
 def check_room(head: StackHead | None, depth: int) -> None:
     """Raises `InvalidInput` where a session has no room for another frame at this depth."""
     if depth >= MAX_DEPTH:
-        raise InvalidInput(f"the task would lie {depth + 1} levels deep, {MAX_DEPTH} are allowed: pop a task first")
+        raise InvalidInput(f"the task would lie {depth + 1} levels deep, {MAX_DEPTH} are allowed", advice="pop a task first")
     if head is not None and head.open >= MAX_OPEN:
-        raise InvalidInput(f"the session has {head.open} tasks that are open, {MAX_OPEN} are allowed: pop some of them first")
+        raise InvalidInput(
+            f"the session has {head.open} tasks that are open, {MAX_OPEN} are allowed", advice="pop some of them first"
+        )
     if head is not None and head.frames >= MAX_FRAMES:
-        raise InvalidInput(f"the session has {head.frames:,} tasks, {MAX_FRAMES:,} are allowed: go on in another session")
+        raise InvalidInput(
+            f"the session has {head.frames:,} tasks, {MAX_FRAMES:,} are allowed", advice="go on in another session"
+        )
 
 
 # View: what an assembly sees of a session's tasks, and what it writes of them (TASK-2). A view holds the path to the

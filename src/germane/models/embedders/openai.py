@@ -64,7 +64,7 @@ class OpenAICompatible:
         if dimension is not None and dimension < 1:
             raise InvalidInput(f"dimension of the embedder must be 1 or more, not {dimension}")
         if shorten and dimension is None:
-            raise InvalidInput("shorten needs the dimension to shorten to")
+            raise InvalidInput("needs the dimension to shorten to", path="shorten")
         self._endpoint = JsonEndpoint(
             base_url,
             "/embeddings",

@@ -54,10 +54,12 @@ def open_embedder(
         address, _, model = name.partition("#")
     else:
         raise UnknownName(
-            f"no embedder is called {name!r}: take 'distilled', 'minilm', 'static', 'openai:<model>' or '<address>#<model>'"
+            "no embedder is called {}",
+            name,
+            advice="take 'distilled', 'minilm', 'static', 'openai:<model>' or '<address>#<model>'",
         )
     if not model:
-        raise InvalidInput(f"the embedder {name!r} names no model: write 'openai:<model>' or '<address>#<model>'")
+        raise InvalidInput("the embedder {} names no model", name, advice="write 'openai:<model>' or '<address>#<model>'")
     from germane.models.embedders.openai import OpenAICompatible
 
     return OpenAICompatible(address, model, api_key, dimension, timeout)
@@ -80,7 +82,9 @@ class FunctionEmbedder:
 
     def __init__(self, function: Callable[[list[str]], Any], dimension: int, *, model: str | None = None) -> None:
         if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
-            raise InvalidInput(f"dimensions must be the length of the function's vectors, such as 384, not {dimension!r}")
+            raise InvalidInput(
+                "must be the length of the function's vectors, such as 384, not {}", dimension, path="dimensions"
+            )
         self.dimension = dimension
         self.identity = f"function/{model or _full_name(function)}/{dimension}"
         self._function = function

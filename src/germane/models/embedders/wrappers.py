@@ -76,7 +76,7 @@ class CachedEmbedder(EmbedderWrapper):
     def __init__(self, embedder: Embedder, capacity: int = 4_096, *, calls: int = 64) -> None:
         """Raises `InvalidInput` for a `capacity` below 1."""
         if capacity < 1:
-            raise InvalidInput(f"capacity must be 1 or more, not {capacity}")
+            raise InvalidInput(f"must be 1 or more, not {capacity}", path="capacity")
         super().__init__(embedder)
         self._calls = calls
         self._lock = threading.Lock()

@@ -15,12 +15,12 @@ from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
+from germane.extraction.memories.extracted import is_extracted
 from germane.kinds.events.reads import ListEvents, SeenEvents
 from germane.kinds.events.value import Event
 from germane.kinds.graph.aliases import SHORT, name_key
 from germane.kinds.graph.reads import ListEntities, MentionsOf, RelationsOf, SeenEntities, SeenNamed
 from germane.kinds.graph.value import Entity, Relation, valid
-from germane.kinds.memories.extraction.extracted import is_extracted
 from germane.kinds.memories.reads import ListMemories, PinnedMemories, SeenMemories
 from germane.kinds.memories.value import Fact, Memory
 from germane.stages.gather.candidates import from_event, from_memory

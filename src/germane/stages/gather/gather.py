@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.kinds.blocks.value import stored_id
-from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.directive import CurrentDirective, Directive
 from germane.ports.models import Embedder
 from germane.stages.gather.builtin import WITHOUT_VECTOR
 from germane.stages.gather.source import BusySource, EmbeddingSource, Skipped, Source, VectorOnDemand, with_vector
@@ -93,7 +93,7 @@ async def gather(
 
     async def run(name: str, plan: SourcePlan, asked: Query, embedding: asyncio.Future[Any] | None) -> Any:
         if name == "directive":
-            return await store.directive()
+            return await store.ask(CurrentDirective())
         if name in WITHOUT_VECTOR:
             return await sources[name].gather(query, plan)
         if embedding is not None:

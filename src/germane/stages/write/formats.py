@@ -115,8 +115,9 @@ def check_details(name: str, details: Sequence[Detail]) -> None:
     """Raises `InvalidInput` where the format can't write these details."""
     if details and name not in _WITH_DETAILS:
         raise InvalidInput(
-            f"details {', '.join(details)} can't be written in the format {name!r}: leave details empty, or use the format "
-            f"{' or '.join(sorted(_WITH_DETAILS))}"
+            f"details {', '.join(details)} can't be written in the format {{}}",
+            name,
+            advice=f"leave details empty, or use the format {' or '.join(sorted(_WITH_DETAILS))}",
         )
 
 
@@ -140,7 +141,7 @@ def open_format(
     """
     grammar = FORMATS.get(name)
     if grammar is None:
-        raise UnknownName(f"unknown format {name!r}: use one of {', '.join(sorted(FORMATS))}")
+        raise UnknownName("unknown format {}", name, advice=f"use one of {', '.join(sorted(FORMATS))}")
     check_details(name, details)
     written = grammar(nonce, zone, details, recent)
     return Format(written, tokenizer, terms, first_number=first_number, apart=apart, shortening=shortening)

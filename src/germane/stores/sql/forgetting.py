@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Sequence
 
-from germane.kinds.memories.reads import Forget, ForgetOwner, LeftOf, Remains, Select
+from germane.kinds.memories.reads import Forget, ForgetOwner, IdsInUse, LeftOf, PutTombstones, Remains, Select, Selection
 from germane.stores.sql.archive.archive_rows import HISTORY_TABLES, forget_history
 from germane.stores.sql.archive.outlines import mend_outlines
 from germane.stores.sql.blocks.block_rows import touch_block
@@ -17,11 +17,13 @@ from germane.stores.sql.injections import forget_sessions
 from germane.stores.sql.links import delete_links
 from germane.stores.sql.listing import FORGOTTEN_ORG, VisiblePartition, in_clause
 from germane.stores.sql.profile import forget_marks
+from germane.stores.sql.reading import Answers, ScopeReading
 from germane.stores.sql.selection import promote_waiting, select, with_consequences
 from germane.stores.sql.statements import Row, first, only, rows, to_json
 from germane.stores.sql.tasks.plans import TASK_TABLES, forget_tasks
-from germane.stores.sql.tombstones import bury
-from germane.stores.sql.transaction import Transaction
+from germane.stores.sql.tombstones import bury, ids_in_use, put_tombstones
+from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction, within_plan
+from germane.types.scope import Scope
 
 _SPEAKER_LESS = "UPDATE speakers SET events = events - 1 WHERE partition = ? AND name = ?"
 _SPEAKER_GONE = "DELETE FROM speakers WHERE partition = ? AND name = ? AND events <= 0"
@@ -230,3 +232,56 @@ def left_of(connection: Connection, read: LeftOf) -> Remains:
     ids = to_json(list(read.ids))
     found = [place for place, sql in _PLACES.items() if first(connection, sql, (ids,)) is not None]
     return Remains(checked=tuple(_PLACES), holding=tuple(found))
+
+
+# The tables. A plan reaches what its user owns, and what a `Select` of the same plan named.
+
+
+def _selected(reading: ScopeReading, read: Select) -> Selection:
+    writing = within_plan(reading, read)
+    writing.write_events()
+    own = _owned(writing, read.user)
+    if own is None:
+        return Selection()
+    found, partitions = select(writing.connection, own, read)
+    writing.selected.update((own, *partitions))
+    return found
+
+
+def _left_of(reading: ScopeReading, read: LeftOf) -> Remains:
+    writing = within_plan(reading, read)
+    writing.transaction.flush()
+    return left_of(writing.connection, read)
+
+
+def _owned(writing: ScopeWriting, user: str | None) -> VisiblePartition | None:
+    """Returns the partition of `user` (None: of the scope's own user). A scope with a user gets no other user's partition."""
+    scope = writing.scope
+    user = scope.user if user is None else user
+    if scope.user not in (None, user):
+        return None
+    whose = Scope(org=scope.org, agent=scope.agent, user=user)
+    return next((partition for partition in writing.transaction.visible(whose) if partition.user == user), None)
+
+
+def _forget(writing: ScopeWriting, change: Forget) -> None:
+    own = writing.own
+    forget(writing.transaction, tuple(writing.selected | (set() if own is None else {own})), change)
+
+
+def _forget_owner(writing: ScopeWriting, change: ForgetOwner) -> None:
+    whole = _owned(writing, change.user)
+    if whole is not None:
+        forget_whole(writing.transaction, whole, change)
+
+
+def _put_tombstones(writing: ScopeWriting, change: PutTombstones) -> None:
+    put_tombstones(writing.transaction, None if change.ownerless else writing.own_id(), change)
+
+
+FORGETTING_READS: Answers = {
+    IdsInUse: lambda reading, read: ids_in_use(within_plan(reading, read).transaction, reading.own, read),
+    Select: _selected,
+    LeftOf: _left_of,
+}
+FORGETTING_CHANGES: Appliers = {Forget: _forget, ForgetOwner: _forget_owner, PutTombstones: _put_tombstones}

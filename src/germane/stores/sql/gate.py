@@ -2,25 +2,65 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 
 from germane.kinds.archive.outline import first_id_of_outline_name, line_hash, outline_name
 from germane.kinds.blocks.value import block_hash, entry_hash, shown_id, stored_id
 from germane.kinds.graph.value import entity_hash, pattern_hash, relation_hash
+from germane.kinds.inventory import AllowedIds
 from germane.kinds.profile.reads import clause_hash, parse_clause_name
-from germane.kinds.tasks.value import stored_task, task_hash
+from germane.kinds.tasks.value import DelegatedSession, stored_task, task_hash
 from germane.stores.sql.blocks.block_rows import seen_blocks
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.lookup import holding, sensitivity_codes
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, in_clause, visible_ids
-from germane.stores.sql.statements import LISTED, from_json, from_sql, maybe_moment, rows, sensitivity_of, to_json
+from germane.stores.sql.reading import Answers, ScopeReading
+from germane.stores.sql.statements import (
+    LISTED,
+    first,
+    from_json,
+    from_sql,
+    maybe_moment,
+    rows,
+    sensitivity_of,
+    to_json,
+    to_sql,
+)
 from germane.stores.sql.where_clauses import for_events, for_memories
 from germane.types.candidate import Sensitivity
 from germane.types.query import Filters
+from germane.types.scope import Scope
 
 _SIGN = "@"
+
+
+def allowed_of(reading: ScopeReading, ids: Sequence[str], at: datetime, filters: Filters) -> dict[str, int]:
+    """Returns those of `ids` that may be shown to the scope that asks, each with its content hash."""
+    held = _held(reading, filters)
+    return allowed_now(reading.connection, reading.visible, reading.scope.user, ids, at=at, filters=held)
+
+
+def present_of(reading: ScopeReading, ids: Sequence[str], filters: Filters) -> frozenset[str]:
+    """Returns those of `ids` of which a text may go on standing for the scope that asks."""
+    held = _held(reading, filters)
+    return present_now(reading.connection, reading.visible, reading.scope.user, ids, filters=held)
+
+
+def _held(reading: ScopeReading, filters: Filters) -> Filters:
+    """Returns the filters; in the session of a delegated agent with the sensitivities alone that its parent allowed."""
+    given = delegated_session(reading.connection, reading.scope)
+    if given is None:
+        return filters
+    return replace(filters, sensitivities=tuple(one for one in filters.sensitivities if one in given.allowed))
+
+
+GATE_READS: Answers = {
+    AllowedIds: lambda reading, read: frozenset(allowed_of(reading, read.ids, read.at, read.filters)),
+}
 
 
 def allowed_now(
@@ -197,3 +237,23 @@ def lines_now(
     return {
         outline_name(id): line_hash(id, from_sql(line)) for id, line, level in found if sensitivity_of(level) in sensitivities
     }
+
+
+# What a delegated agent was given.
+
+
+_DELEGATION = (
+    "SELECT t.delegation_depth, t.allowed, t.status IN ('active', 'blocked') FROM tasks t"
+    " JOIN partitions p ON p.id = t.partition"
+    " WHERE t.child_session = ? AND p.org = ? AND p.agent = ? AND (? OR p.user = ?) ORDER BY t.key DESC LIMIT 1"
+)
+
+
+def delegated_session(connection: Connection, scope: Scope) -> DelegatedSession | None:
+    """Returns what the agent in the scope's session was given; None where nobody delegated into it. The frame is its parent's:
+    the user's own, or for a scope without a user, which may be narrower than its parent's, any user's of the same agent."""
+    if scope.session is None:
+        return None
+    named = (to_sql(scope.session), scope.org, scope.agent, scope.user is None, to_sql(scope.user or ""))
+    row = first(connection, _DELEGATION, named)
+    return None if row is None else DelegatedSession(depth=row[0], allowed=tuple(json.loads(row[1])), open=bool(row[2]))

@@ -15,16 +15,17 @@ from germane.kinds.injections import (
     MAX_RECORDS,
     Injection,
     InjectionHead,
+    KeptInjections,
     PutInjection,
-    WantedInjections,
-    Wanting,
+    SessionInjections,
     handles_of,
 )
 from germane.stores.sql.connection import Connection
-from germane.stores.sql.gate import archived_now, clauses_now, graph_now, present_now, tasks_now
+from germane.stores.sql.gate import allowed_of, archived_now, clauses_now, graph_now, present_now, present_of, tasks_now
 from germane.stores.sql.listing import VisiblePartition, in_clause, owners
+from germane.stores.sql.reading import Answers, ScopeReading
 from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, rows, to_json, to_sql
-from germane.stores.sql.transaction import Transaction
+from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction
 from germane.types.query import EVERY_SENSITIVITY
 from germane.types.trace import InjectedItem
 
@@ -51,25 +52,29 @@ _HOLDING = (
 )
 
 
-def injections_of(
-    connection: Connection, partition: int, session: str, wanting: Wanting
-) -> tuple[tuple[InjectionHead, ...], tuple[Injection, ...], WantedInjections]:
-    """Returns the heads of the session's records, the records that `wanting` chooses, both oldest first, and what it chose."""
+def _of_session(reading: ScopeReading, read: SessionInjections) -> KeptInjections:
+    own, session, filters = reading.own, reading.scope.session, read.filters
+    if session is None:
+        return KeptInjections()
     places, heads = list[int](), list[InjectionHead]()
-    for key, *row in rows(connection, _HEADS, (partition, to_sql(session))):
+    for key, *row in () if own is None else rows(reading.connection, _HEADS, (own.id, to_sql(session))):
         places.append(key)
         heads.append(InjectionHead(**_head(row)))
-    wanted = wanting(heads)
+    wanted = read.wanting(heads)
     chosen = [place for place, head in zip(places, heads, strict=True) if head.key in wanted.keys] if wanted.keys else []
-    found = map(_injection, rows(connection, _READ, (to_json(chosen),))) if chosen else ()
-    return tuple(heads), tuple(found), wanted
+    records = tuple(map(_injection, rows(reading.connection, _READ, (to_json(chosen),)))) if chosen else ()
+    ids = sorted({item.id for record in records for item in record.items if item.stored} | wanted.ids)
+    present = present_of(reading, ids, filters) if wanted.presence else frozenset()
+    return KeptInjections(tuple(heads), records, allowed_of(reading, ids, read.at, filters), present)
 
 
-def put_injection(
-    transaction: Transaction, partition: int, visible: tuple[VisiblePartition, ...], change: PutInjection
-) -> None:
+INJECTION_READS: Answers = {SessionInjections: _of_session}
+
+
+def _put(writing: ScopeWriting, change: PutInjection) -> None:
     """See `PutInjection`. Removes the session's surplus records and the partition's old ones."""
-    connection, record = transaction.connection, change.injection
+    partition = writing.own_id()
+    connection, record, visible = writing.connection, change.injection, writing.visible
     user = owners(visible)[partition]
     if not (_all_present if record.prefix else _as_stored)(connection, visible, user, record.items):
         return
@@ -84,6 +89,9 @@ def put_injection(
     connection.execute(_SURPLUS, (partition, to_sql(change.session), most, MAX_CHARACTERS))
     oldest = micros(record.created_at - timedelta(days=MAX_AGE_DAYS))
     connection.execute("DELETE FROM injections WHERE partition = ? AND created_at < ?", (partition, oldest))
+
+
+INJECTION_CHANGES: Appliers = {PutInjection: _put}
 
 
 def withdraw(transaction: Transaction, ids: Sequence[str], *, changed: bool = False) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
 
 from germane.errors import InvalidInput
 from germane.kinds.events.value import DOCUMENT, MESSAGE_TYPES
+from germane.kinds.inventory import IdsBeginning, IdsSaidAs, ListUsers, ScopeStats, TombstoneOf
 from germane.stores.sql.archive.archive_rows import HISTORY_TABLES
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.totals import GRAPH_TABLES
-from germane.stores.sql.listing import SECRET, Listing, in_clause, visible_partitions
-from germane.stores.sql.reading import Readers, Reading
+from germane.stores.sql.listing import SECRET, Listing, VisiblePartition, in_clause
+from germane.stores.sql.reading import Answers, Reading, ScopeReading
 from germane.stores.sql.search.units import UNIT_TABLES
 from germane.stores.sql.statements import LISTED, first, from_sql, maybe_moment, micros, moment, only, rows, to_json, to_sql
 from germane.stores.sql.tombstones import TOMBSTONE_KINDS
@@ -74,52 +74,30 @@ _SAID_AS = (
 _OWNER = "SELECT p.agent, p.user FROM {} t JOIN partitions p ON p.id = t.partition WHERE t.id = ? AND p.org = ? AND p.org <> ''"
 
 
-class SqlInventory:
-    """Implements `germane.ports.store.Inventory`."""
+def _beginning(reading: ScopeReading, read: IdsBeginning) -> tuple[str, ...]:
+    """Reads the scope's own rows and not the index of all ids, so that it takes no longer where others store more."""
+    here, given = in_clause(reading.visible), (len(read.prefix), read.prefix, read.limit)
+    sql = f"SELECT id FROM {read.domain} WHERE partition IN {here} AND substr(+id, 1, ?) = ? LIMIT ?"
+    return tuple(sorted(id for (id,) in rows(reading.connection, sql, given)))
 
-    def __init__(self, scope: Scope, readers: Readers) -> None:
-        self._scope, self._readers = scope, readers
 
-    async def stats(self, *, at: datetime) -> Stats:
-        return await self._readers.run(lambda reading: _stats(reading.connection, self._scope, at))
+def _said_as(reading: ScopeReading, read: IdsSaidAs) -> tuple[str, ...]:
+    sql = _SAID_AS.format(in_clause(reading.visible))
+    return tuple(id for (id,) in rows(reading.connection, sql, (to_sql(read.message_id), read.limit)))
 
-    async def users(self, limit: int, cursor: str | None = None) -> UserPage:
-        return await self._readers.run(lambda reading: _users(reading, self._scope, limit, cursor))
 
-    async def ids(self, prefix: str, limit: int, *, domain: Literal["memories", "events"]) -> tuple[str, ...]:
-        """Reads the scope's own rows and not the index of all ids, so that it takes no longer where others store more."""
-
-        def work(reading: Reading) -> tuple[str, ...]:
-            here = in_clause(reading.visible(self._scope))
-            sql = f"SELECT id FROM {domain} WHERE partition IN {here} AND substr(+id, 1, ?) = ? LIMIT ?"
-            return tuple(sorted(id for (id,) in rows(reading.connection, sql, (len(prefix), prefix, limit))))
-
-        return await self._readers.run(work)
-
-    async def said_as(self, message_id: str, limit: int) -> tuple[str, ...]:
-        def work(reading: Reading) -> tuple[str, ...]:
-            here = in_clause(reading.visible(self._scope))
-            return tuple(id for (id,) in rows(reading.connection, _SAID_AS.format(here), (to_sql(message_id), limit)))
-
-        return await self._readers.run(work)
-
-    async def tombstone(self, id: str) -> Tombstone | None:
-        def work(reading: Reading) -> Tombstone | None:
-            here = in_clause(reading.visible(self._scope))
-            sql = f"SELECT what, at, by, reason FROM tombstones WHERE id = ? AND partition IN {here}"
-            row = first(reading.connection, sql, (to_sql(id),))
-            if row is None:
-                return None
-            return Tombstone(
-                id=id, what=TOMBSTONE_KINDS[row[0]], at=moment(row[1]), by=from_sql(row[2]), reason=from_sql(row[3])
-            )
-
-        return await self._readers.run(work)
+def _tombstone(reading: ScopeReading, read: TombstoneOf) -> Tombstone | None:
+    sql = f"SELECT what, at, by, reason FROM tombstones WHERE id = ? AND partition IN {in_clause(reading.visible)}"
+    row = first(reading.connection, sql, (to_sql(read.id),))
+    if row is None:
+        return None
+    what, at, by, reason = row
+    return Tombstone(id=read.id, what=TOMBSTONE_KINDS[what], at=moment(at), by=from_sql(by), reason=from_sql(reason))
 
 
 def agents_of(reading: Reading, org: str, limit: int, cursor: str | None) -> AgentPage:
     """See `Store.agents`."""
-    listing, after = _continued(reading, "agents", Scope(org=org), limit, cursor)
+    listing, after = _continued(reading.connection, "agents", Scope(org=org), limit, cursor)
     found = list(rows(reading.connection, _AGENTS, (org, after, limit + 1)))
     agents = []
     for _, agent, users, partitions in found[:limit]:
@@ -130,7 +108,7 @@ def agents_of(reading: Reading, org: str, limit: int, cursor: str | None) -> Age
 
 def orgs_of(reading: Reading, limit: int, cursor: str | None) -> OrgPage:
     """See `Store.orgs`."""
-    listing, after = _continued(reading, "orgs", Scope(), limit, cursor)
+    listing, after = _continued(reading.connection, "orgs", Scope(), limit, cursor)
     found = list(rows(reading.connection, _ORGS, (after, limit + 1)))
     orgs = []
     for _, org, agents, users, partitions in found[:limit]:
@@ -148,8 +126,9 @@ def owner_of(reading: Reading, org: str, id: str) -> tuple[str, str | None] | No
     return None
 
 
-def _users(reading: Reading, scope: Scope, limit: int, cursor: str | None) -> UserPage:
-    listing, after = _continued(reading, "users", scope, limit, cursor)
+def _users(reading: ScopeReading, read: ListUsers) -> UserPage:
+    scope, limit = reading.scope, read.limit
+    listing, after = _continued(reading.connection, "users", scope, limit, read.cursor)
     if scope.user is not None:
         return UserPage(users=())
     found = list(rows(reading.connection, f"{_USERS} ORDER BY p.id LIMIT ?", (scope.org, scope.agent, after, limit + 1)))
@@ -161,16 +140,15 @@ def _users(reading: Reading, scope: Scope, limit: int, cursor: str | None) -> Us
     return UserPage(users=tuple(users), cursor=listing.cursor(0, found[limit - 1][0]) if len(found) > limit else None)
 
 
-def _continued(reading: Reading, what: str, scope: Scope, limit: int, cursor: str | None) -> tuple[Listing, int]:
+def _continued(connection: Connection, what: str, scope: Scope, limit: int, cursor: str | None) -> tuple[Listing, int]:
     """Returns the listing, and the partition after which it continues."""
     if limit < 1:
         raise InvalidInput(f"limit must be 1 or more, not {limit}")
-    listing = Listing(only(reading.connection, SECRET)[0], scope, Filters(), what)
+    listing = Listing(only(connection, SECRET)[0], scope, Filters(), what)
     return listing, 0 if cursor is None else listing.position(cursor)[1]
 
 
-def _stats(connection: Connection, scope: Scope, at: datetime) -> Stats:
-    visible = visible_partitions(connection, scope)
+def _stats(connection: Connection, visible: tuple[VisiblePartition, ...], scope: Scope, at: datetime) -> Stats:
     here, users = in_clause(visible), None
     if scope.user is None:
         sql = f"SELECT count(*) FROM ({_USERS})"
@@ -233,3 +211,12 @@ def _stats(connection: Connection, scope: Scope, at: datetime) -> Stats:
         newest=maybe_moment(max(latest, default=None)),
         extracted={name: count for name, count in (("llm", by_llm), ("rules", found - by_llm)) if count},
     )
+
+
+INVENTORY_READS: Answers = {
+    ScopeStats: lambda reading, read: _stats(reading.connection, reading.visible, reading.scope, read.at),
+    ListUsers: _users,
+    IdsBeginning: _beginning,
+    IdsSaidAs: _said_as,
+    TombstoneOf: _tombstone,
+}

@@ -6,170 +6,50 @@ plan named. A plan runs once. The changes of a plan that only forgets may be app
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from germane.errors import InvalidInput
-from germane.kinds.events.reads import (
-    EventsById,
-    EventsByMessageId,
-    EventsNamed,
-    LastSaid,
-    LatestTyped,
-    PositionsTaken,
-    PutEvent,
-    PutReplacement,
-    ReservePositions,
-    SaidBefore,
-    SaidLately,
-    SessionLength,
-    SessionTail,
-    TypedPosition,
-)
-from germane.kinds.events.value import FIRST_TYPED
-from germane.kinds.injections import PutInjection
-from germane.kinds.memories.llm_extraction.queue import ClaimHeld, FinishClaim
-from germane.kinds.memories.reads import (
-    ConflictById,
-    ConflictsBetween,
-    CountFeedback,
-    CountRetrievals,
-    DerivedFrom,
-    DropVectors,
-    EndMemory,
-    FactsOnKey,
-    Forget,
-    ForgetOwner,
-    IdsInUse,
-    LeftOf,
-    MemoriesByHash,
-    MemoriesById,
-    MemoriesWith,
-    OwnDirective,
-    PutConflict,
-    PutMemory,
-    PutTombstones,
-    RecordedConflicts,
-    Remains,
-    ResolveConflict,
-    RestoreConflict,
-    Select,
-    Selection,
-    SetDirective,
-)
+from germane.kinds.events.reads import PutEvent
+from germane.kinds.memories.reads import Forget, ForgetOwner
 from germane.stores.sql.archive.archive_rows import HISTORY_CHANGES, HISTORY_READS
 from germane.stores.sql.blocks.plans import BLOCK_CHANGES, BLOCK_READS
 from germane.stores.sql.documents import DOCUMENT_CHANGES, DOCUMENT_READS
-from germane.stores.sql.events import event_rows
-from germane.stores.sql.events.event_rows import put_replacement
-from germane.stores.sql.events.reader import SEEN_EVENT_READS
-from germane.stores.sql.events.typed_events import events_named, latest_typed, positions_taken, typed_position
-from germane.stores.sql.forgetting import forget, forget_whole, left_of
+from germane.stores.sql.events.event_rows import put_events
+from germane.stores.sql.events.reader import EVENT_CHANGES, EVENT_READS
+from germane.stores.sql.forgetting import FORGETTING_CHANGES, FORGETTING_READS
+from germane.stores.sql.gate import GATE_READS
 from germane.stores.sql.graph.plans import GRAPH_CHANGES, GRAPH_READS
-from germane.stores.sql.injections import put_injection
+from germane.stores.sql.injections import INJECTION_CHANGES, INJECTION_READS
+from germane.stores.sql.inventory import INVENTORY_READS
 from germane.stores.sql.links import bind
-from germane.stores.sql.listing import VisiblePartition
-from germane.stores.sql.memories import memory_rows
-from germane.stores.sql.memories.conflicts import (
-    conflict_by_id,
-    conflicts_between,
-    own_directive,
-    put_conflict,
-    resolve_conflict,
-    restore_conflict,
-    set_directive,
-)
-from germane.stores.sql.memories.extraction_queue import claim_held, finish_claim
-from germane.stores.sql.memories.memory_rows import memories_with, said_lately
-from germane.stores.sql.memories.reader import SEEN_MEMORY_READS, drop_vectors
+from germane.stores.sql.memories.conflicts import CONFLICT_CHANGES, CONFLICT_READS, DIRECTIVE_CHANGES, DIRECTIVE_READS
+from germane.stores.sql.memories.extraction_queue import QUEUE_CHANGES, QUEUE_READS
+from germane.stores.sql.memories.reader import MEMORY_CHANGES, MEMORY_READS
 from germane.stores.sql.profile import PROFILE_CHANGES, PROFILE_READS
-from germane.stores.sql.reading import Answers, ScopeReading, nothing
-from germane.stores.sql.selection import select
+from germane.stores.sql.reading import Answers, ScopeReading
 from germane.stores.sql.tasks.plans import TASK_CHANGES, TASK_READS
-from germane.stores.sql.tombstones import ids_in_use, put_tombstones
-from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction, to_own
+from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction
 from germane.types.plan import Change, Decision, Plan, Read, run_plan
 from germane.types.scope import Scope
 
 T = TypeVar("T")
-R = TypeVar("R")
-
-
-def _of_plan(answer: Callable[[Transaction, VisiblePartition, R], T], empty: Callable[[], T]) -> Callable[[ScopeReading, R], T]:
-    """Returns the function that answers a read of the scope's own partition which a plan alone may ask: the answer counts what
-    the same commit is about to write. `empty` makes the answer where the partition doesn't exist."""
-
-    def answered(reading: ScopeReading, read: R) -> T:
-        transaction, own = _within_plan(reading, read).transaction, reading.own
-        return empty() if own is None else answer(transaction, own, read)
-
-    return answered
-
-
-def _within_plan(reading: ScopeReading, read: object) -> ScopeWriting:
-    if not isinstance(reading, ScopeWriting):
-        raise InvalidInput(f"{type(read).__name__} is answered within a plan alone")
-    return reading
-
-
-def _selected(reading: ScopeReading, read: Select) -> Selection:
-    writing = _within_plan(reading, read)
-    writing.write_events()
-    own = _owned(writing, read.user)
-    if own is None:
-        return Selection()
-    found, partitions = select(writing.connection, own, read)
-    writing.selected.update((own, *partitions))
-    return found
-
-
-def _left_of(reading: ScopeReading, read: LeftOf) -> Remains:
-    writing = _within_plan(reading, read)
-    writing.transaction.flush()
-    return left_of(writing.connection, read)
-
-
-def _owned(writing: ScopeWriting, user: str | None) -> VisiblePartition | None:
-    """Returns the partition of `user` (None: of the scope's own user). A scope with a user gets no other user's partition."""
-    scope = writing.scope
-    user = scope.user if user is None else user
-    if scope.user not in (None, user):
-        return None
-    whose = Scope(org=scope.org, agent=scope.agent, user=user)
-    return next((partition for partition in writing.transaction.visible(whose) if partition.user == user), None)
-
 
 READS: Answers = {
     **BLOCK_READS,
+    **CONFLICT_READS,
+    **DIRECTIVE_READS,
     **DOCUMENT_READS,
+    **EVENT_READS,
+    **FORGETTING_READS,
+    **GATE_READS,
     **GRAPH_READS,
     **HISTORY_READS,
+    **INJECTION_READS,
+    **INVENTORY_READS,
+    **MEMORY_READS,
     **PROFILE_READS,
-    **SEEN_EVENT_READS,
-    **SEEN_MEMORY_READS,
+    **QUEUE_READS,
     **TASK_READS,
-    MemoriesById: lambda reading, read: memory_rows.by_id(reading.connection, reading.visible, read),
-    MemoriesByHash: _of_plan(memory_rows.by_hash, tuple),
-    MemoriesWith: _of_plan(memories_with, tuple),
-    FactsOnKey: _of_plan(memory_rows.facts_on_key, tuple),
-    DerivedFrom: _of_plan(memory_rows.derived_from, tuple),
-    ConflictById: _of_plan(conflict_by_id, nothing),
-    ConflictsBetween: _of_plan(conflicts_between, RecordedConflicts),
-    OwnDirective: _of_plan(own_directive, str),
-    ClaimHeld: _of_plan(claim_held, bool),
-    EventsById: _of_plan(event_rows.by_id, dict),
-    EventsByMessageId: _of_plan(event_rows.by_message_id, dict),
-    EventsNamed: _of_plan(events_named, dict),
-    LatestTyped: _of_plan(latest_typed, tuple),
-    SessionTail: _of_plan(event_rows.tail, tuple),
-    SessionLength: _of_plan(event_rows.length, int),
-    LastSaid: _of_plan(event_rows.last_said, nothing),
-    SaidLately: _of_plan(said_lately, SaidBefore),
-    TypedPosition: _of_plan(typed_position, lambda: FIRST_TYPED),
-    PositionsTaken: _of_plan(positions_taken, frozenset),
-    IdsInUse: lambda reading, read: ids_in_use(_within_plan(reading, read).transaction, reading.own, read),
-    Select: _selected,
-    LeftOf: _left_of,
 }
 """The function that answers each read, within a plan and outside of any."""
 
@@ -182,64 +62,20 @@ def answer_read(reading: ScopeReading, read: Read[Any]) -> Any:
     return answer(reading, read)
 
 
-def _put_memory(writing: ScopeWriting, change: PutMemory) -> None:
-    writing.check_owner(change.memory.user)
-    memory_rows.put_memory(writing.transaction, writing.own_id(), change.memory, restored=change.restored)
-
-
-def _count_feedback(writing: ScopeWriting, change: CountFeedback) -> None:
-    own = writing.own
-    memory_rows.count_feedback(writing.connection, () if own is None else (own,), change)
-
-
-def _set_directive(writing: ScopeWriting, change: SetDirective) -> None:
-    if change.text or writing.own is not None:  # removing nothing creates no partition
-        set_directive(writing.transaction, writing.own_id(), change.text, change.id)
-
-
-def _put_injection(writing: ScopeWriting, change: PutInjection) -> None:
-    own = writing.own_id()
-    put_injection(writing.transaction, own, writing.visible, change)
-
-
-def _put_tombstones(writing: ScopeWriting, change: PutTombstones) -> None:
-    put_tombstones(writing.transaction, None if change.ownerless else writing.own_id(), change)
-
-
-def _forget(writing: ScopeWriting, change: Forget) -> None:
-    own = writing.own
-    forget(writing.transaction, tuple(writing.selected | (set() if own is None else {own})), change)
-
-
-def _forget_owner(writing: ScopeWriting, change: ForgetOwner) -> None:
-    whole = _owned(writing, change.user)
-    if whole is not None:
-        forget_whole(writing.transaction, whole, change)
-
-
 CHANGES: Appliers = {
     **BLOCK_CHANGES,
+    **CONFLICT_CHANGES,
+    **DIRECTIVE_CHANGES,
     **DOCUMENT_CHANGES,
+    **EVENT_CHANGES,
+    **FORGETTING_CHANGES,
     **GRAPH_CHANGES,
     **HISTORY_CHANGES,
+    **INJECTION_CHANGES,
+    **MEMORY_CHANGES,
     **PROFILE_CHANGES,
+    **QUEUE_CHANGES,
     **TASK_CHANGES,
-    PutMemory: _put_memory,
-    EndMemory: to_own(memory_rows.end_memory),
-    DropVectors: to_own(drop_vectors),
-    CountFeedback: _count_feedback,
-    CountRetrievals: lambda to, change: memory_rows.count_retrievals(to.connection, to.visible, change),
-    PutConflict: to_own(put_conflict),
-    RestoreConflict: to_own(restore_conflict),
-    ResolveConflict: lambda to, change: resolve_conflict(to.connection, to.own_id(), change),
-    SetDirective: _set_directive,
-    FinishClaim: lambda to, change: finish_claim(to.connection, change.claim),
-    PutReplacement: to_own(put_replacement),
-    ReservePositions: to_own(event_rows.reserve_positions),
-    PutInjection: _put_injection,
-    PutTombstones: _put_tombstones,
-    Forget: _forget,
-    ForgetOwner: _forget_owner,
 }
 """The function that applies each change but `PutEvent`: events that follow one another are written together."""
 
@@ -300,7 +136,7 @@ class PlanRun(Generic[T]):
         if run:
             for change in run:
                 self._writing.check_owner(change.event.user)
-            event_rows.put_events(self._transaction, self._writing.own_id(), run)
+            put_events(self._transaction, self._writing.own_id(), run)
 
     def _apply(self, change: Change) -> None:
         apply = CHANGES.get(type(change))

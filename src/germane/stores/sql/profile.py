@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from germane.kinds.messages.extraction import MAX_READ
+from germane.extraction.messages import MAX_READ
 from germane.kinds.profile.reads import (
     ChatsWithAssistant,
     LineMarks,

@@ -27,6 +27,7 @@ from germane.types.plan import Change
 from germane.types.scope import Scope
 
 T = TypeVar("T")
+R = TypeVar("R")
 C = TypeVar("C", bound=Change)
 
 _MAX_EMBEDDED = 65_536
@@ -227,6 +228,24 @@ class ScopeWriting(ScopeReading):
         """Raises `InvalidInput` unless what is written belongs to the scope's own user."""
         if user != self.scope.user:
             raise InvalidInput("what is written must belong to the scope's own user, or be agent-wide where it has none")
+
+
+def within_plan(reading: ScopeReading, read: object) -> ScopeWriting:
+    """Returns `reading` as what a plan's read gets. Raises `InvalidInput` for a read outside of plans."""
+    if not isinstance(reading, ScopeWriting):
+        raise InvalidInput(f"{type(read).__name__} is answered within a plan alone")
+    return reading
+
+
+def of_plan(answer: Callable[[Transaction, VisiblePartition, R], T], empty: Callable[[], T]) -> Callable[[ScopeReading, R], T]:
+    """Returns the function that answers a read of the scope's own partition which a plan alone may ask: the answer counts what
+    the same commit is about to write. `empty` makes the answer where the partition doesn't exist."""
+
+    def answered(reading: ScopeReading, read: R) -> T:
+        transaction, own = within_plan(reading, read).transaction, reading.own
+        return empty() if own is None else answer(transaction, own, read)
+
+    return answered
 
 
 Appliers = Mapping[type[Change], Callable[[ScopeWriting, Any], object]]

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from germane.extraction.messages import MAX_READ, told_by
 from germane.kinds.events.value import Event
-from germane.kinds.messages.extraction import MAX_READ, told_by
 from germane.kinds.profile.telling import TELLING_VERSION, TellingClause
 from germane.search.unit import Analysis, analyse_parts
 from germane.stores.sql.archive.outlines import complete_outline

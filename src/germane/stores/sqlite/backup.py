@@ -45,7 +45,7 @@ async def back_up(database: SqliteDatabase, target: Path, progress: Callable[[in
 
 def _copy(database: SqliteDatabase, target: Path, report: Callable[[int, int], None], stop: threading.Event) -> None:
     if target.exists():
-        raise InvalidInput(f"backup target {str(target)!r} exists: choose another name")
+        raise InvalidInput("backup target {} exists", str(target), advice="choose another name")
     if not target.absolute().parent.is_dir():
         raise StoreUnavailable(f"backup target {str(target)!r}: the directory doesn't exist")
     partial = target.with_name(f"{target.name}.partial")

@@ -354,7 +354,7 @@ def to_store_error(error: BaseException, name: str) -> BaseException:
     if isinstance(error, _CORRUPT):
         return StoreCorrupt(f"store {name!r} is not a germane store, or it is damaged: restore a backup")
     if isinstance(error, apsw.ConstraintError):
-        return Conflict(f"store {name!r} already holds something under this id; nothing was written")
+        return Conflict("store {} already holds something under this id; nothing was written", name)
     return StoreError(f"store {name!r} failed ({type(error).__name__})")
 
 

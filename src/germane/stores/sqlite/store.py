@@ -25,7 +25,7 @@ from germane.search.relevance import Relevance
 from germane.stores.contract import Checkup
 from germane.stores.sql.blocks.documents import fetch_archived, has_archive
 from germane.stores.sql.events.reader import SqlEventSearch, fetch_events
-from germane.stores.sql.inventory import SqlInventory, agents_of, orgs_of, owner_of
+from germane.stores.sql.inventory import agents_of, orgs_of, owner_of
 from germane.stores.sql.keys import SqlKeys
 from germane.stores.sql.listing import SECRET, is_forgotten
 from germane.stores.sql.memories.conflicts import directive_now, directives
@@ -174,7 +174,6 @@ class SqliteStore:
             SqlSearch(scope, self._memories),
             SqlEventSearch(scope, readers, self._events),
             SqlSearch(scope, self._archive),
-            SqlInventory(scope, readers),
             self._writer,
             self._erasure,
             self._known,

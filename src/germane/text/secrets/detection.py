@@ -253,7 +253,8 @@ class SecretScreen:
         """Counts a secret. Raises `InvalidInput` where the policy refuses it."""
         if self.policy == "refuse":
             raise InvalidInput(
-                f"{self.place} holds a secret ({kind}): leave it out, or let germane redact it (secrets = 'redact')"
+                f"{self.place} holds a secret ({kind})",
+                advice="leave it out, or let germane redact it (secrets = 'redact')",
             )
         self.found[kind] += 1
         if len(self._known) < _MAX_REPEATED_SECRETS:
@@ -269,7 +270,7 @@ def refuse_in_name(policy: SecretPolicy, what: str, name: str) -> str:
     a marker in its place would be another name."""
     kind = secret_in_name(name) if policy in ("redact", "refuse") else None
     if kind is not None:
-        raise InvalidInput(f"{what} holds a secret ({kind}), and a name is stored as it is: choose another name")
+        raise InvalidInput(f"{what} holds a secret ({kind}), and a name is stored as it is", advice="choose another name")
     return name
 
 
@@ -289,7 +290,7 @@ def refuse_joined(policy: SecretPolicy, what: str, before: str, after: str) -> N
         for one in find_secrets(text):
             secret = text[one.start : one.end]
             if secret not in known and secret not in before:
-                raise InvalidInput(f"the change makes a secret ({one.kind}) of pieces that {what} holds: leave it out")
+                raise InvalidInput(f"the change makes a secret ({one.kind}) of pieces that {what} holds", advice="leave it out")
 
 
 def secret_policy(value: object) -> SecretPolicy:
@@ -298,7 +299,7 @@ def secret_policy(value: object) -> SecretPolicy:
         if value == policy:
             return policy
     given = repr(value[:40]) if isinstance(value, str) else type(value).__name__
-    raise InvalidInput(f"secrets must be one of {', '.join(POLICIES)}, not {given}")
+    raise InvalidInput(f"must be one of {', '.join(POLICIES)}, not {given}", path="secrets")
 
 
 def _replaced(value: Any, known: Mapping[str, str]) -> Any:

@@ -7,17 +7,14 @@ import json
 from collections.abc import Iterable, Sequence
 
 from germane.compaction.notes import SpanSummary
-from germane.kinds.archive.value import (
+from germane.kinds.archive.reads import (
     MAX_SUMMARIES,
-    ArchiveEntry,
     CompleteOutline,
     EntriesByHandle,
     HandlesForgotten,
     HandlesKept,
     HistoryIds,
     HistoryIdsInUse,
-    KeptEntry,
-    KeptSummary,
     LatestLines,
     LatestSummaries,
     ListOutline,
@@ -25,8 +22,8 @@ from germane.kinds.archive.value import (
     PutArchived,
     PutSummary,
     SummariesKept,
-    checksum_of,
 )
+from germane.kinds.archive.value import ArchiveEntry, KeptEntry, KeptSummary, checksum_of
 from germane.kinds.memories.reads import Forget, Select
 from germane.stores.sql.archive.outline_lines import latest_lines, outline_left, outline_page, session_key
 from germane.stores.sql.archive.outlines import complete_outline

@@ -7,7 +7,7 @@ from typing import Any
 
 from germane.errors import InvalidInput
 from germane.kinds.archive.outline import OutlinedMessage, OutlineLine, OutlinePage, line_of_exchange, split_exchanges
-from germane.kinds.archive.value import LatestLines, ListOutline, OutlineLeft
+from germane.kinds.archive.reads import LatestLines, ListOutline, OutlineLeft
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sql.archive.outlines import has_unoutlined, messages_between
 from germane.stores.sql.connection import Connection

@@ -111,7 +111,7 @@ def put_block(transaction: Transaction, partition: int, key: int | None, block: 
     (line,) = transaction.keys("blocks", 1)
     if key is None:
         if first(connection, "SELECT 1 FROM blocks WHERE id = ?", (block.id,)) is not None:
-            raise NotFound(f"no block {block.id!r} of this scope's own")
+            raise NotFound("no block {} of this scope's own", block.id)
         key = line
     connection.execute(_PUT_BLOCK, _row(key, partition, block))
     if block.type == "archival" and block.deleted_at is None:

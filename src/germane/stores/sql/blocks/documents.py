@@ -174,7 +174,7 @@ def put_entry(transaction: Transaction, partition: int, entry: ArchivalEntry) ->
     """Inserts the entry with its search row. Raises `NotFound` where its id is taken."""
     connection = transaction.connection
     if first(connection, "SELECT 1 FROM archival_entries WHERE id = ?", (entry.id,)) is not None:
-        raise NotFound(f"entry {entry.id!r} can't be stored: its id is taken")
+        raise NotFound("entry {} can't be stored: its id is taken", entry.id)
     (key,) = transaction.keys("blocks", 1)
     row = (key, entry.id, partition, to_sql(entry.text), to_json(entry.metadata), micros(entry.created_at))
     connection.execute(_INSERT_ENTRY, row)

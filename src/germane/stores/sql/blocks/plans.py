@@ -218,14 +218,14 @@ def _reached(writing: ScopeWriting, id: str) -> SeenBlock:
     """Returns a block that a read of the plan has found, and that the scope may write to."""
     seen: SeenBlock | None = writing.found_blocks.get(id)
     if seen is None or seen.block.user != writing.scope.user:
-        raise NotFound(f"no block {id!r} of this scope's own")
+        raise NotFound("no block {} of this scope's own", id)
     return seen
 
 
 def _own(writing: ScopeWriting, id: str) -> SeenBlock:
     seen = _reached(writing, id)
     if seen.block.shared_from is not None:
-        raise NotFound(f"no block {id!r} of this scope's own")
+        raise NotFound("no block {} of this scope's own", id)
     return seen
 
 
@@ -234,7 +234,7 @@ def _indexable(writing: ScopeWriting, id: str) -> SeenBlock:
     the scope couldn't write, so that an agent-wide block may be the scope's too."""
     seen: SeenBlock | None = writing.found_blocks.get(id)
     if seen is None or seen.block.shared_from is not None:
-        raise NotFound(f"no block {id!r} of this scope's own")
+        raise NotFound("no block {} of this scope's own", id)
     return seen
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from germane.extraction.messages import told_by
 from germane.kinds.events.reads import (
     EventsById,
     EventsByMessageId,
@@ -18,7 +19,6 @@ from germane.kinds.events.reads import (
     SessionTail,
 )
 from germane.kinds.events.value import Event, EventHead, ReplacementLink, Session
-from germane.kinds.messages.extraction import told_by
 from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, analyse_parts, describe, parts
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import VisiblePartition, in_clause, owners

@@ -1,4 +1,4 @@
-"""Reader: reads and lists the events and sessions of one scope, and tells who speaks there."""
+"""Reader: reads and lists the events and sessions of one scope, tells who speaks there; the tables of reads and changes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,32 @@ from typing import Any
 
 from germane.errors import InvalidInput
 from germane.kinds.events.reads import (
+    EventsById,
+    EventsByMessageId,
+    EventsNamed,
+    LastSaid,
     LatestHighlights,
+    LatestTyped,
     ListEvents,
     ListSessions,
     MessagePage,
+    PositionsTaken,
+    PutReplacement,
     RecentEvents,
+    ReservePositions,
+    SaidBefore,
+    SaidLately,
     SeenEvents,
+    SessionLength,
     SessionPage,
+    SessionTail,
+    TypedPosition,
 )
-from germane.kinds.events.value import DOCUMENT, Event
+from germane.kinds.events.value import DOCUMENT, FIRST_TYPED, Event
+from germane.stores.sql.events import event_rows
 from germane.stores.sql.events.event_rows import BRIEF, EVENT, brief_of, event_of, session_of, with_newer
 from germane.stores.sql.events.sessions import latest_sessions
-from germane.stores.sql.events.typed_events import highlights_of
+from germane.stores.sql.events.typed_events import events_named, highlights_of, latest_typed, positions_taken, typed_position
 from germane.stores.sql.listing import (
     IN_VISIBLE,
     SECRET,
@@ -32,9 +46,11 @@ from germane.stores.sql.listing import (
     owners,
     visible_ids,
 )
-from germane.stores.sql.reading import Answers, Readers, Reading, ScopeReading
+from germane.stores.sql.memories.memory_rows import said_lately
+from germane.stores.sql.reading import Answers, Readers, Reading, ScopeReading, nothing
 from germane.stores.sql.search.partitions import Searcher, SqlSearch, speaker_names
 from germane.stores.sql.statements import LISTED, Row, moment, only, rows, to_json, to_sql
+from germane.stores.sql.transaction import Appliers, of_plan, to_own
 from germane.stores.sql.where_clauses import TYPED_ONLY, Clause, excluded, for_events, impossible
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -244,11 +260,27 @@ def _newest_first(sessions: Iterable[Row], events_of: Callable[[int, int, int], 
         yield pop()
 
 
-SEEN_EVENT_READS: Answers = {
+# The tables of the kind. Events that follow one another are written together (`PlanRun`).
+
+
+EVENT_READS: Answers = {
     SeenEvents: _seen,
     ListEvents: _listed,
     RecentEvents: _recent,
     LatestHighlights: _highlights,
     ListSessions: _listed_sessions,
+    EventsById: of_plan(event_rows.by_id, dict),
+    EventsByMessageId: of_plan(event_rows.by_message_id, dict),
+    EventsNamed: of_plan(events_named, dict),
+    LatestTyped: of_plan(latest_typed, tuple),
+    SessionTail: of_plan(event_rows.tail, tuple),
+    SessionLength: of_plan(event_rows.length, int),
+    LastSaid: of_plan(event_rows.last_said, nothing),
+    SaidLately: of_plan(said_lately, SaidBefore),
+    TypedPosition: of_plan(typed_position, lambda: FIRST_TYPED),
+    PositionsTaken: of_plan(positions_taken, frozenset),
 }
-"""The reads of what a scope shows of its events and sessions."""
+EVENT_CHANGES: Appliers = {
+    PutReplacement: to_own(event_rows.put_replacement),
+    ReservePositions: to_own(event_rows.reserve_positions),
+}

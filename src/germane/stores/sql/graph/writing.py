@@ -59,7 +59,7 @@ def put_entity(transaction: Transaction, partition: int, change: PutEntity) -> N
         write_names(connection, partition, connection.last_insert_rowid(), change.keys)
     else:
         if held[1] != partition:
-            raise NotFound(f"no entity {entity.id!r} of this scope's own")
+            raise NotFound("no entity {} of this scope's own", entity.id)
         last = (_stated(held[2], change.stated), held[0])
         if row[:3] == held[3:]:
             connection.execute(_UPDATE_USED, (*row[3:], *last))
@@ -103,7 +103,7 @@ def put_relation(transaction: Transaction, partition: int, change: PutRelation) 
     relation, connection = change.relation, transaction.connection
     held = first(connection, "SELECT key, partition, stated FROM relations WHERE id = ?", (relation.id,))
     if held is not None and held[1] != partition:
-        raise NotFound(f"no relation {relation.id!r} of this scope's own")
+        raise NotFound("no relation {} of this scope's own", relation.id)
     ends = tuple(own_key(connection, partition, "entities", id) for id in (relation.source, relation.target))
     triple = (ends[0], to_sql(relation.type), ends[1])
     if relation.valid_to is None:
@@ -142,7 +142,7 @@ def end_relation(transaction: Transaction, partition: int, change: EndRelation) 
     sql += " WHERE id = ?3 AND partition = ?4 AND valid_to IS NULL"
     connection.execute(sql, (micros(change.at), change.ended_by, change.id, partition))
     if not connection.changes():
-        raise NotFound(f"no relation {change.id!r} of this scope's own that has no end")
+        raise NotFound("no relation {} of this scope's own that has no end", change.id)
     transaction.touch((partition,))
 
 
@@ -150,7 +150,7 @@ def own_key(connection: Connection, partition: int, table: str, id: str) -> int:
     """Returns the row key of the partition's own entity, relation or pattern. Raises `NotFound`."""
     found = first(connection, f"SELECT key FROM {table} WHERE id = ? AND partition = ?", (to_sql(id), partition))
     if found is None:
-        raise NotFound(f"{table} of this scope's own don't include {id[:80]!r}")
+        raise NotFound(f"{table} of this scope's own don't include {{}}", id)
     return int(found[0])
 
 
@@ -162,7 +162,7 @@ def thing_of(transaction: Transaction, partition: int, id: str) -> tuple[str, in
         found = first(transaction.connection, sql, (to_sql(id), partition))
         if found is not None:
             return domain, found[0], found[1]
-    raise NotFound(f"no message or memory {id[:80]!r} of this scope's own")
+    raise NotFound("no message or memory {} of this scope's own", id)
 
 
 def _stated(held: str | None, new: EntityStatement | None) -> str | None:
@@ -197,7 +197,7 @@ def put_pattern(transaction: Transaction, partition: int, change: PutPattern) ->
     else:
         key = held[0]
         if held[1] != partition:
-            raise NotFound(f"no pattern {pattern.id!r} of this scope's own")
+            raise NotFound("no pattern {} of this scope's own", pattern.id)
         connection.execute(f"UPDATE patterns SET ({_COLUMNS}) = ({_MARKS}) WHERE key = ?", (*row, key))
         connection.execute("DELETE FROM pattern_words WHERE pattern = ?", (key,))
     words = [(partition, to_sql(word), key) for word in dict.fromkeys(pattern.keywords or ("",))]
@@ -213,7 +213,7 @@ def count_pattern(transaction: Transaction, partition: int, change: CountPattern
     row = (int(change.succeeded), micros(change.at), to_sql(change.id), partition)
     transaction.connection.execute(sql, row)
     if not transaction.connection.changes():
-        raise NotFound(f"no pattern {change.id[:80]!r} of this scope's own")
+        raise NotFound("no pattern {} of this scope's own", change.id)
     transaction.touch((partition,))
 
 

@@ -9,11 +9,11 @@ from itertools import islice
 
 from germane.errors import NotFound
 from germane.kinds.memories.conflicts import Contradiction, ContradictionRecord
-from germane.kinds.memories.directive import Directive
+from germane.kinds.memories.directive import CurrentDirective, Directive, SetDirective
 from germane.kinds.memories.reads import (
     ConflictById,
     ConflictsBetween,
-    OwnDirective,
+    OpenConflicts,
     PutConflict,
     RecordedConflicts,
     ResolveConflict,
@@ -24,6 +24,7 @@ from germane.stores.sql.connection import Connection
 from germane.stores.sql.links import put_link
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.stores.sql.memories.memory_rows import MEMORY, memory_of
+from germane.stores.sql.reading import Answers, ScopeReading, nothing, of_own
 from germane.stores.sql.statements import (
     LISTED,
     Row,
@@ -37,8 +38,7 @@ from germane.stores.sql.statements import (
     to_json,
     to_sql,
 )
-from germane.stores.sql.transaction import Transaction
-from germane.types.scope import Scope
+from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction, of_plan, to_own
 
 _CONFLICT = "SELECT id, reason, one, other, created_at, resolved_at, kept FROM links WHERE kind = 'conflict' AND partition = ?"
 _RESTORE = "INSERT OR IGNORE INTO links VALUES (?, ?, 'conflict', ?, ?, ?, NULL, ?, ?, ?)"
@@ -131,13 +131,25 @@ def resolve_conflict(connection: Connection, partition: int, change: ResolveConf
     sql = "UPDATE links SET resolved_at = ?, kept = ? WHERE id = ? AND partition = ? AND kind = 'conflict'"
     connection.execute(sql, (micros(change.at), change.kept, change.id, partition))
     if not connection.changes():
-        raise NotFound(f"no conflict {change.id!r} here")
+        raise NotFound("no conflict {} here", change.id)
 
 
 def _memories(connection: Connection, partition: VisiblePartition, keys: Iterable[int]) -> dict[int, Memory]:
     sql = f"{MEMORY} WHERE +partition = ? AND key IN {LISTED}"
     found = rows(connection, sql, (partition.id, to_json(sorted(keys))))
     return {row[0]: memory_of(row, {partition.id: partition.user}) for row in found}
+
+
+CONFLICT_READS: Answers = {
+    OpenConflicts: of_own(lambda connection, own, read: open_conflicts(connection, own, read.at, read.limit), tuple),
+    ConflictById: of_plan(conflict_by_id, nothing),
+    ConflictsBetween: of_plan(conflicts_between, RecordedConflicts),
+}
+CONFLICT_CHANGES: Appliers = {
+    PutConflict: to_own(put_conflict),
+    RestoreConflict: to_own(restore_conflict),
+    ResolveConflict: lambda to, change: resolve_conflict(to.connection, to.own_id(), change),
+}
 
 
 # Directives: reads and writes the standing instructions of agents and of their users.
@@ -165,11 +177,6 @@ def set_directive(transaction: Transaction, partition: int, text: str, id: str =
         transaction.erase(partition, replaced=True)
 
 
-def own_directive(transaction: Transaction, partition: VisiblePartition, _: OwnDirective) -> str:
-    found = first(transaction.connection, "SELECT text FROM directives WHERE partition = ?", (partition.id,))
-    return "" if found is None else from_sql(found[0])
-
-
 def directive_now(connection: Connection, org: str, agent: str, user: str | None) -> str:
     """Returns the directive of exactly this partition, '' for none; cheap enough for thousands of calls."""
     found = first(connection, _NOW, (org, agent, user or ""))
@@ -181,9 +188,20 @@ def directives(connection: Connection, limit: int) -> list[tuple[str, str, str |
     return [(org, agent, user or None, from_sql(text)) for org, agent, user, text in rows(connection, _ALL, (limit,))]
 
 
-def directive(connection: Connection, visible: tuple[VisiblePartition, ...], scope: Scope) -> Directive:
-    """Returns the agent's directive and that of the scope's user."""
+def _current(reading: ScopeReading, _: CurrentDirective) -> Directive:
     sql = f"SELECT partition, text FROM directives WHERE partition IN {IN_VISIBLE}"
-    found: dict[int, str | bytes] = dict(rows(connection, sql, visible_ids(visible)))
+    visible, scope = reading.visible, reading.scope
+    found: dict[int, str | bytes] = dict(rows(reading.connection, sql, visible_ids(visible)))
     texts = {partition.user: from_sql(found[partition.id]) for partition in visible if partition.id in found}
     return Directive(texts.get(None, ""), "" if scope.user is None else texts.get(scope.user, ""))
+
+
+DIRECTIVE_READS: Answers = {CurrentDirective: _current}
+
+
+def _set(writing: ScopeWriting, change: SetDirective) -> None:
+    if change.text or writing.own is not None:  # removing nothing creates no partition
+        set_directive(writing.transaction, writing.own_id(), change.text, change.id)
+
+
+DIRECTIVE_CHANGES: Appliers = {SetDirective: _set}

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from germane.errors import StoreUnavailable
+from germane.extraction.llm.queue import Claim, ClaimHeld, FinishClaim, LLMUsage, QueueReport, readable
 from germane.kinds.events.value import Event
-from germane.kinds.memories.llm_extraction.queue import Claim, ClaimHeld, LLMUsage, QueueReport, readable
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import EVENT, event_of
 from germane.stores.sql.listing import FORGOTTEN_ORG, VisiblePartition
-from germane.stores.sql.reading import Readers, Reading
+from germane.stores.sql.reading import Answers, Readers, Reading
 from germane.stores.sql.statements import Row, first, from_sql, micros, only, rows, to_sql
-from germane.stores.sql.transaction import Transaction, Writer
+from germane.stores.sql.transaction import Appliers, Transaction, Writer, of_plan
 from germane.types.scope import Scope
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ _SIZES = (
 
 
 class SqlExtractionQueue:
-    """Implements `germane.kinds.memories.llm_extraction.queue.ExtractionQueue`."""
+    """Implements `germane.extraction.llm.queue.ExtractionQueue`."""
 
     def __init__(self, writer: Writer | None, readers: Readers, name: str) -> None:
         self._writer, self._readers, self._name = writer, readers, name
@@ -299,3 +299,7 @@ def finish_claim(connection: Connection, claim: Claim) -> None:
         " WHERE session = ? AND first = ?"
     )
     connection.execute(sql, (claim.stop, int(more), *key))
+
+
+QUEUE_READS: Answers = {ClaimHeld: of_plan(claim_held, bool)}
+QUEUE_CHANGES: Appliers = {FinishClaim: lambda to, change: finish_claim(to.connection, change.claim)}

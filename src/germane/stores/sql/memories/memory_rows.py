@@ -150,7 +150,7 @@ def _refuse_circle(connection: Connection, partition: int, memory: Memory) -> No
         derived = by_key(connection, partition, derived_keys(connection, partition, (memory.id,)))
         circle = any(one.id in memory.derived_from for one in derived.values())
     if circle:
-        raise InvalidInput(f"memory {memory.id!r} can't derive from itself, also not through other memories")
+        raise InvalidInput("memory {} can't derive from itself, also not through other memories", memory.id)
 
 
 def put_memory(transaction: Transaction, partition: int, memory: Memory, *, restored: bool = False) -> None:
@@ -159,7 +159,7 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory, *, rest
     connection = transaction.connection
     found = connection.execute("SELECT key, partition, content_hash FROM memories WHERE id = ?", (memory.id,)).fetchone()
     if found is not None and found[1] != partition:
-        raise NotFound(f"no memory {memory.id!r} of this scope's own")
+        raise NotFound("no memory {} of this scope's own", memory.id)
     _refuse_circle(connection, partition, memory)
     (key,) = line = transaction.keys("memories", 1)
     if found is None:
@@ -203,7 +203,7 @@ def end_memory(transaction: Transaction, partition: int, change: EndMemory) -> N
         "SELECT key, expires_at FROM memories WHERE id = ? AND partition = ?", (change.id, partition)
     ).fetchone()
     if found is None:
-        raise NotFound(f"no memory {change.id!r} of this scope's own")
+        raise NotFound("no memory {} of this scope's own", change.id)
     key, expires = found
     transaction.flush()
     ends = micros(change.at)
@@ -273,7 +273,7 @@ def _content(kind: str, text: str) -> Content:
     try:
         return KINDS[kind](**values)
     except KeyError:
-        raise InvalidInput(f"memory kind {kind!r} is unknown to this germane") from None
+        raise InvalidInput("memory kind {} is unknown to this germane", kind) from None
 
 
 # What holds certain words, among the latest things of one owner, found by search rows within a transaction. The

@@ -1,4 +1,4 @@
-"""Reader: reads and lists the memories of one scope, and tells the bytes that they take."""
+"""Reader: reads and lists the memories of one scope, tells the bytes that they take; the tables of reads and changes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from typing import Any
 
 from germane.errors import InvalidInput
 from germane.kinds.memories.reads import (
+    CountFeedback,
+    CountRetrievals,
+    DerivedFrom,
     DropVectors,
+    EndMemory,
+    FactsOnKey,
     HistoryOfMemory,
     ListMemories,
-    OpenConflicts,
+    MemoriesByHash,
+    MemoriesById,
+    MemoriesWith,
     Page,
     PinnedMemories,
+    PutMemory,
     SeenMemories,
     SizedMemories,
 )
@@ -20,11 +28,11 @@ from germane.kinds.memories.value import Memory, SizedMemory
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.links import with_near_duplicates
 from germane.stores.sql.listing import IN_VISIBLE, SECRET, Listing, VisiblePartition, in_clause, merge_rows, owners, visible_ids
-from germane.stores.sql.memories.conflicts import open_conflicts
+from germane.stores.sql.memories import memory_rows
 from germane.stores.sql.memories.memory_rows import MEMORY, memory_of
 from germane.stores.sql.reading import Answers, Reading, ScopeReading, of_own
 from germane.stores.sql.statements import LISTED, Row, only, rows, to_json, to_sql
-from germane.stores.sql.transaction import Transaction
+from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction, of_plan, to_own
 from germane.stores.sql.where_clauses import BY_KEY, excluded, for_memories, impossible, tagged
 
 _CHAIN = (
@@ -161,12 +169,35 @@ def drop_vectors(transaction: Transaction, partition: int, change: DropVectors) 
     transaction.touch((partition,))
 
 
-SEEN_MEMORY_READS: Answers = {
+def _put(writing: ScopeWriting, change: PutMemory) -> None:
+    writing.check_owner(change.memory.user)
+    memory_rows.put_memory(writing.transaction, writing.own_id(), change.memory, restored=change.restored)
+
+
+def _count_feedback(writing: ScopeWriting, change: CountFeedback) -> None:
+    own = writing.own
+    memory_rows.count_feedback(writing.connection, () if own is None else (own,), change)
+
+
+# The tables of the kind.
+
+
+MEMORY_READS: Answers = {
     SeenMemories: _seen,
     ListMemories: _page,
     PinnedMemories: _pinned,
-    OpenConflicts: of_own(lambda connection, own, read: open_conflicts(connection, own, read.at, read.limit), tuple),
     SizedMemories: of_own(lambda connection, own, read: sized_memories(connection, own, read.after, read.limit), tuple),
     HistoryOfMemory: _history,
+    MemoriesById: lambda reading, read: memory_rows.by_id(reading.connection, reading.visible, read),
+    MemoriesByHash: of_plan(memory_rows.by_hash, tuple),
+    MemoriesWith: of_plan(memory_rows.memories_with, tuple),
+    FactsOnKey: of_plan(memory_rows.facts_on_key, tuple),
+    DerivedFrom: of_plan(memory_rows.derived_from, tuple),
 }
-"""The reads of what a scope shows of its memories."""
+MEMORY_CHANGES: Appliers = {
+    PutMemory: _put,
+    EndMemory: to_own(memory_rows.end_memory),
+    DropVectors: to_own(drop_vectors),
+    CountFeedback: _count_feedback,
+    CountRetrievals: lambda to, change: memory_rows.count_retrievals(to.connection, to.visible, change),
+}

@@ -5,7 +5,6 @@ Reads and changes are bound to the scope's own partition.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -36,7 +35,6 @@ from germane.kinds.tasks.value import (
     MAIN,
     MAX_BRANCHES,
     MAX_DEPTH,
-    DelegatedSession,
     TaskBranch,
     TaskCheckpoint,
     TaskFrame,
@@ -44,6 +42,7 @@ from germane.kinds.tasks.value import (
     task_view,
 )
 from germane.stores.sql.connection import Connection
+from germane.stores.sql.gate import delegated_session
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.reading import Answers, ScopeReading, nothing, of_own
 from germane.stores.sql.statements import LISTED, first, from_sql, only, rows, to_json, to_sql
@@ -63,7 +62,6 @@ from germane.stores.sql.tasks.task_rows import (
 )
 from germane.stores.sql.tombstones import bury
 from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction
-from germane.types.scope import Scope
 
 _OPEN_STATES = "status IN ('active', 'blocked')"
 _OPEN = (
@@ -254,23 +252,6 @@ def _below(
 
 
 # What the agent that works in a session was given, so that neither depth nor sensitivity can be evaded.
-
-
-_DELEGATION = (
-    "SELECT t.delegation_depth, t.allowed, t.status IN ('active', 'blocked') FROM tasks t"
-    " JOIN partitions p ON p.id = t.partition"
-    " WHERE t.child_session = ? AND p.org = ? AND p.agent = ? AND (? OR p.user = ?) ORDER BY t.key DESC LIMIT 1"
-)
-
-
-def delegated_session(connection: Connection, scope: Scope) -> DelegatedSession | None:
-    """Returns what the agent in the scope's session was given; None where nobody delegated into it. The frame is its parent's:
-    the user's own, or for a scope without a user, which may be narrower than its parent's, any user's of the same agent."""
-    if scope.session is None:
-        return None
-    named = (to_sql(scope.session), scope.org, scope.agent, scope.user is None, to_sql(scope.user or ""))
-    row = first(connection, _DELEGATION, named)
-    return None if row is None else DelegatedSession(depth=row[0], allowed=tuple(json.loads(row[1])), open=bool(row[2]))
 
 
 # The tables of the kind.

@@ -1,1 +1,0 @@
-"""Extraction: entities and relations that rules find in one text, without a language model."""

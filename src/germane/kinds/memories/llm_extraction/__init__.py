@@ -1,1 +1,0 @@
-"""LLM extraction: memories that a language model finds in recorded messages: queue, prompt, and what is accepted."""
