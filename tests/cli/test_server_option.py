@@ -185,6 +185,10 @@ def test_every_other_command_says_that_it_needs_the_file(command: Command) -> No
     assert command("doctor", "--help", of="server").code == 0
 
 
+def test_the_start_page_names_the_server(command: Command, place: dict[str, str]) -> None:
+    assert f"The store is {place['server']}: germane stats tells" in command(of="server").out
+
+
 def test_a_key_opens_what_it_allows(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the environment or a file. Without one, with a wrong one, or without the right: exit code 3, and what to do."""
     db = tmp_path / "germane.db"

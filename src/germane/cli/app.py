@@ -406,7 +406,7 @@ def print_start(options: GlobalOptions) -> None:
             screen.print(f"  {command}", soft_wrap=True)
             screen.print(f"    {what}")
     there = options.server is not None or options.db.is_file()
-    stored = f"The store is {options.place}: germane stats tells what is in it."
+    stored = f"The store is {options.server or options.db}: germane stats tells what is in it."
     screen.print(f"\n{stored}" if there else f"\nThere is no store at {options.db} yet.")
     screen.print("germane -h lists all commands, germane COMMAND -h explains one.")
 
