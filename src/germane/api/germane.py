@@ -25,9 +25,10 @@ from germane.engine.engine import State
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
 from germane.extraction.archetypes.registry import Archetypes
 from germane.extraction.archetypes.value import Archetype
-from germane.extraction.llm.queue import QueueReport
-from germane.kinds.inventory import ListUsers
+from germane.extraction.llm.queue import QueueReport, QueueState
+from germane.kinds.inventory import ListAgents, ListOrgs, ListUsers, OwnerOf
 from germane.kinds.keys.handle import Keyring
+from germane.kinds.keys.reads import NonceKey
 from germane.kinds.keys.value import pseudonym
 from germane.kinds.memories.value import Receipt
 from germane.search.relevance import Relevance
@@ -202,18 +203,18 @@ class Germane:
         """Returns a page of `limit` (1 to 1,000) agents of the org with what each has stored, in the order of their first
         write. Raises `InvalidInput`."""
         check_page(limit, cursor)
-        return await self._open.store.agents(Scope(org=org).org, limit, cursor)
+        return await self._open.store.ask(ListAgents(Scope(org=org).org, limit, cursor))
 
     async def orgs(self, *, limit: int = 50, cursor: str | None = None) -> OrgPage:
         """Returns a page of `limit` (1 to 1,000) orgs of the store with what each has stored, in the order of their first
         write. For the operator, who has the file: no handle on a scope and no key leads here. Raises `InvalidInput`."""
         check_page(limit, cursor)
-        return await self._open.store.orgs(limit, cursor)
+        return await self._open.store.ask(ListOrgs(limit, cursor))
 
     async def owner(self, id: str, *, org: str = "default") -> Scope | None:
         """Returns the scope that a memory or message with this id belongs to, or belonged to until it was forgotten; None where
         the org has none. For the operator: a handle on a scope sees only its own. Raises `InvalidInput`."""
-        found = await self._open.store.owner(Scope(org=org).org, limits.check_text("id", id, limits.ID))
+        found = await self._open.store.ask(OwnerOf(Scope(org=org).org, limits.check_text("id", id, limits.ID)))
         return None if found is None else Scope(org=org, agent=found[0], user=found[1])
 
     async def forget(
@@ -232,7 +233,7 @@ class Germane:
     @property
     def keys(self) -> Keyring:
         """The key ring: the API keys of every org in the store (RPC-5)."""
-        return Keyring(self._open.store.keys, self._open.verifier, self._clock)
+        return Keyring(self._open.store, self._open.verifier, self._clock)
 
     @property
     def state(self) -> State:
@@ -295,7 +296,7 @@ class Germane:
 
     async def ping(self) -> None:
         """Returns when the store has answered; raises `StoreError` where it can't. For health checks."""
-        await self._open.store.nonce_key()
+        await self._open.store.ask(NonceKey())
 
     async def verify(self, *, full: bool = False, progress: Callable[[int, int], None] | None = None) -> Checkup:
         """Reads all that is stored and returns findings about the content: whether each text is the one that was stored (by its
@@ -314,7 +315,7 @@ class Germane:
         if fault := self.state.embedder_fault:
             found = replace(found, findings=(*found.findings, ("embedder", f"gives no vectors: {fault}", False)))
         with suppress(StoreError):
-            report = await self._open.store.extraction.report(today(self._clock))
+            report = await self._open.store.ask(QueueState(today(self._clock)))
             said = extraction_findings(report, self._open.extraction_worker)
             found = replace(found, findings=(*found.findings, *said))
         try:
@@ -380,7 +381,7 @@ def _both_receipts(receipt: Receipt, more: Receipt) -> Receipt:
 async def _agents(parts: Parts, org: str) -> list[str]:
     names, cursor = list[str](), None
     while True:
-        page = await parts.store.agents(org, PAGE.maximum, cursor)
+        page = await parts.store.ask(ListAgents(org, PAGE.maximum, cursor))
         names += [one.agent for one in page.agents]
         if (cursor := page.cursor) is None:
             return names

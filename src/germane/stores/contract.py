@@ -1,7 +1,7 @@
 """Store: the protocols that a store implements: `Store` as a whole, and `ScopedStore`, the part that one scope can reach.
 
-A scoped store is made from a scope and can't reach anything outside it (SCOPE-2): none of its methods, and none of the objects
-that it returns, takes an org, an agent or a user.
+A store answers reads and runs plans, and that is nearly all. A scoped store is made from a scope and can't reach anything
+outside it (SCOPE-2): none of its methods, and none of the objects that it returns, takes an org, an agent or a user.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
-    from germane.extraction.llm.queue import ExtractionQueue
     from germane.kinds.blocks.value import ArchivalEntry
     from germane.kinds.events.value import Event
-    from germane.kinds.keys.plans import KeyStore
     from germane.kinds.memories.value import Memory
     from germane.transfer.contents import Contents, Owned, Reach
     from germane.types.evidence import Found
-    from germane.types.inventory import AgentPage, OrgPage
-    from germane.types.plan import Plan, Read
+    from germane.types.plan import Plan, Read, StorePlan, StoreRead
     from germane.types.query import Query
     from germane.types.scope import Scope
 
@@ -108,20 +105,25 @@ class Checkup:
         return all(fine for _, _, fine in self.findings)
 
 
-class Store(Protocol):
+class UnscopedStore(Protocol):
+    """What belongs to no scope, such as API keys, and what is asked about all of them: for the operator of the store and for
+    germane's own workers."""
+
+    async def ask(self, read: StoreRead[T]) -> T:
+        """Returns what the read answers, from a snapshot. Raises `InvalidInput` for a read that the store doesn't know, such as
+        one of a scope. Cancelling the call stops its work."""
+
+    async def commit(self, plan: StorePlan[T]) -> T:
+        """Runs the plan in one transaction and returns its outcome once its changes are durable. Raises what the plan raises,
+        and `StoreUnavailable` where nothing can be written."""
+
+
+class Store(UnscopedStore, Protocol):
     """A place where memories, events and keys of many scopes are kept."""
 
     @property
     def read_only(self) -> bool:
         """Whether nothing can be written, so that every commit raises `StoreUnavailable`."""
-
-    @property
-    def keys(self) -> KeyStore:
-        """The API keys of every org (RPC-5). They are never exported; a backup holds them as they are stored."""
-
-    @property
-    def extraction(self) -> ExtractionQueue:
-        """The messages that a language model is still to read (MEM-7)."""
 
     def within(self, scope: Scope) -> ScopedStore:
         """Returns the part of the store that `scope` can reach. Does no I/O."""
@@ -131,26 +133,8 @@ class Store(Protocol):
         scope had, so that cached copies can be revised. It is called on any thread, with a function that reads the current
         directive of an org, agent and user (None: the agent's), and is valid only during the call."""
 
-    async def directives(self, limit: int) -> Sequence[tuple[str, str, str | None, str]]:
-        """Returns at most `limit` directives, each with its org, agent and user (None: the agent's): the agents' first."""
-
-    async def agents(self, org: str, limit: int, cursor: str | None = None) -> AgentPage:
-        """Returns a page of at most `limit` agents of the org that have something stored, in the order of their first write.
-        Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
-
-    async def orgs(self, limit: int, cursor: str | None = None) -> OrgPage:
-        """Returns a page of at most `limit` orgs that have something stored, in the order of their first write. For whoever has
-        the store itself: no scope leads here. Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
-
-    async def owner(self, org: str, id: str) -> tuple[str, str | None] | None:
-        """Returns the agent and the user (None: agent-wide) of the memory or event with this id of germane's, or of its
-        tombstone; None where the org has none. For the operator of the store, who may see every scope of an org."""
-
     async def warm(self, scope: Scope) -> None:
         """Loads the partitions that searches of this scope need into memory."""
-
-    async def nonce_key(self) -> bytes:
-        """Returns 32 secret bytes that are made once per store and never exported (FORMAT-4)."""
 
     def dump(self, reach: Reach) -> AsyncIterator[Sequence[Contents | Owned]]:
         """Yields all that is stored within `reach`, as it was at the first step, in portions of bounded size: `Contents` first,

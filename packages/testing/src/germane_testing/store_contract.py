@@ -20,7 +20,7 @@ import pytest
 from germane.errors import Conflict, GermaneError
 from germane.kinds.events.reads import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.kinds.inventory import AllowedIds
-from germane.kinds.memories.directive import CurrentDirective, Directive, SetDirective
+from germane.kinds.memories.directive import CurrentDirective, Directive, ListDirectives, SetDirective
 from germane.kinds.memories.reads import (
     CountFeedback,
     CountRetrievals,
@@ -244,7 +244,7 @@ class StoreContract(
         assert await anna.ask(CurrentDirective()) == Directive("Be brief", "Be kind")
         assert await agent.ask(CurrentDirective()) == Directive("Be brief")
         names = (AGENT.org, AGENT.agent)
-        assert await store.directives(9) == [(*names, None, "Be brief"), (*names, ANNA.user, "Be kind")]
-        assert await store.directives(1) == [(*names, None, "Be brief")]
+        assert await store.ask(ListDirectives(9)) == [(*names, None, "Be brief"), (*names, ANNA.user, "Be kind")]
+        assert await store.ask(ListDirectives(1)) == [(*names, None, "Be brief")]
         await anna.commit(writing(SetDirective("")))
         assert (await anna.ask(CurrentDirective())).text == "Be brief"
